@@ -19,8 +19,8 @@ from docs.making.pages import cells_of, table_of
 
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import Unit, units
 from mptcplab.report.table import interval_text, number
-from mptcplab.report.values import Unit, units
 from mptcplab.stats import Interval, jain_index, mean_interval
 
 #: The metric of each title, and the unit in which the title has its values.

@@ -7,8 +7,10 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from tests.unit.made_results import make_results
+from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
@@ -17,10 +19,17 @@ from mptcplab.figure.chosen import Choice, drawn
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, Series, draw_lines
 from mptcplab.figure.over_time import Column, OverTime, draw_over_time
-from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.figure.sweep import sweep_figure
+from mptcplab.figure.timelines import Line, Timeline, _goodput, _rtt
+from mptcplab.metrics.catalog.reassembly import Reassembly
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import unit_of
+from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.stats import Interval
+from mptcplab.workload.outputs import Item, Items
 
+VALUES = (("a", 0.25), ("b", 1.5))
 BARS = Figure(
     "t",
     "x",
@@ -30,17 +39,20 @@ BARS = Figure(
 )
 
 
-def test_bars_that_cannot_be_seen_have_words() -> None:
-    """A zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
+def test_bars_have_their_values_in_words() -> None:
+    """Zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
     with plotting() as plt:
         drawing, axes = plt.subplots()
         draw_bars(BARS, drawing, axes)
         words = [(one.get_text(), one.xy) for one in axes.texts]
+        rotations = {one.get_rotation() for one in axes.texts}
         whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
-        bottom = axes.get_ylim()[0]
+        bottom, top = axes.get_ylim()
         plt.close(drawing)
-    assert words == [("0", (0.0, 0.0)), ("n/a", (2.0, 0.0))]
+    assert words == [("0", (0.0, 0.0)), ("1.00", (1.0, 5.0)), ("n/a", (2.0, 0.0))]
+    assert rotations == {0}
     assert bottom == 0
+    assert top > 5.2, "no room for the words above the whisker"
     ends = [float(y) for some in whiskers for segment in some for _, y in segment]
     assert min(ends) == 0, ends
     assert max(ends) == 5, ends
@@ -56,6 +68,31 @@ def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
         bottom = axes.get_ylim()[0]
         plt.close(drawing)
     assert bottom < -0.3
+
+
+@pytest.mark.parametrize("draw", [draw_bars, draw_lines])
+def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
+    """A mean opinion score of 4.2 had a whisker up to 5.6, and a share of 99 % one above 100 %."""
+    one = replace(
+        BARS, lowest=1.0, highest=4.41, series=(Series("s", (Interval(4.2, 1.4, 3), Interval(1.5, 9.0, 3), None)),)
+    )
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw(one, drawing, axes)
+        whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
+        plt.close(drawing)
+    ends = [round(float(y), 9) for some in whiskers for segment in some for _, y in segment]
+    assert sorted(ends) == [1.0, 2.8, 4.41, 4.41]
+
+
+def test_many_values_stand_upright() -> None:
+    one = replace(BARS, series=tuple(Series(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_bars(one, drawing, axes)
+        rotations = {text.get_rotation() for text in axes.texts}
+        plt.close(drawing)
+    assert rotations == {90}
 
 
 MODES = """
@@ -82,8 +119,21 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     )
     note = " ".join(drawn(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk bars: 95 %"), note
-    assert "n/a: no value, since hosts.client.transport.modes.access2" in note, note
+    assert "n/a: no value, since second line" in note, note
     assert "is no mode of the kernel's path manager" in note, note
+    words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
+    made = drawn(results, words_of_values)
+    note = " ".join(made.note.split())
+    assert note.startswith("only second line backup or only when told workload bulk bars: 95 %"), note
+    assert 'since second line "only when told" is no mode of the kernel' in note, note
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        (axes,) = drawing.axes
+        entries = [text.get_text() for text in axes.get_legend().get_texts()]
+        ticks = [text.get_text() for text in axes.get_xticklabels()]
+        plt.close(drawing)
+    assert (entries, ticks) == (["Linux", "userspace"], ["backup", "only when told"])
     with plotting() as plt:
         drawing = plt.figure()
         drawn(results, choice).draw(drawing)
@@ -96,8 +146,11 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
     one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
     assert "only second line backup" in one.note
-    with pytest.raises(InputError, match="'access9' is not a swept key"):
+    with pytest.raises(InputError, match="'access9' is not a swept key or value") as refused:
         drawn(results, Choice(labels=(("access9", "x"),)))
+    assert refused.value.hint == "use one of path_manager, access2, kernel, backup, userspace, handover"
+    with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
+        drawn(results, Choice(labels=(("backup", "handover"),)))
 
 
 def test_an_unknown_kind_is_refused() -> None:
@@ -125,9 +178,129 @@ def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     assert legend.x0 > axes.bbox.x1 or legend.y1 <= label.y0 + 1, "it is beside the plot, or below its labels"
 
 
+def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_distribution(Distribution("t", "delay, ms", (Sample("a", (3.0, 40.0, 700.0)),), legend="scheduler"), axes)
+        drawing.canvas.draw()
+        low, high = axes.get_xlim()
+        ticks = [tick.label1.get_text() for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
+        label, legend = axes.get_xlabel(), axes.get_legend().get_title().get_text()
+        plt.close(drawing)
+    assert label == "delay, ms (logarithmic)"
+    assert ticks == ["5", "10", "20", "50", "100", "200", "500"]
+    assert legend == "scheduler"
+
+
+def test_a_distribution_is_of_the_workload_that_has_items(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The first workload is a bulk transfer; and what the curves have in common is in the legend's title."""
+    make_results(tmp_path / "made", MODES)
+    items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
+    monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"other": items})
+    made = drawn(open_results(tmp_path / "made"), Choice(kind="cdf", points=(("access2", "backup"),)))
+    assert made.note.startswith("only access2 backup\nobjects of workload other")
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        (axes,) = drawing.axes
+        legend, label = axes.get_legend(), axes.get_xlabel()
+        plt.close(drawing)
+    assert label == "completion time, ms"
+    assert [text.get_text() for text in legend.get_texts()] == ["kernel (4)", "userspace (4)"]
+    assert legend.get_title().get_text() == "path_manager"
+
+
+def test_a_figure_has_the_unit_of_the_table() -> None:
+    """Also where it shows a part of the results whose values alone would suit a smaller unit."""
+    rows = [result_row(settings={"x": x}, metrics={**BASIC, "gap_s": Interval(gap, 0.001, 3)}) for x, gap in VALUES]
+    for shown, label in ((rows, "longest gap without data, s"), (rows[:1], "longest gap without data, ms")):
+        figure = sweep_figure("t", shown, METRICS["gap_s"], "x")
+        assert figure.y_label == label
+        (value, *_) = figure.series[0].measured
+        assert value is not None
+        assert value.mean == (0.25 if shown is rows else 250)
+    unit = unit_of(METRICS["gap_s"], rows)
+    assert sweep_figure("t", rows[:1], METRICS["gap_s"], "x", unit=unit).y_label == "longest gap without data, s"
+    heads = result_table("t", rows).columns
+    assert "gap s" in heads
+
+
 def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> Column:
     lines = tuple(Line(name, (0.0, end), (1.0, 2.0)) for name in names)
     return Column(title, Timeline("bulk", (), {}, lines, (), (), 0, 2), events)
+
+
+def test_data_that_arrived_twice_is_not_goodput() -> None:
+    """Of two copies on two subflows, the application gets one: the stack is 20 Mbit/s, and the goodput 10."""
+    times = np.array([0.0, 1.0, 2.0, 3.0])
+    copies = Reassembly(times, 2.5e6 * times, 1.25e6 * times)
+    line, percent = _goodput([copies], 1e9 * times)
+    assert (line, percent) == (Line("goodput", (0, 1, 2, 3), (10, 10, 10, 10)), 100)
+    assert _goodput([Reassembly(times, 1.005e6 * times, 1e6 * times)], 1e9 * times) == (None, 0)
+    assert _goodput([], 1e9 * times) == (None, 0)
+    received: dict[str, tuple[float, ...]] = {"a": (10.0,) * 3, "b": (10.0,) * 3}
+    timeline = Timeline("bulk", (0, 1, 2, 3), received, (), (), (), 0, 3, goodput=line, twice_percent=percent)
+    figure = OverTime("t", (Column("redundant", timeline),))
+    assert figure.key == ["100 % of the data arrived on two subflows and is stacked twice; the line is the goodput"]
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        (axes,) = drawing.axes
+        (drawn_line,) = axes.lines
+        heights = set(drawn_line.get_ydata())
+        entries = [text.get_text() for text in axes.get_legend().get_texts()]
+        label = axes.get_ylabel()
+        plt.close(drawing)
+    assert (label, heights, entries) == ("received, Mbit/s", {10}, ["goodput", "b", "a"])
+
+
+def test_a_peak_leaves_the_curve_its_height() -> None:
+    """One interval of 10 ms in which a gap was filled: 1000 Mbit/s would leave the usual 10 one part in a hundred."""
+    edges = tuple(round(0.01 * number, 2) for number in range(1001))
+    rates = tuple(1000.0 if number == 500 else 10.0 for number in range(1000))
+    figure = OverTime("t", (Column("a", Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000)),))
+    assert figure.highest_rate == pytest.approx(11.5)
+    assert figure.key == ["▲: beyond the axis for a moment, up to 1000 Mbit/s: after a loss, much is in order at once"]
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        (axes,) = drawing.axes
+        (triangles,) = axes.lines
+        places, top = list(triangles.get_xdata()), axes.get_ylim()[1]
+        plt.close(drawing)
+    assert (places, top) == ([5.0], pytest.approx(11.5))
+    smooth = Timeline("bulk", edges, {"p": (10.0,) * 1000}, (), (), (), 0, 1000)
+    assert OverTime("t", (Column("a", smooth),)).highest_rate is None
+
+
+def test_a_figure_has_the_time_in_which_its_workload_ran() -> None:
+    """An upload from 20 s to 30 s left two thirds of each row empty."""
+    late = Timeline(
+        "upload", (20.0, 25.0, 30.0), {"p": (1.0, 2.0)}, (Line("p", (0.0, 60.0), (1.0, 2.0)),), (), (), 0, 3
+    )
+    figure = OverTime("t", (Column("a", late, ((5.0, "down"), (22.0, "up"))),))
+    assert figure.key == ["a: up"], "what nobody sees has no letter"
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        ranges = {axes.get_xlim() for axes in drawing.axes}
+        plt.close(drawing)
+    assert ranges == {(19.9, 30.1)}
+
+
+def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
+    """The kernel's value stays as it was when nothing is acknowledged: that is no measurement."""
+    line = _rtt("p", _stalled(300), 1500)
+    assert line.values.count(None) == 1
+    at = line.values.index(None)
+    assert (line.times[at - 1], line.times[at + 1]) == (0.99, 4.0)
+    assert None not in _rtt("p", _stalled(50), 1500).values, "half a second without an acknowledgement is none"
+
+
+def _stalled(samples: int) -> list[dict[str, Any]]:
+    """The samples of a subflow, 10 ms apart, on which nothing is acknowledged for so many of them."""
+    acked = [*range(1, 101), *[100] * samples, *range(101, 201)]
+    return [{"time_ns": 10**7 * at, "rtt_us": 20_000, "bytes_acked": bytes_} for at, bytes_ in enumerate(acked)]
 
 
 def test_columns_over_time_agree() -> None:

@@ -16,12 +16,12 @@ from rich.console import Console
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.values import percent, suited
 from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
 from mptcplab.report.result_table import _with_unit, check_columns, result_table
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
-from mptcplab.report.values import percent, suited
 from mptcplab.results import Results, open_results
 
 

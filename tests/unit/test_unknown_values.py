@@ -176,7 +176,8 @@ def test_one_run_has_no_error_bar() -> None:
     """Beside points that have one: a bar of no length would say that the value is certain."""
     axes = MplFigure().subplots()
     series = figure.Series("tcp", (Interval(5.0, None, 1), Interval(6.0, 0.5, 3)))
-    figure._draw_measured(axes, [0.0, 1.0], series, figure._SeriesStyle("red", "o", "-"), "")
+    whole = figure.Figure("t", "x", "y", ("a", "b"), (series,))
+    figure._draw_measured(axes, [0.0, 1.0], whole, series, figure._SeriesStyle("red", "o", "-"))
     (container,) = axes.containers
     lengths = [float(path.vertices[:, 1].max() - path.vertices[:, 1].min()) for path in container[2][0].get_paths()]
     assert [length for length in lengths if length == length] == [1.0], lengths

@@ -68,8 +68,8 @@ _KINDS = ("time", "lines", "bars", "cdf")
     "--label",
     "labels",
     multiple=True,
-    metavar="KEY=TEXT",
-    help="Words for a swept key: on the axis, above the legend and wherever the figure names it. Repeatable.",
+    metavar="NAME=TEXT",
+    help="Words for a swept key or one of its values, wherever the figure names it. Repeatable.",
 )
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 def figure(
@@ -88,7 +88,7 @@ def figure(
 
     choice = Choice(
         points=tuple(_pair(text, "--points KEY=VALUE") for text in points),
-        labels=tuple(_pair(text, "--label KEY=TEXT") for text in labels),
+        labels=tuple(_pair(text, "--label NAME=TEXT") for text in labels),
         by=tuple(listed(options.pop("by"))),
         panels=tuple(listed(options.pop("panels"))),
         **options,

@@ -7,8 +7,8 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
+from mptcplab.metrics.values import suited
 from mptcplab.plan.disk import estimate_bytes
-from mptcplab.report.values import suited
 from mptcplab.scenario.load import Run
 
 

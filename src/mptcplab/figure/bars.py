@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import grid, style_of, tidy
-from mptcplab.figure.lines import TITLE_WIDTH, Figure, label_positions
-from mptcplab.stats import Interval
+from mptcplab.figure.lines import TITLE_WIDTH, Figure, label_positions, whisker
+from mptcplab.metrics.values import Unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,18 +22,36 @@ _FILLED = 0.8
 _HATCHES = ("", "///", "...", "xxx")
 #: The place of a bar that is missing; the figure's note says why.
 NOT_AVAILABLE = "n/a"
+#: Bars have room for level texts that have no more characters than this together; else they stand upright.
+_LEVEL_CHARACTERS = 36
+#: The size of these texts, their distance from the whisker in points, and the height of the plot, at least: they need
+#: room below its upper end.
+_FONT_POINTS, _APART_POINTS, _PLOT_POINTS = 7.5, 3, 160
+#: The width of a character as a part of the font's size.
+_CHARACTER = 0.64
+
+
+@dataclass(frozen=True)
+class _Text:
+    """The words above a bar: where, and what."""
+
+    place: float
+    height: float
+    words: str
 
 
 def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     """Draw ``figure`` with bars. A bar without an interval has no whisker.
 
-    A bar of height zero has its value, and a missing one ``n/a``, since neither can be seen.
+    Each bar has its value above it, since one that is high leaves the others too small to be read from the axis. A
+    missing bar has ``n/a``.
     """
     width = _FILLED / len(figure.series)
+    texts: list[_Text] = []
     for number, series in enumerate(figure.series):
         places = [at - _FILLED / 2 + width * (number + 0.5) for at in range(len(figure.positions))]
         known = [(place, value) for place, value in zip(places, series.measured, strict=True) if value is not None]
-        errors = [_whisker(figure, value) for _, value in known]
+        errors = [whisker(figure, value) for _, value in known]
         axes.bar(
             [place for place, _ in known],
             [value.mean - figure.lowest for _, value in known],
@@ -48,14 +67,16 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
         )
         for place, value in zip(places, series.measured, strict=True):
             if value is None:
-                _write_above(axes, place, figure.lowest, NOT_AVAILABLE, rotation=90)
-            elif value.mean == figure.lowest == 0:
-                _write_above(axes, place, value.high, "0")
+                texts.append(_Text(place, figure.lowest, NOT_AVAILABLE))
+            else:
+                words = Unit("").text(value.mean) if value.mean else "0"
+                texts.append(_Text(place, max(figure.lowest, min(value.high, figure.highest)), words))
     label_positions(axes, [float(at) for at in range(len(figure.positions))], figure.positions)
     axes.tick_params(axis="x", length=0)
     shown = [value for series in figure.series for value in series.measured if value is not None]
     if min((value.low if figure.signed else value.mean for value in shown), default=0.0) >= figure.lowest:
         axes.set_ylim(bottom=figure.lowest)
+    _write(axes, texts)
     axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
@@ -64,24 +85,23 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
         tidy(axes, figure.legend)
 
 
-def _whisker(figure: Figure, value: Interval) -> tuple[float, float]:
-    """Return how far the interval reaches down and up: not below what the quantity can be."""
-    if value.half_width is None:
-        return math.nan, math.nan
-    if figure.signed or value.mean < figure.lowest:
-        return value.half_width, value.half_width
-    return min(value.half_width, value.mean - figure.lowest), value.half_width
-
-
-def _write_above(axes: Axes, place: float, height: float, text: str, *, rotation: float = 0) -> None:
-    axes.annotate(
-        text,
-        (place, height),
-        (0, 3),
-        textcoords="offset points",
-        ha="center",
-        va="bottom",
-        rotation=rotation,
-        fontsize=8,
-        color="0.35",
-    )
+def _write(axes: Axes, texts: Sequence[_Text]) -> None:
+    """Write the values above the bars, level or upright, with room for the highest."""
+    longest = max(len(text.words) for text in texts)
+    level = longest * len(texts) <= _LEVEL_CHARACTERS
+    for text in texts:
+        axes.annotate(
+            text.words,
+            (text.place, text.height),
+            (0, _APART_POINTS),
+            textcoords="offset points",
+            ha="center",
+            va="bottom",
+            rotation=0 if level else 90,
+            fontsize=_FONT_POINTS,
+            color="0.25",
+        )
+    room = 2 * _APART_POINTS + _FONT_POINTS * (1 if level else _CHARACTER * longest)
+    bottom, top = axes.get_ylim()
+    highest = max(text.height for text in texts)
+    axes.set_ylim(top=max(top, bottom + (highest - bottom) / (1 - room / _PLOT_POINTS)))

@@ -22,11 +22,14 @@ from mptcplab.figure.lines import NAMES, Figure, are_numbers, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
+from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import point_text, short_names, swept_values
-from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
+from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
 
 if TYPE_CHECKING:
@@ -39,6 +42,8 @@ _MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
 #: Characters of the note below a figure on an inch of its width.
 _NOTE_CHARACTERS = 16
+#: What a legend calls workloads, which are no swept key.
+_WORKLOAD = "workload"
 #: Inches of a figure with one plot: its height, and its width with as many bars as fit.
 _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 
@@ -47,8 +52,8 @@ _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 class Choice:
     """What the user says about a figure; everything may be left open.
 
-    ``points`` are swept keys with the values to keep, ``labels`` swept keys with the words that stand for them in the
-    figure. Keys may be given by their full or their short names.
+    ``points`` are swept keys with the values to keep, ``labels`` swept keys or values with the words that stand for
+    them in the figure. Keys may be given by their full or their short names.
     :raises InputError: if there is no such kind.
     """
 
@@ -95,41 +100,30 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
     """
-    names = _names(results, choice)
-    wanted = _wanted(choice, list(names))
+    found = words(results, choice.labels)
+    wanted = _wanted(choice, list(found.keys))
     runs = _kept(results.recorded, wanted)
-    rows = _of_workload(rows_of(run.result for run in runs), choice)
+    rows = [found.row(row) for row in _of_workload(rows_of(run.result for run in runs), choice)]
+    runs = [found.run(run) for run in runs]
     kind = choice.kind or _usual_kind(rows, choice)
     if kind != "time" and choice.panels:
         raise InputError("--panels is for figures over time", hint="add --kind time")
     if kind == "time":
-        made = _over_time(results, runs, rows, choice, names)
+        made = _over_time(results, runs, rows, choice, found)
     elif kind == "cdf":
-        made = _distribution(results, runs, rows, choice, names)
+        made = _distribution(results, runs, rows, choice, found)
     else:
-        made = _over_sweep(results, rows, choice, kind, names, wanted)
-    only = _only(wanted, names)
+        made = _over_sweep(results, rows, choice, kind, found, wanted)
+    only = found.only(wanted)
     return replace(made, note="\n".join(_wrapped([*([only] if only else []), made.note], made.size[0])))
-
-
-def _names(results: Results, choice: Choice) -> dict[str, str]:
-    """Return the name of each swept key in the figure. :raises InputError: for a label of a key that is not swept."""
-    keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
-    return {**short_names(keys), **{_key(name, keys): text for name, text in choice.labels}}
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
     """Return the chosen values by swept key. :raises InputError: for a key that is not swept."""
     found: dict[str, list[str]] = {}
     for name, value in choice.points:
-        found.setdefault(_key(name, keys), []).append(value)
+        found.setdefault(swept_key(name, keys), []).append(value)
     return found
-
-
-def _only(wanted: Mapping[str, Sequence[str]], names: Mapping[str, str]) -> str:
-    """Return which part of the results the points select; "" for all."""
-    texts = [f"{names[key]} {' or '.join(dict.fromkeys(values))}".strip() for key, values in wanted.items()]
-    return f"only {', '.join(texts)}" if texts else ""
 
 
 def _wrapped(lines: Sequence[str], width: float) -> list[str]:
@@ -151,16 +145,6 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
     return kept
 
 
-def _key(name: str, keys: Sequence[str]) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name of none."""
-    short = short_names(list(keys))
-    for key in keys:
-        if name in (key, short[key], key.rpartition(".")[2]):
-            return key
-    names = ", ".join(short.values())
-    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {names}" if names else "nothing is swept here")
-
-
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:
     names = list(dict.fromkeys(row.workload for row in rows))
     if choice.workload is not None and choice.workload not in names:
@@ -172,7 +156,7 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     axes = axes_of(rows)
     if not axes and choice.metric is None and not choice.by:
         return "time"
-    along = _key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
+    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
     return "lines" if along in axes and along not in NAMES and are_numbers(axes[along]) else "bars"
 
 
@@ -182,14 +166,10 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     if name is None:
         about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
         return about if about.headline else METRICS["goodput_mbps"]
-    found = CALLED.get(name, name)
-    nouns = {METRICS[one].noun: one for one in there}
-    found = nouns.get(name, found)
-    if found not in METRICS:
-        raise InputError(f"there is no metric '{name}'", hint=f"these results have {', '.join(there)}")
-    if found not in there:
-        raise InputError(f"no run has the metric {found}", hint=f"these results have {', '.join(there)}")
-    return METRICS[found]
+    found = metric_named(name, there)
+    if found.name not in there:
+        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
+    return found
 
 
 def _over_sweep(
@@ -197,18 +177,20 @@ def _over_sweep(
     rows: Sequence[ResultRow],
     choice: Choice,
     kind: Kind,
-    names: Mapping[str, str],
+    found: Words,
     wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
     metric = _metric(rows, choice.metric)
     own = [row for row in rows if metric.name in row.metrics]
     keys = list(swept_values(own))
-    along = _key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
-    by = [_key(name, keys) for name in choice.by] if choice.by else None
-    figure = sweep_figure(_title(results, choice), own, metric, along, by, names)
+    along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
+    by = [swept_key(name, keys) for name in choice.by] if choice.by else None
+    # All values of the results determine the unit, so that it is that of their table.
+    unit = unit_of(metric, results.rows)
+    figure = sweep_figure(_title(results, choice), own, metric, along, by, found.keys, unit)
     _check_curves(len(figure.series))
     draw = draw_lines if kind == "lines" else draw_bars
-    lacking = _lacking(results, figure, wanted) if kind == "bars" else ()
+    lacking = _lacking(results, figure, wanted, found) if kind == "bars" else ()
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,
@@ -226,13 +208,13 @@ def _of_workloads(results: Results, rows: Sequence[ResultRow]) -> Iterator[str]:
         yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(shown)}"
 
 
-def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]]) -> Iterator[str]:
+def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], found: Words) -> Iterator[str]:
     """Yield why bars are missing, if some are."""
     if all(value is not None for series in figure.series for value in series.measured):
         return
     points = results.document.get("unavailable", ())
     chosen = [one for one in points if all(one["settings"].get(key) in some for key, some in wanted.items())]
-    reasons = dict.fromkeys(str(one["reason"]) for one in chosen)
+    reasons = dict.fromkeys(found.reason(str(one["reason"]), one["settings"]) for one in chosen)
     yield f"{NOT_AVAILABLE}: no value" + (f", since {'; '.join(reasons)}" if reasons else "")
 
 
@@ -252,7 +234,7 @@ def _over_time(
     runs: Sequence[RecordedRun],
     rows: Sequence[ResultRow],
     choice: Choice,
-    names: Mapping[str, str],
+    found: Words,
 ) -> Drawn:
     unknown = [panel for panel in choice.panels if panel not in PANELS]
     if unknown:
@@ -264,7 +246,8 @@ def _over_time(
             hint="choose up to four with --points, such as --points KEY=VALUE",
         )
     workload = choice.workload or rows[0].workload
-    columns = tuple(_column(run, workload, names) for run in chosen)
+    varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
+    columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
     figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
     if not figure.shown:
@@ -292,7 +275,8 @@ def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun
 def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> Column:
     curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
     events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
-    return Column(point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
+    settings = {key: value for key, value in run.settings.items() if key in names}
+    return Column(point_text(settings, names) or f"seed {run.result.seed}", curves, events)
 
 
 def _distribution(
@@ -300,47 +284,66 @@ def _distribution(
     runs: Sequence[RecordedRun],
     rows: Sequence[ResultRow],
     choice: Choice,
-    names: Mapping[str, str],
+    found: Words,
 ) -> Drawn:
+    keys = list(axes_of(rows))
     samples: Mapping[str, Sequence[float]]
     if choice.metric is not None:
         metric = _metric(rows, choice.metric)
-        label = label_of(metric)
-        samples = {_name(row, rows, names): row.samples.get(metric.name, ()) for row in rows}
+        unit = unit_of(metric, results.rows)
+        label = label_of(metric, unit)
+        several = len({row.workload for row in rows}) > 1
+        keys += [_WORKLOAD] if several else []
+        samples = {
+            _name({**row.settings, _WORKLOAD: row.workload}, keys): row.samples.get(metric.name, ()) for row in rows
+        }
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
-        workload = choice.workload or rows[0].workload
-        samples, label, noun = _items(runs, workload, names)
-        note, shows = f"{noun} of workload {workload}, of all seeds", f"distribution of the {label.partition(',')[0]}"
-    curves = tuple(Sample(name, tuple(values)) for name, values in samples.items() if values)
+        workload = choice.workload or _with_items(runs[0], rows)
+        samples, (noun, time, base) = _items(runs, workload, keys)
+        unit = suited(base, (value for values in samples.values() for value in values))
+        label = f"{time}, {unit.name}"
+        note, shows = f"{noun} of workload {workload}, of all seeds", f"distribution of the {time}"
+    curves = tuple(
+        Sample(name, tuple(value * unit.factor for value in values)) for name, values in samples.items() if values
+    )
     if not curves:
         raise InputError("there are no values to draw", hint="name a metric with --metric")
     _check_curves(len(curves))
-    figure = Distribution(_title(results, choice), label, curves, noun)
+    legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
+    figure = Distribution(_title(results, choice), label, curves, noun, legend)
     note += f"; {rows[0].measured_on}"
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
-def _name(row: ResultRow, rows: Sequence[ResultRow], names: Mapping[str, str]) -> str:
-    workload = row.workload if len({one.workload for one in rows}) > 1 else ""
-    return ", ".join(part for part in (point_text(row.settings, names), workload) if part)
+def _name(settings: Mapping[str, str], keys: Sequence[str]) -> str:
+    """Return the values of ``keys``, which the legend's title names."""
+    return ", ".join(settings[key] for key in keys if settings.get(key))
+
+
+def _with_items(run: RecordedRun, rows: Sequence[ResultRow]) -> str:
+    """Return the first workload that delivers objects, requests or messages; the first of all if none does."""
+    there = items_of(run.recording)
+    return next((row.workload for row in rows if row.workload in there), rows[0].workload)
 
 
 def _items(
-    runs: Sequence[RecordedRun], workload: str, names: Mapping[str, str]
-) -> tuple[dict[str, list[float]], str, str]:
-    """Return the times of each point's items, what they are, and their noun. :raises InputError: without any."""
+    runs: Sequence[RecordedRun], workload: str, keys: Sequence[str]
+) -> tuple[dict[str, list[float]], tuple[str, str, str]]:
+    """Return the times of each point's items; and the noun of the items, of the time, and its unit.
+
+    :raises InputError: without any.
+    """
     found: dict[str, list[float]] = {}
-    label = noun = ""
+    kind = None
     for run in runs:
         items = items_of(run.recording).get(workload)
-        if items is None:
-            continue
-        label, noun = f"{items.time}, {items.unit}", items.noun
-        found.setdefault(point_text(run.settings, names), []).extend(one.took for one in items.items)
-    if not found:
+        if items is not None:
+            kind = items.noun, items.time, items.unit
+            found.setdefault(_name(run.settings, keys), []).extend(one.took for one in items.items)
+    if kind is None:
         raise InputError(
             f"the workload {workload} does not deliver objects, requests or messages one by one",
-            hint="name a metric with --metric, whose values of all runs are drawn",
+            hint="name another with --workload, or a metric with --metric, whose values of all runs are drawn",
         )
-    return found, label, noun
+    return found, kind

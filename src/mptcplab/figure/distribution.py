@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 #: A logarithmic axis is easier to read where the largest value exceeds the smallest by more than this factor.
 _LOG_FROM = 20
+#: The numbers of each power of ten that a logarithmic axis is labelled with.
+_TICKS = (1, 2, 5)
 
 
 @dataclass(frozen=True)
@@ -27,12 +29,16 @@ class Sample:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a figure of distributions shows: ``x_label`` names the values with their unit, ``noun`` what has them."""
+    """What a figure of distributions shows: ``x_label`` names the values with their unit, ``noun`` what has them.
+
+    ``legend`` says what the curves differ in.
+    """
 
     title: str
     x_label: str
     samples: tuple[Sample, ...]
     noun: str = "values"
+    legend: str = ""
 
 
 def draw_distribution(figure: Distribution, axes: Axes) -> None:
@@ -43,12 +49,22 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
         axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=1.4)
     every = [value for sample in figure.samples for value in sample.values]
     if min(every) > 0 and max(every) > _LOG_FROM * min(every):
-        axes.set_xscale("log")
+        _logarithmic(axes)
     elif min(every) >= 0:
         axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
     axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
-    axes.set_xlabel(figure.x_label)
+    axes.set_xlabel(figure.x_label + (" (logarithmic)" if axes.get_xscale() == "log" else ""))
     axes.set_ylabel(f"share of {figure.noun}")
     axes.grid(color="0.88", linewidth=0.8)
-    tidy(axes)
+    tidy(axes, figure.legend)
+
+
+def _logarithmic(axes: Axes) -> None:
+    """Give the axis of values a logarithmic scale, with plain numbers at 1, 2 and 5 of each power of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # late, as all of matplotlib
+
+    axes.set_xscale("log")
+    axes.xaxis.set_major_locator(LogLocator(subs=_TICKS))
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.xaxis.set_minor_formatter(NullFormatter())

@@ -62,8 +62,9 @@ class Mark:
 class Figure:
     """The contents of a figure. ``positions`` are labels, spaced by their numbers if all have one with the same unit.
 
-    The vertical axis begins at ``lowest``; with ``signed``, values may be below it. With ``named``, positions are names
-    even if they look like numbers, as versions do. ``legend`` says what the series differ in.
+    The vertical axis begins at ``lowest``; with ``signed``, values may be below it. None can exceed ``highest``. With
+    ``named``, positions are names even if they look like numbers, as versions do. ``legend`` says what the series
+    differ in.
     """
 
     title: str
@@ -77,6 +78,7 @@ class Figure:
     named: bool = False
     legend: str = ""
     signed: bool = False
+    highest: float = math.inf
 
 
 @dataclass(frozen=True)
@@ -103,11 +105,10 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     numbers = [] if figure.named else _numbers(figure.positions)
     places = _places(numbers, len(figure.positions))
     middle = (len(figure.series) - 1) / 2
-    has_published = any(value is not None for series in figure.series for value in series.published)
     for number, series in enumerate(figure.series):
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
         style = _SeriesStyle(colour, marker, dashes if numbers else "none", _APART_POINTS * (number - middle))
-        _draw_measured(axes, places, series, style, " measured" if has_published else "")
+        _draw_measured(axes, places, figure, series, style)
         points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if points:
             axes.scatter(
@@ -163,25 +164,36 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
         axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
 
 
-def _draw_measured(axes: Axes, places: Sequence[float], series: Series, style: _SeriesStyle, suffix: str) -> None:
+def whisker(figure: Figure, value: Interval) -> tuple[float, float]:
+    """Return how far the interval reaches down and up: not beyond what the quantity can be. NaN without one."""
+    if value.half_width is None:
+        return math.nan, math.nan
+    down, up = value.half_width, value.half_width
+    if not figure.signed and value.mean >= figure.lowest:
+        down = min(down, value.mean - figure.lowest)
+    return down, min(up, max(0.0, figure.highest - value.mean))
+
+
+def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: Series, style: _SeriesStyle) -> None:
     points = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
     if not points:
         return
     xs = [x for x, _ in points]
     means = [value.mean for _, value in points]
     # matplotlib draws no bar for NaN; a bar of length zero would mean that the value is certain.
-    errors = [math.nan if value.half_width is None else value.half_width for _, value in points]
+    errors = [whisker(figure, value) for _, value in points]
+    has_published = any(value is not None for each in figure.series for value in each.published)
     axes.errorbar(
         xs,
         means,
-        yerr=errors if any(error > 0 for error in errors) else None,
+        yerr=list(zip(*errors, strict=True)) if any(down > 0 or up > 0 for down, up in errors) else None,
         color=style.colour,
         marker=style.marker,
         markersize=4,
         linestyle=style.line,
         linewidth=1.4,
         capsize=3,
-        label=f"{series.name}{suffix}",
+        label=f"{series.name} measured" if has_published else series.name,
         transform=_shifted(axes, style.right),
     )
 
@@ -198,7 +210,7 @@ def _shifted(axes: Axes, points: float) -> Transform:
 def _largest(figure: Figure) -> float:
     highs = [value.high for series in figure.series for value in series.measured if value is not None]
     published = [value for series in figure.series for value in series.published if value is not None]
-    return max([*highs, *published], default=1.0) or 1.0
+    return max([*(min(high, figure.highest) for high in highs), *published], default=1.0) or 1.0
 
 
 def _smallest(figure: Figure) -> float:

@@ -10,6 +10,7 @@ from mptcplab.figure.lines import NAMES, Figure, Series
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.values import Unit, unit_of
 from mptcplab.stats import Interval
 
 
@@ -23,9 +24,9 @@ def longest(axes: Mapping[str, Sequence[str]]) -> str:
     return max(axes, key=lambda key: (len(axes[key]), key != "transport.protocol"), default="")
 
 
-def label_of(metric: Metric) -> str:
+def label_of(metric: Metric, unit: Unit) -> str:
     """Return the label of an axis with a metric."""
-    return ", ".join(part for part in (metric.axis or metric.noun, metric.unit) if part)
+    return ", ".join(part for part in (metric.axis or metric.noun, unit.name) if part)
 
 
 def sweep_figure(
@@ -35,11 +36,13 @@ def sweep_figure(
     along: str,
     by: Sequence[str] | None = None,
     labels: Mapping[str, str] | None = None,
+    unit: Unit | None = None,
 ) -> Figure:
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
-    Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones. Rows without
-    the metric are left out. :raises InputError: if two rows have the same place.
+    Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones, and ``unit``
+    is that of the values if not the one that suits them. Rows without the metric are left out.
+    :raises InputError: if two rows have the same place.
     """
     own = [row for row in rows if metric.name in row.metrics]
     axes = axes_of(own)
@@ -53,22 +56,24 @@ def sweep_figure(
             raise _same_place(axes, along, keys)
     positions = tuple(swept_values(own)[along]) if along else ("",)
     names = {**short_names(list(swept_values(own))), **(labels or {})}
+    unit = unit or unit_of(metric, own)
     return Figure(
         title,
         names[along] if along else "",
-        label_of(metric),
+        label_of(metric, unit),
         positions,
-        tuple(Series(name, tuple(_value(line, at, metric) for at in positions)) for name, line in series.items()),
+        tuple(Series(name, tuple(_value(line, at, metric, unit) for at in positions)) for name, line in series.items()),
         spread_note(own),
-        lowest=metric.lowest,
+        lowest=metric.lowest * unit.factor,
+        highest=metric.highest * unit.factor,
         named=along in NAMES,
         legend=", ".join(names[key] for key in keys if names[key]),
         signed=metric.signed,
     )
 
 
-def _value(line: Mapping[str, ResultRow], at: str, metric: Metric) -> Interval | None:
-    return line[at].metrics[metric.name] if at in line else None
+def _value(line: Mapping[str, ResultRow], at: str, metric: Metric, unit: Unit) -> Interval | None:
+    return line[at].metrics[metric.name].scaled(unit.factor) if at in line else None
 
 
 def _same_place(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]) -> InputError:

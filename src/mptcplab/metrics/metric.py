@@ -7,6 +7,7 @@ alone or in a list.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -60,7 +61,8 @@ class Metric:
     ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric with
     a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its own, and of
     several the one with the highest number is drawn by default. The vertical axis of figures is labelled ``axis``, if
-    that is more than ``noun``, and begins at ``lowest``, unless the metric is ``signed``: may be negative.
+    that is more than ``noun``, and begins at ``lowest``, unless the metric is ``signed``: may be negative. No value
+    exceeds ``highest``, and no interval is drawn beyond it.
     Rankings put high values first if ``higher_is_better``, else low ones.
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats. The
     same holds for one that is ``by_path``: a workload has several values of it, parts of a whole in percent.
@@ -83,6 +85,7 @@ class Metric:
     headline: int = 0
     axis: str = ""
     lowest: float = 0.0
+    highest: float = math.inf
     signed: bool = False
     of_rows: bool = False
     by_path: bool = False

@@ -9,8 +9,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.values import IDENTICAL
 from mptcplab.report.table import Table
-from mptcplab.report.values import IDENTICAL
 
 _NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 #: The beginning of a note to which cells refer.
@@ -32,6 +32,19 @@ def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     places = list(dict.fromkeys(_place(table, name) for name in columns))
     places = [*_lacking_keys(table, places), *places]
     return _without_idle_notes(table.with_columns([*places, *_referring(table, places)]))
+
+
+def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
+    """Return tables of one result, each that has the column ``sort`` in its order.
+
+    :raises InputError: if none has it.
+    """
+    if sort is None:
+        return list(tables)
+    found = [_find(table, sort.removeprefix("-")) is not None for table in tables]
+    if not any(found):
+        _place(tables[0], sort.removeprefix("-"))
+    return [choose(table, (), sort) if has else table for table, has in zip(tables, found, strict=True)]
 
 
 def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
@@ -57,11 +70,19 @@ def _without_idle_notes(table: Table) -> Table:
     return replace(table, notes=tuple(note for note in table.notes if not note.startswith(IDENTICAL)))
 
 
-def _place(table: Table, name: str) -> int:
+def _find(table: Table, name: str) -> int | None:
     names = table.names or ((),) * len(table.columns)
     for place, (head, others) in enumerate(zip(table.columns, names, strict=True)):
         if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
             return place
+    return None
+
+
+def _place(table: Table, name: str) -> int:
+    place = _find(table, name)
+    if place is not None:
+        return place
+    names = table.names or ((),) * len(table.columns)
     heads = dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 

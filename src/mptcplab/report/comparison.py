@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
@@ -12,8 +12,8 @@ from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import Unit, percent, suited
 from mptcplab.report.table import Table
-from mptcplab.report.values import Unit, percent, suited
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
@@ -37,16 +37,14 @@ def comparison_table(
     mixed = len({match.difference.test for match in matches}) > 1
     metric = METRICS[comparisons[0].pair.metric]
     unit = suited(metric.unit, (mean for match in matches for mean in match.means), digits=metric.digits)
-    sizes = (size for match in matches for size in (match.difference.mean, match.half_width) if size is not None)
-    small = suited(metric.unit, sizes)
     head = (*keys.values(), *(["workload"] if several else []))
-    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {small.name}".rstrip(), "%", "p")
+    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {unit.name}".rstrip(), "%", "p")
     rows = tuple(
         (
             *match.settings.values(),
             *(b if by else ()),
             *([match.workload] if several else []),
-            *_numbers(match, unit, small),
+            *_numbers(match, unit),
             *([match.difference.test] if mixed else []),
             _count(match),
             verdict_text(match, margin_percent),
@@ -68,7 +66,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     unit = suited(metric.unit, (place.interval.mean for place in ranking.places), digits=metric.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
-    worse, against = _against_best(ranking)
+    worse, against = _against_best(ranking, unit)
     tests = [_TESTED] if _has_other_tests(ranking) else []
     columns = ("", *(keys[key] for key in by), value, "n", worse, *tests, _tied_heading(ranking), "verdict")
     rows = tuple(
@@ -92,16 +90,14 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     return Table(title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by))
 
 
-def _against_best(ranking: Ranking) -> tuple[str, list[str]]:
-    """Return a head and a cell per place: the difference from the best in percent, or in a unit if the best is zero."""
+def _against_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
+    """Return a head and a cell per place: the difference from the best in percent, in ``unit`` if the best is zero."""
     matches = [place.against_best for place in ranking.places]
     if not _has_absolute(ranking):
         return "% against the best", [
             "" if one is None or one.percent is None else percent(one.percent, one.percent_half_width)
             for one in matches
         ]
-    sizes = (size for one in matches if one for size in (one.difference.mean, one.half_width) if size is not None)
-    unit = suited(METRICS[ranking.metric].unit, sizes)
     return f"{unit.name} against the best".lstrip(), [
         "" if one is None else unit.with_spread(one.difference.mean, one.half_width or None, sign=True)
         for one in matches
@@ -174,11 +170,11 @@ def _rounded(count: int) -> int:
     return -(-count // size) * size
 
 
-def _numbers(match: Match, unit: Unit, small: Unit) -> tuple[str, ...]:
+def _numbers(match: Match, unit: Unit) -> tuple[str, ...]:
     difference = match.difference.mean
     return (
         *(unit.text(mean) for mean in match.means),
-        small.with_spread(difference, match.half_width or None, sign=True),
+        unit.with_spread(difference, match.half_width or None, sign=True),
         "" if match.percent is None else percent(match.percent, match.percent_half_width),
         "" if match.p is None else _p_text(match.p),
     )
@@ -200,7 +196,7 @@ def _p_text(p: float) -> str:
 def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float, of: str) -> Iterator[str]:
     if not matches:
         yield (
-            "[!] The results have no row in common: no settings and workload are in both. "
+            "[!] The results have no row in common: no settings and workload with this metric are in both. "
             "With --by, keys that are swept together with that key differ, too."
         )
     if any(match.is_tested for match in matches):
@@ -284,12 +280,17 @@ def _margin_note(margin_percent: float, of: str) -> str:
     )
 
 
-def conditions_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use."""
+def conditions_notes(
+    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
+) -> Iterator[str]:
+    """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use.
+
+    The latter for ``workloads`` only, if given.
+    """
     kernels = measured_on(a), measured_on(b)
     if kernels[0] != kernels[1]:
         yield "; ".join(f"{side}: kernel {', '.join(one)}" for side, one in zip("AB", kernels, strict=True)) + "."
-    rows = list(use_differs(a, b))
+    rows = list(use_differs(a, b, workloads))
     if rows:
         more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
         texts = (f"{name}: A {first}, B {second}" for name, first, second in rows[:_MAX_NAMED])

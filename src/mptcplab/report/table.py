@@ -15,7 +15,7 @@ from rich.console import Group
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from mptcplab.report.values import IDENTICAL
+from mptcplab.metrics.values import IDENTICAL
 from mptcplab.stats import Interval
 
 #: Characters that rich adds between columns, and around the table.

@@ -257,8 +257,8 @@ def _one_line(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
-def parse(file: Path) -> Document:
-    """Read one file. :raises InputError: if it cannot be read or is not TOML."""
+def parse(file: Path, *, rank: int = 0) -> Document:
+    """Read one file, whose keys have this ``rank``. :raises InputError: if it cannot be read or is not TOML."""
     place, hint = Place(file, 0), "name a scenario file in TOML, like scenario.toml"
     try:
         if file.is_dir():
@@ -282,7 +282,7 @@ def parse(file: Path) -> Document:
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
         raise _too_long(place) from error
-    document = Document(file, tables, {path: Place(file, line) for path, line in lines.items()})
+    document = Document(file, tables, {path: Place(file, line, rank=rank) for path, line in lines.items()})
     _refuse_extremes(document)
     return document
 

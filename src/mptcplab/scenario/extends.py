@@ -31,7 +31,7 @@ def read(file: Path) -> Document:
 
 def _read(file: Path, chain: tuple[Path, ...]) -> Document:
     """Read one file of a chain; ``chain`` has the real paths of the files that extend ``file``."""
-    document = parse(file)
+    document = parse(file, rank=-len(chain))
     base_name = document.tables.get("extends")
     if base_name is None:
         if "without" in document.tables:

@@ -146,15 +146,17 @@ def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
         raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]
-    for direction, rate in (("forward", preset.up), ("backward", preset.down)):
+    for direction in ("forward", "backward"):
         own = link.get(direction, {})
-        for key, text in _keys(rate, preset):
+        for key, text in keys_of(preset, direction):
             if isinstance(own, dict) and key not in own and key not in link:
                 document.put((*path, direction, key), text, place)
                 yield (*path, direction, key)
 
 
-def _keys(rate: float | None, preset: LinkPreset) -> list[tuple[str, str]]:
+def keys_of(preset: LinkPreset, direction: str) -> list[tuple[str, str]]:
+    """Return the keys that a preset has for a direction, with their values."""
+    rate = preset.up if direction == "forward" else preset.down
     found: list[tuple[str, str]] = []
     if rate is not None:
         found.append(("rate", str(Rate(round(rate * 10**6)))))

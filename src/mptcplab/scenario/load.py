@@ -12,7 +12,6 @@ from pathlib import Path
 from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
-from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import axes, copies, preset, sweep
@@ -30,13 +29,13 @@ from mptcplab.scenario.document import (
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.link_presets import expand_presets
-from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.overrides import override
 from mptcplab.scenario.place import KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.shared import Idle, note_link_presets, share_link_keys, share_transport
 from mptcplab.scenario.sources import read_sources
 
 _MAX_SEED = 10**18
@@ -199,9 +198,9 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
         if first is not point:
             key = next(key for key, value in point.settings.items() if first.settings[key] != value)
             message = f"gives the points '{first.label}' and '{point.label}' the same scenario"
-            hint = "remove the key of a direction or host that overrides the swept one, or one of two equal values"
+            hint = "remove one of two equal values"
             if key.endswith(".preset"):
-                hint = "remove the link's own rate or delay, which override the preset"
+                hint = "remove the link's own rate, delay or trace, which override the preset"
             raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
 
 
@@ -239,43 +238,62 @@ def _points(
     document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice, real_time: bool
 ) -> tuple[tuple[Point, ...], tuple[Unavailable, ...]]:
     """Return the points, and those that are not available because the sweep varies the path manager."""
-    points, unavailable = [], []
+    found, unavailable = [], []
     for choice in choices:
         try:
-            points.append(_point(document, choice, fixed, real_time))
+            found.append(_point(document, choice, fixed, real_time))
         except ScenarioError as error:
             varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
             if error.kind != Mistake.UNAVAILABLE or not varies:
                 raise
             unavailable.append(Unavailable(_labels(choice), error.about))
             first = error
-    if not points:
+    if not found:
         raise first
-    return tuple(points), tuple(unavailable)
+    _refuse_idle([idle for _, idle in found])
+    return tuple(point for point, _ in found), tuple(unavailable)
 
 
 def _labels(choice: sweep.Choice) -> dict[str, str]:
     return {setting.name: setting.text for setting in choice if not setting.is_hidden}
 
 
-def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_time: bool) -> Point:
+def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_time: bool) -> tuple[Point, Idle]:
     at_point = document.copy()
     settings = choice + fixed
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] in _EXPANDED])
     _expand_copies(at_point)
     _expand_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] not in _EXPANDED])
+    idle = Idle()
+    note_link_presets(at_point, idle)
     presets = expand_presets(at_point)
-    _expand_links(at_point)
+    share_link_keys(at_point, idle)
     read_traces(at_point, presets)
     read_sources(at_point)
-    _expand_transport(at_point)
+    _check_transport(at_point)
+    share_transport(at_point, idle)
     try:
         scenario = Scenario.model_validate(at_point.tables)
     except ValidationError as error:
         raise first_error(at_point, error) from error
     check(at_point, scenario, real_time=real_time)
-    return Point(_labels(choice), scenario)
+    return Point(_labels(choice), scenario), idle
+
+
+def _check_transport(document: Document) -> None:
+    """Check the table that all nodes share, where an error has the key as the user wrote it."""
+    try:
+        Transport.model_validate(document.tables.get("transport", {}))
+    except ValidationError as error:
+        raise first_error(document, error, below=("transport",)) from error
+
+
+def _refuse_idle(found: Sequence[Idle]) -> None:
+    """Refuse a shared key that does nothing at any point: it is overridden wherever it holds."""
+    for key, error in found[0].errors.items():
+        if all(key in idle.errors for idle in found):
+            raise error
 
 
 def _expand_copies(document: Document) -> None:
@@ -332,33 +350,3 @@ def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Ta
         elif near is not None and near.rstrip("0123456789") != name.rstrip("0123456789"):
             hint = f"did you mean `{near}`? A link of your own needs between = [...]"
         raise document.error(("links", name), f"is not part of {topology}", hint=hint, kind=Mistake.REFERENCE)
-
-
-def _expand_links(document: Document) -> None:
-    """Copy keys of a direction from a link to its ``forward`` and ``backward``, whose own keys take precedence."""
-    links = document.tables.get("links")
-    for name, link in links.items() if isinstance(links, dict) else ():
-        if not isinstance(link, dict):
-            continue
-        shared = {key: link.pop(key) for key in DirectionSettings.model_fields if key in link}
-        for side in ("forward", "backward"):
-            own = link.get(side, {})
-            if isinstance(own, dict) and shared:
-                document.inherit(("links", name, side), shared, ("links", name))
-
-
-def _expand_transport(document: Document) -> None:
-    """Copy ``[transport]`` to all nodes that share it; the keys of a node's own table take precedence."""
-    transport = document.tables.get("transport", {})
-    try:
-        Transport.model_validate(transport)
-    except ValidationError as error:
-        raise first_error(document, error, below=("transport",)) from error
-    document.tables.pop("transport", None)
-    for kind in (kind for kind in NODE_KINDS.values() if kind.shares_transport):
-        nodes = document.tables.get(kind.table)
-        for name, node in nodes.items() if isinstance(nodes, dict) else ():
-            if not isinstance(node, dict) or (kind.transport_is_optional and "transport" not in node):
-                continue
-            if isinstance(node.get("transport", {}), dict):
-                document.inherit((kind.table, name, "transport"), transport, ("transport",))

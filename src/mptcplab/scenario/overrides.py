@@ -12,9 +12,9 @@ from typing import Any
 from mptcplab.errors import Mistake
 from mptcplab.scenario import sweep
 from mptcplab.scenario.document import ScenarioError, show, split_key
-from mptcplab.scenario.place import KeyPath, Place
+from mptcplab.scenario.place import SET, KeyPath, Place
 
-_SET = Place(Path("--set"), 0)
+_SET = Place(Path("--set"), 0, rank=SET)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}")
 

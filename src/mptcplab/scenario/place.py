@@ -15,6 +15,9 @@ from pathlib import Path
 
 KeyPath = tuple[str | int, ...]
 
+#: Ranks of swept keys and of keys of the command line; keys of the file have 0, those of its bases less.
+SWEPT, SET = 1, 2
+
 _TOKEN = re.compile(
     r"""
     (?P<blank>[ \t\r]+|\#[^\n]*)
@@ -31,12 +34,14 @@ _TOKEN = re.compile(
 class Place:
     """A line of a file; ``line`` counts from 1 and is 0 if there is none.
 
-    ``written`` is the key as written there, if its value was copied from another path.
+    ``written`` is the key as written there, if its value was copied from another path. A key of a higher ``rank``
+    replaces those of lower ones.
     """
 
     file: Path
     line: int
     written: KeyPath | None = None
+    rank: int = 0
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)

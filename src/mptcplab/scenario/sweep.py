@@ -27,7 +27,7 @@ from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
 from mptcplab.scenario.keys import home
-from mptcplab.scenario.place import KeyPath, Place
+from mptcplab.scenario.place import SWEPT, KeyPath, Place
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
@@ -200,7 +200,8 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         if pattern[0] in ("seed", "repeats"):
             hint = "write repeats = N at the top of the file to run every point with N seeds"
         raise document.error(path, "cannot be swept", hint=hint)
-    places = [replace(document.place((*path, index)), written=pattern) for index in range(len(values))]
+    own = [document.place((*path, index)) for index in range(len(values))]
+    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in own]
     return [Setting(pattern, value, place) for value, place in zip(values, places, strict=True)]
 
 

@@ -81,9 +81,13 @@ class Interval:
     def is_identical(self) -> bool:
         """True if several values are identical. Then the interval has no meaning: Student's t needs a spread.
 
-        Their runs may be the same run, or differ in everything but this value, as an outage of 0 s.
+        Their runs may be the same run, or differ in everything but this value, as no lost packet.
         """
         return self.half_width == 0.0
+
+    def scaled(self, factor: float) -> Interval:
+        """Return the interval in another unit: that of values ``factor`` times as high."""
+        return Interval(self.mean * factor, None if self.half_width is None else self.half_width * factor, self.n)
 
     def to_json(self) -> dict[str, Any]:
         """Return the interval as JSON data."""

@@ -37,6 +37,7 @@ METRICS = (
         name="retransmitted_percent",
         noun="retransmitted",
         unit="%",
+        highest=100,
         definition="bytes that subflows retransmitted, of all bytes that they sent; empty for UDP, and if no socket "
         "was seen",
         source="TCP_INFO of the sender: `bytes_retrans`, `bytes_sent`",

@@ -22,4 +22,5 @@ CPU_BUSY = Metric(
     place=60,
     value=_busiest,
     digits=1,
+    highest=100,
 )

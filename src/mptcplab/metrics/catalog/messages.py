@@ -41,6 +41,7 @@ METRICS = (
         noun="late",
         unit="%",
         definition="messages that arrived too late, of all sent",
+        highest=100,
         source="`deadline`, or `playout` of a call",
     ),
     _entry(
@@ -49,6 +50,7 @@ METRICS = (
         unit="%",
         definition="messages that did not arrive, of all sent. For `udp`, duplicates count as arrivals",
         source="sequence numbers of the messages",
+        highest=100,
     ),
     _entry(
         name="mos",
@@ -58,6 +60,8 @@ METRICS = (
         definition="1 to 4.41: quality of a call by the E-model",
         source="ITU-T G.107, Annex B",
         headline=3,
+        lowest=1,
+        highest=4.41,
     ),
     _entry(
         name="r_factor",
@@ -66,6 +70,7 @@ METRICS = (
         unit="",
         definition="0 to 93.2: the E-model's rating, from which MOS follows",
         source="ITU-T G.107; Cole and Rosenbluth 2001",
+        highest=93.2,
         in_table=False,
     ),
 )

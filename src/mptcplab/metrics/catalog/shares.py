@@ -15,5 +15,6 @@ SHARE = Metric(
     section="paths",
     place=48,
     in_table=False,
+    highest=100,
     by_path=True,
 )

@@ -66,7 +66,8 @@ def outage_s(curve: Delivery, episode: Episode) -> float | None:
     if len(before) and float(before.mean()) > _PIECES:
         return None
     trickle = _longest_below(curve, begin - window, episode.until_s, window, level)
-    return max(trickle, gap_s(curve, begin, episode.until_s) or 0.0)
+    gap = gap_s(curve, begin, episode.until_s)
+    return trickle if gap is None else max(trickle, gap)
 
 
 def _begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: MIT
+"""The words of a figure: names of swept keys and of their values, as the user or the results have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.named import find_key, swept_key
+from mptcplab.metrics.points import short_names
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.results import RecordedRun, Results
+
+
+@dataclass(frozen=True)
+class Words:
+    """The name of each swept key, and the words for values; ``labelled`` are the keys that the user has named."""
+
+    keys: Mapping[str, str]
+    values: Mapping[str, str]
+    labelled: frozenset[str] = frozenset()
+
+    def row(self, row: ResultRow) -> ResultRow:
+        """Return ``row`` with the words of its values."""
+        return replace(row, settings={key: self.value(value) for key, value in row.settings.items()})
+
+    def run(self, run: RecordedRun) -> RecordedRun:
+        """Return ``run`` with the words of its values."""
+        settings = tuple((key, self.value(value)) for key, value in run.result.settings)
+        return replace(run, result=replace(run.result, settings=settings))
+
+    def value(self, value: str) -> str:
+        """Return the words for a value."""
+        return self.values.get(value, value)
+
+    def only(self, wanted: Mapping[str, Sequence[str]]) -> str:
+        """Return which part of the results the values by key select; "" for all."""
+        texts = (
+            f"{self.keys[key]} {' or '.join(dict.fromkeys(map(self.value, values)))}".strip()
+            for key, values in wanted.items()
+        )
+        text = ", ".join(texts)
+        return f"only {text}" if text else ""
+
+    def reason(self, text: str, settings: Mapping[str, str]) -> str:
+        """Return why the point with these ``settings`` has no value, in the words of the figure."""
+        for key, value in settings.items():
+            if key in self.labelled or value in self.values:
+                name = self.keys[key] if key in self.labelled else key
+                text = text.replace(f'{key} = "{value}": ', f'{name} "{self.value(value)}" ').replace(key, name)
+        return text
+
+
+def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
+    """Return the words of a figure of ``results``, with ``labels`` for keys or values.
+
+    :raises InputError: for a label of neither, or of two values with the same words.
+    """
+    keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
+    points = [*(run.settings for run in results.recorded), *_unavailable(results)]
+    values = dict.fromkeys(value for settings in points for value in settings.values())
+    of_values = {name: text for name, text in labels if name in values and find_key(name, keys) is None}
+    of_keys = {swept_key(name, keys, values): text for name, text in labels if name not in of_values}
+    found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys))
+    _check_distinct(found, results)
+    return found
+
+
+def _unavailable(results: Results) -> list[Mapping[str, str]]:
+    return [one["settings"] for one in results.document.get("unavailable", ())]
+
+
+def _check_distinct(found: Words, results: Results) -> None:
+    for key in found.keys:
+        values = dict.fromkeys(run.settings[key] for run in results.recorded if key in run.settings)
+        if len(set(map(found.value, values))) < len(values):
+            raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
