@@ -305,7 +305,8 @@ class Probability(Quantity):
     def _unit_hint(cls, number: str) -> str:
         if re.fullmatch(r"[01](\.[0-9]{1,9})?", number) is None:
             return super()._unit_hint(number)
-        return f'write percent: a fraction of {number} is "{(Decimal(number) * 100).normalize():f} %"'
+        percent = f"{(Decimal(number) * 100).normalize():f}"
+        return f'write "{number} %"' if percent == number else f'write "{number} %", or "{percent} %" for a fraction'
 
     @property
     def fraction(self) -> float:

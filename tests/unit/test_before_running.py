@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.campaign import cluster
+from mptcplab.cli import sweep
 from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import repeat_command
 from mptcplab.cli.main import main
@@ -111,6 +112,11 @@ def test_an_interrupted_command_says_how_to_go_on(
     assert ended.value.code == 130
     assert "interrupted: 3 runs are recorded in r x and are not executed again" in err
     assert f"to go on: mptcplab run {file} --out 'r x'" in err
+
+
+@pytest.mark.parametrize(("kept", "text"), [(0, "0 runs are"), (1, "1 run is"), (2, "2 runs are")])
+def test_what_an_interrupted_sweep_has_kept(kept: int, text: str) -> None:
+    assert sweep._kept_text(kept, Path("r")).startswith(f"{text} recorded in r and {text.split()[-1]} not")
 
 
 class _Cluster:

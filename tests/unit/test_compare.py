@@ -97,6 +97,10 @@ def test_other_conditions_are_named(
     text = " ".join(out.split())
     assert "A: kernel 7.2.1-test; virtual time; B: kernel 6.12.1-stock, HZ 250; a clock that counts" in text
     assert "[!] MPTCP was not used alike. links.link1.delay = 2 ms, bulk: A 2 subflows, B no." in text
+    _, out, _ = output(capsys, monkeypatch, a, b, "--metric", "bulk:goodput")
+    assert "[!] MPTCP was not used alike" in out
+    _, out, _ = output(capsys, monkeypatch, a, b, "--metric", "pages:goodput")
+    assert "[!] MPTCP was not used alike" not in out, "it is about another workload"
     _, out, _ = output(capsys, monkeypatch, a, b, "--json")
     document = json.loads(out)
     assert document["b_measured_on"] == ["6.12.1-stock, HZ 250; a clock that counts instructions"]
@@ -136,7 +140,10 @@ def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     _, out, _ = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.1")
     assert re.search(r"^ *1 ms +6\.12 +104 ", out, re.MULTILINE), "one table, and its rows name B"
     status, _, err = output(capsys, monkeypatch, folder, "--by", "family")
-    assert (status, "do not have two values of 'family'" in err) == (2, True)
+    assert (status, "'family' is not a swept key" in err) == (2, True)
+    one_left = write(tmp_path / "b", rows[:1])
+    status, _, err = output(capsys, monkeypatch, one_left, "--by", "kernel")
+    assert (status, "do not have two values of 'kernel'" in err) == (2, True)
     status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
     assert (status, "do not have '7.3'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
     assert output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
@@ -326,11 +333,10 @@ def test_a_check_of_nothing_fails(
     status, out, err = output(capsys, monkeypatch, a, b, flag)
     assert (status, "nothing was compared: no row with goodput is on both sides" in err) == (2, True), err
     assert "Only in A: delay = 1 ms, bulk" in out, "the table says what each side has"
+    web = write(tmp_path / "c", [row_of({"delay": "1 ms"}, A, workload="web")])
     words = ("--metric", "goodput", "--metric", "web:goodput")
-    status, _, err = output(capsys, monkeypatch, a, a, flag, *words)
-    assert (status, "no row of the workload web with goodput" in err) == (2, True), err
-    status, _, err = output(capsys, monkeypatch, a, "--by", "delay", flag, *words[2:])
-    assert (status, "no row of the workload web with goodput" in err) == (2, True), err
+    status, _, err = output(capsys, monkeypatch, a, web, flag, *words)
+    assert (status, "no row with goodput is on both sides" in err) == (2, True), err
     assert output(capsys, monkeypatch, a, a, flag)[0] == 0
     assert output(capsys, monkeypatch, a, a, flag, "--metric", "bulk:share_percent")[0] == 0
 

@@ -221,8 +221,8 @@ EVENTS = ({**DOWN, "kind": "gateway-down"}, {**DOWN, "kind": "gateway-up", "inst
 def test_time_series_are_those_of_the_inner_paths(tmp_path: Path) -> None:
     """Each path carried half of its bytes in the first second, and half in the second one."""
     (line,) = timelines(Made(tmp_path).write(), max_values=100)
-    assert set(line.goodput) == {"dsl", "lte"}
-    assert [rates[-1] for rates in line.goodput.values()] == [8 * DSL / 2 / 1e6, 8 * LTE / 2 / 1e6]
+    assert set(line.received) == {"dsl", "lte"}
+    assert [rates[-1] for rates in line.received.values()] == [8 * DSL / 2 / 1e6, 8 * LTE / 2 / 1e6]
     assert [one.name for one in line.rtt] == ["dsl", "lte"]
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ast
 import re
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,6 +17,7 @@ from pathlib import Path
 import click
 import pytest
 
+from mptcplab.cli.main import commands
 from mptcplab.cli.usage import explain_usage
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
@@ -218,6 +220,36 @@ def test_apostrophes_and_words() -> None:
             "did you mean --repeats?",
         ),
         (
+            click.NoSuchOption("--repeat", possibilities=["--set", "--repeats"]),
+            "there is no option '--repeat'",
+            "did you mean --repeats?",
+        ),
+        (
+            click.NoSuchOption("--point", possibilities=["--out", "--sort", "--json"]),
+            "there is no option '--point'",
+            "see `mptcplab --help`",
+        ),
+        (
+            click.NoSuchOption("--job", possibilities=["--jobs", "--json"]),
+            "there is no option '--job'",
+            "did you mean --jobs?",
+        ),
+        (
+            click.NoSuchOption("--sede", possibilities=["--seed", "--set"]),
+            "there is no option '--sede'",
+            "did you mean --seed?",
+        ),
+        (
+            click.BadParameter("'handover' is not a valid integer range.", param_hint="'--point'"),
+            "--point: 'handover' is not a whole number",
+            "see `mptcplab --help`",
+        ),
+        (
+            click.BadParameter("'few' is not a valid float range.", param_hint="'--margin'"),
+            "--margin: 'few' is not a number",
+            "see `mptcplab --help`",
+        ),
+        (
             click.BadParameter("0 is not in the range x>=1.", param_hint="'--repeats'"),
             "--repeats: 0 is not in the range x>=1",
             "see `mptcplab --help`",
@@ -227,3 +259,18 @@ def test_apostrophes_and_words() -> None:
 def test_messages_of_click(error: click.ClickException, message: str, hint: str) -> None:
     described = explain_usage(error)
     assert (described.message, described.hint) == (message, hint)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "hint"),
+    [
+        (("--jobs", "2", "run", "a.toml"), "write it behind the command: mptcplab run ... --jobs"),
+        (("--jobs", "2", "show", "a.toml"), "see `mptcplab --help`"),
+        (("--jobs",), "see `mptcplab --help`"),
+    ],
+)
+def test_an_option_before_its_command(monkeypatch: pytest.MonkeyPatch, arguments: tuple[str, ...], hint: str) -> None:
+    monkeypatch.setattr(sys, "argv", ["mptcplab", *arguments])
+    with pytest.raises(click.NoSuchOption) as caught:
+        commands.main(list(arguments), prog_name="mptcplab", standalone_mode=False)
+    assert explain_usage(caught.value).hint == hint

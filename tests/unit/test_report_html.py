@@ -93,7 +93,7 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
     assert html.escape("<img src=x onerror=alert(1)>") in text
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
-    names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["goodput"]]
+    names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["received"]]
     assert names == [f"{EVIL}>link1"], "and it reads back as it was"
 
 
@@ -259,9 +259,9 @@ def test_goodput_over_time_adds_up(tmp_path: Path) -> None:
         (line,) = timelines(run.recording, max_values=most)
         assert len(line.edges) <= most + 2
         (measured,) = run.result.measured
-        total = sum(float(np.dot(rates, np.diff(line.edges))) for rates in line.goodput.values())
+        total = sum(float(np.dot(rates, np.diff(line.edges))) for rates in line.received.values())
         assert total == pytest.approx(measured.goodput_bps * measured.duration_s / 1e6, rel=1e-4)
-        assert list(line.goodput) == [curve.name for curve in line.rtt] == ["access1>link1", "access2>link2"]
+        assert list(line.received) == [curve.name for curve in line.rtt] == ["access1>link1", "access2>link2"]
         assert all(value for curve in line.rtt for value in curve.values), "0 is not a round-trip time"
 
 

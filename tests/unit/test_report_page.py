@@ -162,6 +162,7 @@ def test_every_axis_has_its_unit(opened: LoadedPage) -> None:
         "congestion window, segments",
         "goodput, Mbit/s",
         "link2.delay, ms",
+        "received, Mbit/s",
         "round-trip time, ms",
         "time, s",
     ]

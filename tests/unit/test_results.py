@@ -118,6 +118,10 @@ def test_nothing_to_open(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="no recorded runs"):
         open_results(tmp_path)
     make_results(tmp_path / "r", keep=lambda run: run.seed == 1 and run.point.settings["transport.protocol"] == "tcp")
+    for inside in (tmp_path / "r" / "runs", next((tmp_path / "r" / "runs").iterdir())):
+        with pytest.raises(InputError) as caught:
+            open_results(inside)
+        assert caught.value.hint == f"did you mean {tmp_path / 'r'}?"
     for manifest in (tmp_path / "r" / "runs").glob("*/manifest.json"):
         manifest.write_text("[]")
     with pytest.raises(LabError, match="can be read"):

@@ -119,7 +119,8 @@ def test_text_is_natural(value: Quantity, text: str) -> None:
         (Duration, "5 lightyears", "'lightyears' is not a unit of a time", "use one of ns, us, ms, s, min, h"),
         (Size, "1 kib", "'kib' is not a unit of a size", "write KiB"),
         (Size, "1 k", "'k' is not a unit of a size", "write kB (1000 bytes) or KiB (1024 bytes)"),
-        (Probability, 0.25, "a probability needs a unit", 'write percent: a fraction of 0.25 is "25 %"'),
+        (Probability, 0.25, "a probability needs a unit", 'write "0.25 %", or "25 %" for a fraction'),
+        (Probability, 0, "a probability needs a unit", 'write "0 %"'),
         (Probability, "101 %", "is more than the largest probability, 100 %", "use a smaller value"),
     ],
 )  # fmt: skip

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: MIT
-"""Statistics of the captures of a recorded run."""
+"""Captures in recordings: the statistics of a run, and which runs files are of."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from mptcplab.capture.end import End
 from mptcplab.capture.files import FilesStatistics, statistics_of_files
-from mptcplab.errors import InputError
-from mptcplab.recording.record import Recording
+from mptcplab.errors import InputError, LabError
+from mptcplab.recording.record import Recording, is_complete
+
+_FOLDER = "captures"
+_MAX_NAMED = 8
 
 
 def recorded_statistics(recording: Recording, node: str, ends: Sequence[End] = ()) -> FilesStatistics:
@@ -33,3 +36,49 @@ def captures_of(recording: Recording, node: str) -> list[Path]:
         hint = f'add to the scenario: record.captures = [{{ node = "{node}" }}]'
         raise InputError(f"the run in {recording.folder} has no capture at {node}", hint=hint)
     return found
+
+
+def refuse_several_runs(files: Sequence[Path]) -> None:
+    """Refuse files of several recorded runs as one capture: clocks, addresses and tokens of all runs are alike.
+
+    :raises InputError: with the folders of the runs, and the point and seed of each.
+    """
+    runs = _runs_of(files)
+    if len(runs) > 1:
+        example = next(iter(runs)) / _FOLDER / "*.pcap"
+        texts = [f"{folder.name}: {_point(folder)}" for folder in list(runs)[:_MAX_NAMED]]
+        more = f"; and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
+        hint = f"name those of one run, like {example}. The runs are {'; '.join(texts)}{more}"
+        raise InputError(f"the files are of {len(runs)} runs, which are no common capture", hint=hint)
+
+
+def refuse_several_of_a_run(files: Sequence[Path]) -> None:
+    """Refuse several files of one run where each is to be a run. :raises InputError: with the files of one place."""
+    for folder, own in _runs_of(files).items():
+        if len(own) > 1:
+            example = folder.parent / "*" / _FOLDER / own[0].name
+            message = f"{len(own)} of the files are of the run {folder.name}, and --runs takes each file for a run"
+            raise InputError(message, hint=f"name one file of each run, like {example}")
+
+
+def _runs_of(files: Sequence[Path]) -> dict[Path, list[Path]]:
+    """Return those of the files that are in recordings, by the folder of the run."""
+    found: dict[Path, list[Path]] = {}
+    for file in files:
+        if file.parent.name == _FOLDER and is_complete(file.parent.parent):
+            found.setdefault(file.parent.parent, []).append(file)
+    return found
+
+
+def _point(folder: Path) -> str:
+    """Return the settings and the seed of a run in words."""
+    return ", ".join(_settings(folder))
+
+
+def _settings(folder: Path) -> Iterator[str]:
+    try:
+        manifest = Recording(folder).manifest
+        yield from (f"{key} {value}" for key, value in manifest["settings"])
+        yield f"seed {manifest['seed']}"
+    except (LabError, KeyError, TypeError, ValueError):
+        yield "not readable"

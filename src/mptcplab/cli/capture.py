@@ -10,6 +10,7 @@ import click
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
+from mptcplab.capture.recorded import refuse_several_of_a_run, refuse_several_runs
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.cli.capture_statistics import show_statistics
 from mptcplab.cli.common import console, print_table
@@ -25,13 +26,14 @@ _EPILOG = """\b
 Examples:
   mptcplab capture laptop.pcapng
   mptcplab capture wifi.pcap lte.pcap --figure data.svg
-  mptcplab capture results/my/runs/*/captures/client-*.pcap --json | jq '.connections[].subflows'
+  mptcplab capture results/my/runs/RUN/captures/client-*.pcap --json | jq '.connections[].subflows'
   mptcplab capture --statistics ftp.pcap --end 192.168.10.100 --end :20
   mptcplab capture --statistics --runs run1.pcap run2.pcap run3.pcap
 
 \b
 Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
-counts once. The data of each direction is read from the file that has most of it.
+counts once. The data of each direction is read from the file that has most of it. Files of results are those of one
+run: RUN is the name of its folder. Only --statistics --runs takes files of several runs.
 """
 
 
@@ -86,6 +88,10 @@ def capture(
     may be truncated behind their TCP headers.
     """
     _check(figure, connection, statistics=statistics, ends=ends, runs=runs)
+    if runs:
+        refuse_several_of_a_run(files)
+    else:
+        refuse_several_runs(files)
     if statistics:
         show_statistics(files, ends, are_runs=runs, out=out, as_json=as_json)
         return

@@ -18,13 +18,14 @@ from mptcplab.metrics import ranking
 from mptcplab.metrics.compare import MARGIN_PERCENT, SIGNIFICANCE, Comparison, Pair, Verdict, sides
 from mptcplab.metrics.compare import compare as compare_rows
 from mptcplab.metrics.conditions import measured_on, use_differs
-from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.named import metric_of, swept_key
+from mptcplab.metrics.registry import METRICS
 from mptcplab.report.choosing import choose
 from mptcplab.report.comparison import comparison_table, conditions_notes, ranking_notes, ranking_table
 from mptcplab.report.table import Table
-from mptcplab.scenario.document import name_hint
 
 _RESULTS = "results.json"
+_DEFAULT_METRIC = "goodput_mbps"
 _EPILOG = """\b
 Examples:
   mptcplab compare results/before results/after
@@ -56,8 +57,8 @@ no row could be compared.
     "metrics",
     multiple=True,
     metavar="[WORKLOAD:]NAME",
-    help="Metric to compare, of all workloads or of one: goodput, duration, retransmitted, or another by its name in "
-    "JSON, such as mos. Repeatable. Default: goodput.",
+    help="Metric to compare, of all workloads or of one, by its name in tables or in JSON: goodput, mos, outage. "
+    "Repeatable. Default: goodput.",
 )
 @click.option(
     "--margin",
@@ -97,8 +98,12 @@ def compare(
         raise click.UsageError("name a second folder, or a swept key with --by")
     if reference is not None and by is None:
         raise click.UsageError("--reference needs --by")
-    asked = [_metric(text) for text in metrics or ("goodput",)]
-    found = _Within(a, listed(by), reference, margin).of(asked) if by else _two_folders(a, b or a, asked, margin)
+    documents = [_read(folder) for folder in (a, b) if folder is not None]
+    asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
+    if by:
+        found = _Within(documents[0], listed(by), reference, margin).of(asked)
+    else:
+        found = _two_folders(str(a), str(b), documents, asked, margin)
     if as_json:
         click.echo(json.dumps(_document(found, margin)))
     else:
@@ -114,13 +119,6 @@ def compare(
 
 #: A metric, and the workload of the rows whose metric it is, None for all rows.
 _Asked = tuple[str, str | None]
-
-
-def _metric(text: str) -> _Asked:
-    workload, colon, name = text.rpartition(":")
-    if name not in CALLED:
-        raise InputError(f"--metric: there is no metric '{name}'", hint=name_hint(name, CALLED))
-    return CALLED[name], workload if colon else None
 
 
 def _require_rows(asked: Sequence[_Asked], comparisons: Sequence[Comparison]) -> None:
@@ -151,24 +149,26 @@ class _Found:
     conditions: dict[str, Any] = field(default_factory=dict)
 
 
-def _two_folders(a: Path, b: Path, asked: Sequence[_Asked], margin: float) -> _Found:
-    first, second = _read(a), _read(b)
+def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float) -> _Found:
+    first, second = documents
     pairs = [
-        Pair(metric, (str(a),), (str(b),), sides(first, metric, workload=only), sides(second, metric, workload=only))
+        Pair(metric, (a,), (b,), sides(first, metric, workload=only), sides(second, metric, workload=only))
         for metric, only in asked
     ]
     comparisons = compare_rows(pairs, margin_percent=margin)
     tests = sum(one.tests for one in comparisons)
     tables = [
-        comparison_table(_title(one.pair.metric, str(a), str(b), only), [one], tests=tests, margin_percent=margin)
+        comparison_table(_title(one.pair.metric, a, b, only), [one], tests=tests, margin_percent=margin)
         for one, (_, only) in zip(comparisons, asked, strict=True)
     ]
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second)))
-    return _Found(comparisons, tables, conditions=_conditions(first, second))
+    named = {workload for _, workload in asked if workload is not None}
+    workloads = named if all(workload is not None for _, workload in asked) else None
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second, workloads)))
+    return _Found(comparisons, tables, conditions=_conditions(first, second, workloads))
 
 
-def _conditions(a: dict[str, Any], b: dict[str, Any]) -> dict[str, Any]:
-    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b)]
+def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
+    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
     return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
 
 
@@ -186,8 +186,10 @@ def _only(asked: Sequence[_Asked], metric: str) -> str | None:
 class _Within:
     """Comparisons of values of swept keys within one result."""
 
-    def __init__(self, folder: Path, by: Sequence[str], reference: str | None, margin: float) -> None:
-        self._document, self._by, self._reference, self._margin = _read(folder), by, reference, margin
+    def __init__(self, document: dict[str, Any], by: Sequence[str], reference: str | None, margin: float) -> None:
+        keys = ranking.swept_keys(document)
+        self._document, self._by = document, [swept_key(name, keys) for name in by]
+        self._reference, self._margin = reference, margin
 
     def of(self, asked: Sequence[_Asked]) -> _Found:
         """Compare by all metrics at once: all tests are one family."""

@@ -73,9 +73,14 @@ def execute(
         except RunInterruptedError as error:
             partial(rounds.ordered(so_far))
             kept = sum(one.error is None for one in so_far)
-            raise KeyboardInterrupt(f"{kept} runs are recorded in {out} and are not executed again") from error
+            raise KeyboardInterrupt(_kept_text(kept, out)) from error
     _summary(done, time.monotonic() - started)
     return rounds.ordered(done)
+
+
+def _kept_text(kept: int, out: Path) -> str:
+    runs, verb = ("1 run", "is") if kept == 1 else (f"{kept} runs", "are")
+    return f"{runs} {verb} recorded in {out} and {verb} not executed again"
 
 
 @contextmanager

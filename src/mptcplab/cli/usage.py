@@ -5,12 +5,16 @@ from __future__ import annotations
 
 import difflib
 import re
+import sys
 
 import click
 
 from mptcplab.errors import InputError
 
 _COMMAND = re.compile(r"No such command '(.*)'")
+_NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?\b")
+#: Names that are less alike than this are not meant; click proposes them.
+_ALIKE = 0.6
 _VALUE = re.compile(r"Invalid value for '?(.*?)'?: (.*)", re.DOTALL)
 
 
@@ -25,14 +29,33 @@ def explain_usage(error: click.ClickException) -> InputError:
     ctx = getattr(error, "ctx", None)
     hint = f"see `{ctx.command_path if ctx is not None else 'mptcplab'} --help`"
     if isinstance(error, click.NoSuchOption):
-        near = " or ".join(error.possibilities or [])
-        return InputError(f"there is no option '{error.option_name}'", hint=f"did you mean {near}?" if near else hint)
+        return InputError(f"there is no option '{error.option_name}'", hint=_option_hint(error) or hint)
     if (command := _COMMAND.match(message)) is not None:
         known = ctx.command.list_commands(ctx) if ctx is not None and isinstance(ctx.command, click.Group) else []
         found = difflib.get_close_matches(command[1], known, n=1)
         return InputError(f"there is no command '{command[1]}'", hint=f"did you mean {found[0]}?" if found else hint)
     if (value := _VALUE.match(message)) is not None:
-        message = f"{value[1]}: {value[2]}"
+        message = f"{value[1]}: {_NUMBER.sub(_number_words, value[2])}"
     elif not re.match("[A-Z]{2}", message):  # FILE keeps its capitals
         message = f"{message[:1].lower()}{message[1:]}"
     return InputError(message.replace("\n", " "), hint=hint)
+
+
+def _option_hint(error: click.NoSuchOption) -> str | None:
+    """Return which option was probably meant, or that it belongs behind its command; None if nothing is near."""
+    if error.ctx is not None and isinstance(error.ctx.command, click.Group):
+        group = error.ctx.command
+        behind = next((word for word in sys.argv[1:] if word in group.list_commands(error.ctx)), None)
+        command = group.get_command(error.ctx, behind) if behind is not None else None
+        if command is not None and any(error.option_name in one.opts for one in command.params):
+            return f"write it behind the command: {error.ctx.command_path} {behind} ... {error.option_name}"
+    near = list(error.possibilities or [])
+    begun = [option for option in near if option.startswith(error.option_name)]
+    name = error.option_name.lstrip("-")
+    alike = difflib.get_close_matches(name, [option.lstrip("-") for option in near], cutoff=_ALIKE)
+    found = begun or [option for option in near if option.lstrip("-") in alike]
+    return f"did you mean {' or '.join(found)}?" if found else None
+
+
+def _number_words(found: re.Match[str]) -> str:
+    return "is not a whole number" if found[1] == "integer" else "is not a number"

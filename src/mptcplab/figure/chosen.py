@@ -22,11 +22,12 @@ from mptcplab.figure.lines import NAMES, Figure, are_numbers, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
-from mptcplab.figure.words import Words, swept_key, words
+from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import point_text, short_names, swept_values
-from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
@@ -165,14 +166,10 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     if name is None:
         about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
         return about if about.headline else METRICS["goodput_mbps"]
-    found = CALLED.get(name, name)
-    nouns = {METRICS[one].noun: one for one in there}
-    found = nouns.get(name, found)
-    if found not in METRICS:
-        raise InputError(f"there is no metric '{name}'", hint=f"these results have {', '.join(there)}")
-    if found not in there:
-        raise InputError(f"no run has the metric {found}", hint=f"these results have {', '.join(there)}")
-    return METRICS[found]
+    found = metric_named(name, there)
+    if found.name not in there:
+        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
+    return found
 
 
 def _over_sweep(
@@ -249,7 +246,8 @@ def _over_time(
             hint="choose up to four with --points, such as --points KEY=VALUE",
         )
     workload = choice.workload or rows[0].workload
-    columns = tuple(_column(run, workload, found.keys) for run in chosen)
+    varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
+    columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
     figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
     if not figure.shown:
@@ -277,7 +275,8 @@ def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun
 def _column(run: RecordedRun, workload: str, names: Mapping[str, str]) -> Column:
     curves = next(one for one in timelines(run.recording, max_values=_MAX_VALUES) if one.workload == workload)
     events = tuple((float(mark["t"]), str(mark["text"])) for mark in marks(run.recording))
-    return Column(point_text(run.settings, names) or f"seed {run.result.seed}", curves, events)
+    settings = {key: value for key, value in run.settings.items() if key in names}
+    return Column(point_text(settings, names) or f"seed {run.result.seed}", curves, events)
 
 
 def _distribution(

@@ -3,13 +3,16 @@
 
 from __future__ import annotations
 
+import math
 import string
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from mptcplab.figure.canvas import COLOURS, grid, style_of
-from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.figure.timelines import Line, Numbers, Timeline
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -17,7 +20,7 @@ if TYPE_CHECKING:
 
 #: What a panel shows: its name, and the label of its vertical axis.
 PANELS = {
-    "rate": "goodput, Mbit/s",
+    "rate": "received, Mbit/s",
     "rtt": "RTT, ms",
     "cwnd": "cwnd, segments",
     "queue": "queue, kB",
@@ -27,8 +30,14 @@ PANELS = {
 _WITHOUT_ZERO = ("rssi",)
 #: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
 _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
-#: Marks that are closer than this part of the axis share one letter.
-_CLOSEST = 0.03
+#: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
+_CLOSEST, _CLOSE_PEAKS = 0.03, 0.015
+#: The axis of rates ends a little above what they are for this part of the time, if the highest exceeds it by so much.
+_USUAL, _PEAK, _ABOVE = 0.99, 1.5, 1.15
+#: The name of the line that shows the goodput where the stacked rates are more.
+_GOODPUT = "goodput"
+#: The part of the axis beside the time that is shown.
+_MARGIN = 0.01
 
 
 @dataclass(frozen=True)
@@ -42,7 +51,10 @@ class Column:
 
 @dataclass(frozen=True)
 class OverTime:
-    """Runs side by side. ``panels`` are names in :data:`PANELS`; those that no run has data for are left out."""
+    """Runs side by side, over the time in which their workloads ran.
+
+    ``panels`` are names in :data:`PANELS`; those that no run has data for are left out.
+    """
 
     title: str
     columns: tuple[Column, ...]
@@ -54,9 +66,36 @@ class OverTime:
         return tuple(panel for panel in self.panels if any(_curves(column.timeline, panel) for column in self.columns))
 
     @property
+    def span(self) -> tuple[float, float]:
+        """The first and the last time that are shown, in s."""
+        spans = [column.timeline.span for column in self.columns]
+        return min(begin for begin, _ in spans), max(end for _, end in spans)
+
+    @property
+    def marked(self) -> tuple[Column, ...]:
+        """The columns with those of their events that are in the time that is shown."""
+        begin, end = self.span
+        return tuple(
+            replace(column, events=tuple(one for one in column.events if begin <= one[0] <= end))
+            for column in self.columns
+        )
+
+    @property
     def key(self) -> list[str]:
-        """Lines that say what the letters above the plots mean."""
-        return _key(_letters(self.columns))
+        """Lines that say what the letters above the plots mean, and what else is not as it seems."""
+        return [*_key(_letters(self.marked)), *_copies(self), *_peaks(self)]
+
+    @property
+    def highest_rate(self) -> float | None:
+        """Where the axis of rates ends, in Mbit/s; None if that follows from the rates."""
+        stacks = [_stack(column.timeline) for column in self.columns]
+        rates, lengths = (np.concatenate(some) for some in zip(*stacks, strict=True))
+        if not rates.size:
+            return None
+        order = np.argsort(rates)
+        shares = np.cumsum(lengths[order]) / lengths.sum()
+        usual = float(rates[order][np.searchsorted(shares, _USUAL)])
+        return _ABOVE * usual if rates.max() > _PEAK * usual > 0 else None
 
     @property
     def size(self) -> tuple[float, float]:
@@ -76,8 +115,8 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         squeeze=False,
         height_ratios=[_FIRST if number == 0 else _OTHER for number, _ in enumerate(shown)],
     )
-    letters = _letters(figure.columns)
-    for across, column in enumerate(figure.columns):
+    letters = _letters(figure.marked)
+    for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
             _draw_panel(axes, column.timeline, panel, _names(figure.columns, panel))
@@ -88,13 +127,18 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         if len(figure.columns) > 1:
             panels[0, across].set_title(column.title, loc="left", fontsize=9.5, pad=16 if letters else 6)
         panels[-1, across].set_xlabel("time, s")
-    # What follows needs the ranges of the axes, which all columns determine.
-    for across, column in enumerate(figure.columns):
+    # What follows needs the ranges of the axes.
+    begin, end = figure.span
+    panels[0, 0].set_xlim(begin - _MARGIN * (end - begin), end + _MARGIN * (end - begin))
+    for across, column in enumerate(figure.marked):
         _mark_events(panels[0, across], column, letters)
     for down, panel in enumerate(shown):
         # A bound ends the automatic choice of the other.
         if panel not in _WITHOUT_ZERO:
-            panels[down, 0].set_ylim(bottom=0)
+            panels[down, 0].set_ylim(bottom=0, top=figure.highest_rate if panel == "rate" else None)
+        if panel == "rate" and figure.highest_rate is not None:
+            for across, column in enumerate(figure.columns):
+                _mark_peaks(panels[down, across], column.timeline, figure.highest_rate)
         _legend(panels[down, -1], [panels[down, across] for across in range(len(figure.columns))], panel)
     drawing.align_ylabels(panels[:, 0])
     drawing.suptitle(figure.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
@@ -102,7 +146,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
 
 def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
     if panel == "rate":
-        return tuple(name for name, rates in timeline.goodput.items() if any(rates))
+        return tuple(name for name, rates in timeline.received.items() if any(rates))
     lines: dict[str, tuple[Line, ...]] = {
         "rtt": timeline.rtt,
         "cwnd": timeline.cwnd,
@@ -126,17 +170,26 @@ def _label(name: str, names: Sequence[str]) -> str:
 
 def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]) -> None:
     if panel == "rate":
-        there = [name for name in names if name in timeline.goodput]
+        there = [name for name in names if name in timeline.received]
         if there and len(timeline.edges) > 1:
             axes.stackplot(
                 timeline.edges,
                 # A rate holds until the end of its interval.
-                [(*timeline.goodput[name], timeline.goodput[name][-1]) for name in there],
+                [_steps(timeline.received[name]) for name in there],
                 labels=there,
                 colors=[COLOURS[names.index(name) % len(COLOURS)] for name in there],
                 step="post",
                 linewidth=0,
             )
+            if timeline.goodput is not None:
+                axes.plot(
+                    timeline.goodput.times,
+                    [math.nan if rate is None else rate for rate in timeline.goodput.values],
+                    drawstyle="steps-post",
+                    color="black",
+                    linewidth=1.2,
+                    label=_GOODPUT,
+                )
     else:
         for line in _curves(timeline, panel):
             label = _label(line.name, names)
@@ -144,6 +197,46 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]
             axes.plot(line.times, line.values, color=colour, linestyle=dashes, linewidth=1.1, label=label)
     axes.margins(x=0.01)
     grid(axes)
+
+
+def _steps(rates: Sequence[float]) -> tuple[float, ...]:
+    """Return a value for each edge of the intervals: a rate holds until the end of its own."""
+    return (*rates, rates[-1])
+
+
+def _stack(timeline: Timeline) -> tuple[Numbers, Numbers]:
+    """Return the sum of the rates of all paths in each interval, and the lengths of the intervals in s."""
+    lengths = np.diff(np.array(timeline.edges, dtype=np.float64))
+    return sum((np.array(rates) for rates in timeline.received.values()), np.zeros(len(lengths))), lengths
+
+
+def _copies(figure: OverTime) -> Iterator[str]:
+    """Yield that data arrived twice, if it did."""
+    found = [one.timeline for one in figure.columns if one.timeline.goodput is not None]
+    if found and "rate" in figure.shown:
+        most = max(one.twice_percent for one in found)
+        percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
+        yield f"{percent} of the data arrived on two subflows and is stacked twice; the line is the {_GOODPUT}"
+
+
+def _peaks(figure: OverTime) -> Iterator[str]:
+    """Yield what the triangles mean, if rates are beyond the axis."""
+    if figure.highest_rate is not None and "rate" in figure.shown:
+        highest = max(float(_stack(column.timeline)[0].max(initial=0.0)) for column in figure.columns)
+        yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
+
+
+def _mark_peaks(axes: Axes, timeline: Timeline, highest: float) -> None:
+    """Draw a triangle at the upper end of the axis where rates are beyond it; one for several that are close."""
+    rates, _ = _stack(timeline)
+    begin, end = axes.get_xlim()
+    places: list[float] = []
+    for place in np.array(timeline.edges[:-1])[rates > highest]:
+        if not places or place - places[-1] > _CLOSE_PEAKS * (end - begin):
+            places.append(float(place))
+    axes.plot(
+        places, [0.97] * len(places), "^", transform=axes.get_xaxis_transform(), color="0.25", markersize=3.5, zorder=4
+    )
 
 
 def _style(name: str, names: Sequence[str]) -> tuple[str, str | tuple[int, tuple[int, ...]]]:
@@ -160,7 +253,7 @@ def _legend(last: Axes, row: Sequence[Axes], panel: str) -> None:
     for axes in row:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
-    names = sorted(found, reverse=panel == "rate")  # as they are stacked
+    names = sorted(found, key=lambda name: (name == _GOODPUT, name), reverse=panel == "rate")  # as they are stacked
     last.legend(
         [found[name] for name in names],
         names,

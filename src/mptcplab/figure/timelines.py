@@ -3,11 +3,14 @@
 signals of radios.
 
 Rates are differences of the receiver's byte counters between samples, so they add up to the bytes received whatever the
-thinning. RTT, window, queues and RSSI keep the minimum and the maximum sample of every thinned interval.
+thinning. They are those of subflows: where data arrived on two of them, the rate of what is in order for the
+application is beside them. RTT, window, queues and RSSI keep the minimum and the maximum sample of every thinned
+interval.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -18,6 +21,7 @@ from numpy.typing import NDArray
 
 from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
+from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
 from mptcplab.metrics.subflows import Row
@@ -30,8 +34,11 @@ MAX_LINES = 8
 #: More marks than this hide the curves.
 _MAX_MARKS = 24
 _NS = 1e9
-#: A curve is interrupted where so many samples are missing.
-_GAP = 2.5
+#: A curve is interrupted where so many samples are missing; an RTT where nothing was acknowledged for so long.
+_GAP, _SILENT_S = 2.5, 1.0
+#: Data is said to have arrived twice from this part on, in percent. The goodput has so many intervals, at most: data
+#: that waited for other data is in order all at once.
+_COPIES_PERCENT, _GOODPUT_VALUES = 1.0, 80
 
 Numbers = NDArray[np.float64]
 
@@ -51,33 +58,46 @@ class Line:
 
 @dataclass(frozen=True)
 class Timeline:
-    """The curves of one workload of one run. ``edges`` (s) bound the intervals of ``goodput`` (Mbit/s by path).
+    """The curves of one workload of one run. ``edges`` (s) bound the intervals of ``received`` (Mbit/s by path).
 
+    ``goodput`` (Mbit/s, from each time to the next) is there if ``twice_percent`` of the data arrived on two subflows,
+    so that the sum of ``received`` is more.
     ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
     drawn, ``samples`` the samples of the longest curve before thinning.
     """
 
     workload: str
     edges: tuple[float, ...]
-    goodput: dict[str, tuple[float, ...]]
+    received: dict[str, tuple[float, ...]]
     rtt: tuple[Line, ...]
     cwnd: tuple[Line, ...]
     queues: tuple[Line, ...]
     left_out: int
     samples: int
     rssi: tuple[Line, ...] = ()
+    goodput: Line | None = None
+    twice_percent: float = 0.0
+
+    @property
+    def span(self) -> tuple[float, float]:
+        """The time in which the workload ran, in s."""
+        lines = (*self.rtt, *self.cwnd, *self.queues, *self.rssi)
+        times = self.edges or [time for line in lines for time in line.times]
+        return min(times, default=0.0), max(times, default=0.0)
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data for the page's script."""
-        radios = {"rssi": [line.to_json() for line in self.rssi]} if self.rssi else {}
+        optional: dict[str, Any] = {"rssi": [line.to_json() for line in self.rssi]} if self.rssi else {}
+        if self.goodput is not None:
+            optional |= {"goodput": self.goodput.to_json(), "twice": round(self.twice_percent, 1)}
         return {
             "name": self.workload,
             "edges": self.edges,
-            "goodput": [{"name": name, "v": rates} for name, rates in self.goodput.items()],
+            "received": [{"name": name, "v": rates} for name, rates in self.received.items()],
             "rtt": [line.to_json() for line in self.rtt],
             "cwnd": [line.to_json() for line in self.cwnd],
             "queue": [line.to_json() for line in self.queues],
-            **radios,
+            **optional,
         }
 
 
@@ -122,17 +142,37 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
     shown = sorted(zip(names, sent, strict=True), key=lambda pair: pair[0])[:MAX_LINES]
+    goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
     return Timeline(
         workload=ends.workload,
         edges=_rounded(edges / _NS, 5),
-        goodput={path: _rates(by_path[path], edges) for path in sorted(by_path)},
-        rtt=tuple(_line(name, rows, "rtt_us", 1e3, max_values) for name, rows in shown),
+        received={path: _rates(by_path[path], edges) for path in sorted(by_path)},
+        rtt=tuple(_rtt(name, rows, max_values) for name, rows in shown),
         cwnd=tuple(_line(name, rows, "snd_cwnd", 1, max_values) for name, rows in shown),
         queues=queues,
         left_out=max(0, len(sent) - MAX_LINES),
         samples=max((len(rows) for rows in (*received, *sent)), default=0),
         rssi=_rssi(recording, ends, max_values),
+        goodput=goodput,
+        twice_percent=twice_percent,
     )
+
+
+def _goodput(found: Sequence[Reassembly], edges: Numbers) -> tuple[Line | None, float]:
+    """Return the rate in Mbit/s of what was in order for the application, and how much arrived on two subflows, in %.
+
+    None and 0 if no data did, or if the programs do not report it.
+    """
+    arrived = sum(float(one.in_order[-1]) for one in found)
+    percent = 100 * sum(one.duplicate for one in found) / arrived if arrived > 0 else 0.0
+    if percent < _COPIES_PERCENT or len(edges) < 2:
+        return None, 0.0
+    fewer = np.append(edges[: -1 : math.ceil((len(edges) - 1) / _GOODPUT_VALUES)], edges[-1])
+    total = np.zeros(len(fewer) - 1)
+    for one in found:
+        total += np.diff(np.interp(fewer / _NS, one.times_s, one.in_order, left=0.0))
+    rates = 8e3 * total / np.diff(fewer)
+    return Line("goodput", _rounded(fewer / _NS, 5), _rounded(np.append(rates, rates[-1]), 3)), percent
 
 
 def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]], list[list[Row]]]:
@@ -210,6 +250,15 @@ def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
     return _rounded(8e3 * total / np.diff(edges), 3)
 
 
+def _rtt(name: str, rows: Sequence[Row], max_values: int) -> Line:
+    """Return the RTT of a subflow, interrupted where nothing was acknowledged: the kernel's value stays as it was."""
+    acked = [row.get("bytes_acked") for row in rows]
+    fresh = [row for row, before, now in zip(rows, [None, *acked], acked, strict=False) if now is None or now != before]
+    line = _line(name, fresh, "rtt_us", 1e3, max_values)
+    times = np.array([row["time_ns"] for row in fresh if row.get("rtt_us")], dtype=np.float64) / _NS
+    return _interrupted(line, times, shortest_s=_SILENT_S)
+
+
 def _line(name: str, rows: Sequence[Row], column: str, divisor: float, max_values: int) -> Line:
     # The kernel reports 0 until it has measured a value.
     known = [(row["time_ns"], row[column]) for row in rows if row.get(column)]
@@ -274,10 +323,13 @@ def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[Line, ...]
     return tuple(lines)
 
 
-def _interrupted(line: Line, samples: Numbers) -> Line:
-    """Return ``line`` without the pieces that lead over a time without ``samples``, whose times in s these are."""
+def _interrupted(line: Line, samples: Numbers, *, shortest_s: float = 0.0) -> Line:
+    """Return ``line`` without the pieces that lead over a time without ``samples``, whose times in s these are.
+
+    Times up to ``shortest_s`` interrupt nothing.
+    """
     steps = np.diff(samples)
-    ends = samples[1:][steps > _GAP * np.median(steps)] if steps.size else samples[:0]
+    ends = samples[1:][steps > max(shortest_s, _GAP * float(np.median(steps)))] if steps.size else samples[:0]
     times, values = list(line.times), list(line.values)
     for end in reversed(_rounded(ends, 5)):
         after = next((index for index, time in enumerate(times) if time >= end), 0)

@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.named import find_key, swept_key
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.results import RecordedRun, Results
@@ -75,22 +76,3 @@ def _check_distinct(found: Words, results: Results) -> None:
         values = dict.fromkeys(run.settings[key] for run in results.recorded if key in run.settings)
         if len(set(map(found.value, values))) < len(values):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
-
-
-def find_key(name: str, keys: Sequence[str]) -> str | None:
-    """Return the swept key with a full or a short name; None if there is none."""
-    short = short_names(list(keys))
-    return next((key for key in keys if name in (key, short[key], key.rpartition(".")[2])), None)
-
-
-def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name of none.
-
-    Its hint also has the ``values``, if any of these would do.
-    """
-    found = find_key(name, keys)
-    if found is not None:
-        return found
-    there = ", ".join([*short_names(list(keys)).values(), *values])
-    one = "a swept key or value" if there and values else "a swept key"
-    raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")

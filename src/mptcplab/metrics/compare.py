@@ -198,6 +198,14 @@ def sides(
     return found
 
 
+def has_metric(row: Mapping[str, Any], metric: str) -> bool:
+    """Return whether a row of a ``results.json`` has values of ``metric``, one of METRICS."""
+    try:
+        return bool(_values_of(row, metric))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return False  # reported where the values are read
+
+
 def _values_of(row: Mapping[str, Any], metric: str) -> dict[str, dict[int, float]]:
     """Return a row's values by seed, by the name of the workload, or of the workload with each of its paths."""
     workload = str(row["workload"])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import Any
 
 from mptcplab.kernel.config import clock_text, kernel_text
@@ -19,16 +19,21 @@ def measured_on(document: Mapping[str, Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(kernels))
 
 
-def use_differs(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[tuple[str, str, str]]:
-    """Yield the rows in which one result used MPTCP otherwise than the other: name, and the use in each."""
-    first, second = _uses(a), _uses(b)
+def use_differs(
+    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows in which one result used MPTCP otherwise than the other: name, and the use in each.
+
+    Only rows of ``workloads``, if given.
+    """
+    first, second = _uses(a, workloads), _uses(b, workloads)
     for name in (name for name in first if name in second and first[name] != second[name]):
         yield name, first[name], second[name]
 
 
-def _uses(document: Mapping[str, Any]) -> dict[str, str]:
+def _uses(document: Mapping[str, Any], workloads: Collection[str] | None) -> dict[str, str]:
     return {
         ", ".join((*(f"{key} = {value}" for key, value in row["settings"].items()), str(row["workload"]))): row["mptcp"]
         for row in document["rows"]
-        if row.get("mptcp")
+        if row.get("mptcp") and (workloads is None or row["workload"] in workloads)
     }

@@ -69,6 +69,11 @@ class Ranking:
         }
 
 
+def swept_keys(document: Mapping[str, Any]) -> list[str]:
+    """Return the swept keys of a result, in order."""
+    return list(dict.fromkeys(name for row in document.get("rows", ()) for name in row.get("settings", {})))
+
+
 def split(
     document: Mapping[str, Any], keys: Sequence[str], metric: str, *, workload: str | None = None
 ) -> dict[Values, dict[Key, Side]]:
@@ -78,7 +83,7 @@ def split(
     for row in rows:
         parts.setdefault(tuple(str(row["settings"][key]) for key in keys), []).append(row)
     if len(parts) < 2:
-        swept = list(dict.fromkeys(name for row in document.get("rows", ()) for name in row.get("settings", {})))
+        swept = swept_keys(document)
         hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of {' and '.join(map(repr, keys))}", hint=hint)
     return {values: sides({"rows": some}, metric, workload=workload, without=keys) for values, some in parts.items()}

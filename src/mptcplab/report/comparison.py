@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
@@ -196,7 +196,7 @@ def _p_text(p: float) -> str:
 def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: float, of: str) -> Iterator[str]:
     if not matches:
         yield (
-            "[!] The results have no row in common: no settings and workload are in both. "
+            "[!] The results have no row in common: no settings and workload with this metric are in both. "
             "With --by, keys that are swept together with that key differ, too."
         )
     if any(match.is_tested for match in matches):
@@ -280,12 +280,17 @@ def _margin_note(margin_percent: float, of: str) -> str:
     )
 
 
-def conditions_notes(a: Mapping[str, Any], b: Mapping[str, Any]) -> Iterator[str]:
-    """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use."""
+def conditions_notes(
+    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
+) -> Iterator[str]:
+    """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use.
+
+    The latter for ``workloads`` only, if given.
+    """
     kernels = measured_on(a), measured_on(b)
     if kernels[0] != kernels[1]:
         yield "; ".join(f"{side}: kernel {', '.join(one)}" for side, one in zip("AB", kernels, strict=True)) + "."
-    rows = list(use_differs(a, b))
+    rows = list(use_differs(a, b, workloads))
     if rows:
         more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
         texts = (f"{name}: A {first}, B {second}" for name, first, second in rows[:_MAX_NAMED])

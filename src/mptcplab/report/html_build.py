@@ -228,14 +228,17 @@ def _caption(
         parts.append(
             "If a gateway carries a workload, subflows are those between its entry and exit, of all workloads together."
         )
-    parts.append("Goodput: payload that subflows received, including data reinjected on another subflow.")
+    parts.append(
+        "Received: payload of subflows, stacked. Data that arrived on two of them counts twice there; a thick line is "
+        "the goodput then."
+    )
     parts.append(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "
         "link."
     )
     if thinned:
         parts.append(
-            f"Curves have at most {thinned} values: goodput is averaged over longer intervals, the other curves keep "
+            f"Curves have at most {thinned} values: rates are averaged over longer intervals, the other curves keep "
             "the minimum and the maximum of each interval."
         )
     if left_out:

@@ -21,6 +21,8 @@ from mptcplab.results.run import RecordedRun
 
 #: The hint if files of a results folder have contents that mptcplab does not write.
 DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
+#: The recordings below a results folder.
+_MANIFESTS = "runs/*/manifest.json"
 _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
@@ -157,7 +159,9 @@ def open_every(folder: Path) -> Results:
     """Open all recordings of a folder, of any experiment. :raises InputError: if there are none."""
     found, damaged = _recorded(folder)
     if not found and not damaged:
-        raise InputError(f"{folder} has no recorded runs", hint=_RUN_HINT)
+        above = next((up for up in (folder.parent, folder.parent.parent) if any(up.glob(_MANIFESTS))), None)
+        hint = f"did you mean {above}?" if above is not None and above != folder else _RUN_HINT
+        raise InputError(f"{folder} has no recorded runs", hint=hint)
     if not found:
         raise LabError(
             f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
@@ -187,7 +191,7 @@ def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
     if not folder.is_dir():
         raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
     found, damaged = [], []
-    for place in sorted((folder / "runs").glob("*/manifest.json")):
+    for place in sorted(folder.glob(_MANIFESTS)):
         recording = Recording(place.parent)
         try:
             found.append(RecordedRun(recording, run_result(recording)))

@@ -227,11 +227,11 @@
       `${label.dataset.name} ${label.querySelector("select").selectedOptions[0].textContent}, `);
     section.querySelector(".chosen").textContent = `Shown: ${where.join("")}seed ${point.seed} (runs/${point.run}).`;
     const xaxis = { range: [one.edges[0] ?? 0, one.edges[one.edges.length - 1] ?? 1] };
-    const paths = [...new Set([...one.goodput, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
+    const paths = [...new Set([...one.received, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
     for (const div of section.querySelectorAll(".figure")) {
       const panel = div.dataset.panel;
       const marks = point.marks ?? [];
-      if (panel === "goodput") drawGoodput(div, one, paths, xaxis, marks);
+      if (panel === "goodput") drawRates(div, one, paths, xaxis, marks);
       else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
       else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
       else if (panel === "rssi") drawOverTime(div, one.rssi ?? [], "RSSI, dBm", null, xaxis, marks, { rangemode: "normal" });
@@ -239,10 +239,10 @@
     }
   }
 
-  function drawGoodput(div, one, paths, xaxis, marks) {
+  function drawRates(div, one, paths, xaxis, marks) {
     const colour = colours();
     const step = (values) => [...values, values[values.length - 1]];
-    const traces = one.goodput.map((line) => {
+    const traces = one.received.map((line) => {
       const own = colour.lines[paths.indexOf(line.name) % LIGHT.length];
       return {
         x: one.edges, y: step(line.v), name: plain(line.name), type: "scatter", mode: "lines", stackgroup: "paths",
@@ -254,10 +254,17 @@
       const total = one.edges.map((_, at) => traces.reduce((sum, trace) => sum + (trace.y[at] ?? 0), 0));
       traces.push({
         x: one.edges, y: total, name: "total", type: "scatter", mode: "lines",
-        line: { shape: "hv", color: colour.ink, width: 1.5 }, hovertemplate: "%{y:.2f} Mbit/s",
+        line: { shape: "hv", color: colour.ink, width: one.goodput ? 0.75 : 1.5 }, hovertemplate: "%{y:.2f} Mbit/s",
       });
     }
-    plot(div, traces, { x: "time, s", y: "goodput, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
+    // Data that arrived on two subflows is in the total twice.
+    if (one.goodput) {
+      traces.push({
+        x: one.goodput.t, y: one.goodput.v, name: `goodput (${one.twice} % arrived twice)`, type: "scatter", mode: "lines",
+        line: { shape: "hv", color: colour.ink, width: 2.5 }, hovertemplate: "%{y:.2f} Mbit/s",
+      });
+    }
+    plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
   }
 
   function drawOverTime(div, lines, y, paths, xaxis, marks, yaxis = {}) {

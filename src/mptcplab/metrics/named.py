@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: MIT
+"""Metrics and swept keys by the names that users type: those of JSON and scenario files, or those that tables print."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from typing import Any
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.compare import has_metric
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.points import short_names
+from mptcplab.metrics.registry import CALLED, METRICS
+
+
+def find_key(name: str, keys: Sequence[str]) -> str | None:
+    """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
+    short = short_names(list(keys))
+    exact = [key for key in keys if name in (key, short[key])]
+    found = exact or [key for key in keys if name == key.rpartition(".")[2]]
+    if len(found) > 1:
+        raise InputError(f"'{name}' is the end of several swept keys", hint=f"use one of {', '.join(found)}")
+    return found[0] if found else None
+
+
+def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
+    """Return the swept key with a full or a short name. :raises InputError: for a name of none, or of several.
+
+    Its hint also has the ``values``, if any of these would do.
+    """
+    found = find_key(name, keys)
+    if found is not None:
+        return found
+    there = ", ".join([*short_names(list(keys)).values(), *values])
+    one = "a swept key or value" if there and values else "a swept key"
+    raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")
+
+
+def metric_named(name: str, there: Collection[str]) -> Metric:
+    """Return the metric with a name as JSON or tables have it, preferably one that is ``there``.
+
+    :raises InputError: if there is no such metric, or the name is that of several.
+    """
+    wanted = name.casefold()
+    found = [one for one in METRICS if wanted in _names_of(METRICS[one])]
+    found = [one for one in found if one in there] or found
+    if len(found) > 1 and name not in found:
+        raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(found)}")
+    if found:
+        return METRICS[name if name in found else found[0]]
+    near = difflib.get_close_matches(wanted, CALLED, n=1)
+    hint = f"did you mean `{near[0]}`?" if near else f"these results have {', '.join(there)}"
+    raise InputError(f"there is no metric '{name}'", hint=hint)
+
+
+def _names_of(metric: Metric) -> set[str]:
+    noun = metric.noun.casefold()
+    return {metric.name.casefold(), noun, noun.replace(" ", "_")}
+
+
+def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:
+    """Return the metric that ``[WORKLOAD:]NAME`` asks for, and the workload, None for all.
+
+    ``documents`` are those of ``results.json``.
+    :raises InputError: if they have no such workload, or the workload has no such metric.
+    """
+    workload, colon, name = text.rpartition(":")
+    rows = [row for document in documents for row in document["rows"]]
+    workloads = list(dict.fromkeys(str(row["workload"]) for row in rows))
+    if colon and workload not in workloads:
+        raise InputError(f"--metric: there is no workload '{workload}'", hint=f"use one of {', '.join(workloads)}")
+    own = [row for row in rows if not colon or row["workload"] == workload]
+    there = [one for one in METRICS if any(has_metric(row, one) for row in own)]
+    metric = metric_named(name, there)
+    if metric.name not in there:
+        of = f"of the workload {workload} " if colon else ""
+        having = dict.fromkeys(str(row["workload"]) for row in rows if has_metric(row, metric.name))
+        hint = f"the workloads that have it: {', '.join(having)}" if having else f"there are {', '.join(there)}"
+        raise InputError(f"--metric: no row {of}has {metric.name}", hint=hint)
+    return metric.name, workload if colon else None

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: MIT
+"""Names that users type for ``mptcplab compare``: none is dropped in silence, and those of tables are understood."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.compared import output, row_of, write
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.named import metric_named, swept_key
+from mptcplab.stats import mean_interval
+
+FAST = {1: 10.0, 2: 10.1, 3: 9.9}
+SLOW = {1: 5.0, 2: 5.1, 3: 4.9}
+KEY = "transport.path_manager"
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """Results with two path managers, of a download and of web pages; only the pages have completion times."""
+    rows = []
+    for manager, values in (("kernel", FAST), ("userspace", SLOW)):
+        times = tuple(1 / value for value in values.values())
+        pages = row_of({KEY: manager}, values, workload="pages", run=f"{manager}-pages")
+        metrics = {**pages.metrics, "completion_p95_s": mean_interval(times)}
+        rows.append(
+            replace(
+                pages,
+                metrics=metrics,
+                samples={**pages.samples, "completion_p95_s": times},
+                metric_seeds={"completion_p95_s": pages.seeds},
+            )
+        )
+        rows.append(row_of({KEY: manager}, values, workload="download", run=f"{manager}-download"))
+    return write(tmp_path / "results", rows)
+
+
+@pytest.mark.parametrize(
+    ("metric", "message", "hint"),
+    [
+        ("page:goodput", "there is no workload 'page'", "use one of pages, download"),
+        ("page:nonsense", "there is no workload 'page'", "use one of pages, download"),
+        ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
+        ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
+        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
+    ],
+)
+@pytest.mark.parametrize("is_first", [True, False])
+def test_an_unknown_name_is_refused_with_those_there_are(
+    folder: Path,
+    capsys: pytest.CaptureFixture[str],
+    monkeypatch: pytest.MonkeyPatch,
+    metric: str,
+    message: str,
+    hint: str,
+    is_first: bool,
+) -> None:
+    """The family of tests would shrink in silence: beside a good metric, too, and for two folders."""
+    words = ["--metric", metric, "--metric", "goodput"] if is_first else ["--metric", "goodput", "--metric", metric]
+    for sides in ((folder, "--by", "path_manager"), (folder, folder)):
+        status, out, err = output(capsys, monkeypatch, *sides, *words)
+        assert (status, out, message in err, hint in err) == (2, "", True, True), err
+
+
+@pytest.mark.parametrize("metric", ["completion p95", "completion_p95", "completion_p95_s", "pages:completion_p95_s"])
+def test_names_of_tables_and_of_json_are_the_same(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, metric: str
+) -> None:
+    documents = [
+        json.loads(output(capsys, monkeypatch, folder, "--by", by, "--metric", metric, "--json")[1])
+        for by in (KEY, "path_manager")
+    ]
+    assert documents[0] == documents[1]
+    (compared,) = documents[0]["comparisons"]
+    assert (compared["metric"], [row["workload"] for row in compared["rows"]]) == ("completion_p95_s", ["pages"])
+
+
+def test_a_name_of_several_is_refused() -> None:
+    keys = ["links.link1.rate", "links.link2.rate", "transport.protocol"]
+    assert swept_key("protocol", keys) == "transport.protocol"
+    assert swept_key("link1.rate", keys) == "links.link1.rate"
+    with pytest.raises(InputError, match="'rate' is the end of several swept keys"):
+        swept_key("rate", keys)
+    with pytest.raises(InputError, match="'captured' is the name of several metrics"):
+        metric_named("captured", [])
+    assert metric_named("captured", ["captured_bytes"]).name == "captured_bytes"
+    assert metric_named("MOS", []).name == "mos"
