@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,11 +15,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
 
+from mptcplab.errors import InputError
 from mptcplab.files import write_text
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.choosing import sorted_tables
 from mptcplab.report.files import write_json
-from mptcplab.report.result_table import IDENTICAL_NOTE, result_table
+from mptcplab.report.result_table import IDENTICAL_NOTE, result_table, result_tables
 from mptcplab.report.table import (
     Table,
     interval_text,
@@ -205,6 +208,37 @@ def test_warnings_are_marked_where_they_belong() -> None:
 def test_several_workloads_have_a_column() -> None:
     table = result_table("t", [result_row(workload="a"), result_row(workload="b")])
     assert [dict(zip(table.columns, row, strict=True))["workload"] for row in table.rows] == ["a", "b"]
+
+
+def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
+    """All metrics of a row in one cell made a table three times as wide as the rest of it."""
+    objects = {f"completion_{one}_s": mean_interval([0.08, 0.09]) for one in ("p50", "p95", "p99")}
+    calls = {
+        name: mean_interval([3.0, 4.0])
+        for name in ("delay_mean_ms", "jitter_ms", "late_percent", "lost_percent", "mos")
+    }
+    rows = [
+        result_row(settings={"transport.scheduler": scheduler}, workload=workload, metrics=BASIC | metrics)
+        for scheduler in ("default", "blest")
+        for workload, metrics in (("bulk", {}), ("objects", objects), ("call", calls), ("more", calls))
+    ]
+    rows[0] = replace(rows[0], warnings=("slow",))
+    tables = result_tables("t", rows)
+    assert [table.title for table in tables] == ["t", "objects", "call", "more"], "bulk has nothing else"
+    assert [table.columns[:3] for table in tables[:2]] == [
+        ("scheduler", "workload", "goodput Mbit/s"),
+        ("scheduler", "completion p50 ms", "completion p95 ms"),
+    ]
+    assert [len(table.rows) for table in tables] == [8, 2, 2, 2]
+    assert tables[0].rows[0][-1] == "3 [1]"
+    assert [bool(table.notes) for table in tables] == [False, False, False, True]
+    assert tables[-1].notes == result_table("t", rows).notes
+    assert [table.rows[0][0] for table in sorted_tables(tables, "completion_p95_s")] == ["default"] * 4
+    assert [table.rows[0][0] for table in sorted_tables(tables, "-mos")] == ["default"] * 4
+    assert [table.rows[0][0] for table in sorted_tables(tables, "scheduler")] == ["blest"] * 4
+    with pytest.raises(InputError, match="no column 'voice'"):
+        sorted_tables(tables, "voice")
+    assert len(result_tables("t", rows, every=True)) == len(result_tables("t", rows[:1])) == 1
 
 
 def test_one_run_each_is_said() -> None:

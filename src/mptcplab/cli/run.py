@@ -43,12 +43,12 @@ from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.recording.record import Recording
-from mptcplab.report.choosing import choose
+from mptcplab.report.choosing import choose, sorted_tables
 from mptcplab.report.experiment import experiment_document, experiment_figures
 from mptcplab.report.files import write_json
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
-from mptcplab.report.result_table import check_columns, result_table
+from mptcplab.report.result_table import check_columns, result_table, result_tables
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.scenario.load import Experiment, load
@@ -156,7 +156,8 @@ class _Sweep:
             self._remove_older()
             return
         rows = rows_of(results)
-        write_text(self.folder / "table.md", self._table(rows, done).to_markdown())
+        tables = self._tables(rows, done)
+        write_text(self.folder / "table.md", "\n".join(table.to_markdown() for table in tables))
         write_text(self.folder / "table.csv", wide_csv(rows, self._unavailable))
         write_text(self.folder / "metrics.csv", long_csv(rows))
         document = experiment_document(self.experiment, rows)
@@ -173,9 +174,13 @@ class _Sweep:
         if self._shown.as_json:
             click.echo(json.dumps(document))
             return
-        print_table(
-            choose(self._table(rows, done, every=bool(self._shown.columns)), self._shown.columns, self._shown.sort)
-        )
+        if self._shown.columns:
+            (every,) = self._tables(rows, done, every=True)
+            tables = [choose(every, self._shown.columns, self._shown.sort)]
+        else:
+            tables = sorted_tables(tables, self._shown.sort)
+        for one in tables:
+            print_table(one)
         for one in self._network(done) if self._shown.links else ():
             print_table(one)
         self._name_files([file.name for file in figures])
@@ -195,9 +200,9 @@ class _Sweep:
         found = [(one.result, Recording(one.folder)) for one in done if one.result and one.folder]
         return network_tables([result for result, _ in found], words_of(found))
 
-    def _table(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> Table:
+    def _tables(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> list[Table]:
         title, changes = self.experiment.title, self.experiment.changes
-        table = result_table(title, rows, changes, every=every, unavailable=self._unavailable)
+        tables = result_tables(title, rows, changes, every=every, unavailable=self._unavailable)
         notes = paired_notes(paired_rows(rows))
         until = self.experiment.until
         if until is not None:
@@ -210,7 +215,7 @@ class _Sweep:
             notes.append(f"[!] Warning: {text}")
         if failed := sum(one.result is None for one in done):
             notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
-        return replace(table, notes=(*table.notes, *notes))
+        return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *notes))]
 
 
 def _failure(done: CompletedRun) -> dict[str, object]:

@@ -34,6 +34,19 @@ def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     return _without_idle_notes(table.with_columns([*places, *_referring(table, places)]))
 
 
+def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
+    """Return tables of one result, each that has the column ``sort`` in its order.
+
+    :raises InputError: if none has it.
+    """
+    if sort is None:
+        return list(tables)
+    found = [_find(table, sort.removeprefix("-")) is not None for table in tables]
+    if not any(found):
+        _place(tables[0], sort.removeprefix("-"))
+    return [choose(table, (), sort) if has else table for table, has in zip(tables, found, strict=True)]
+
+
 def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
     """Return the columns of keys that have to be added: none if those in ``places`` tell the rows apart."""
     chosen = [place for place in places if place < table.keys]
@@ -57,11 +70,19 @@ def _without_idle_notes(table: Table) -> Table:
     return replace(table, notes=tuple(note for note in table.notes if not note.startswith(IDENTICAL)))
 
 
-def _place(table: Table, name: str) -> int:
+def _find(table: Table, name: str) -> int | None:
     names = table.names or ((),) * len(table.columns)
     for place, (head, others) in enumerate(zip(table.columns, names, strict=True)):
         if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
             return place
+    return None
+
+
+def _place(table: Table, name: str) -> int:
+    place = _find(table, name)
+    if place is not None:
+        return place
+    names = table.names or ((),) * len(table.columns)
     heads = dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 

@@ -86,12 +86,8 @@ def _fitted(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
 def _without_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
     """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
     cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
-    copies = {
-        place: key
-        for place in range(table.keys, len(cells))
-        for key in range(table.keys)
-        if counted > 1 and cells[place] == cells[key]
-    }
-    texts = (f"{table.columns[place]} as {table.columns[key]}" for place, key in copies.items())
+    keys = cells[: table.keys] if counted > 1 else []
+    copies = {place for place in range(table.keys, len(cells)) if cells[place] in keys}
+    heads = ", ".join(table.columns[place] for place in sorted(copies))
     kept = [place for place in range(len(cells)) if place not in copies]
-    return table.with_columns(kept), [f"In all rows: {'; '.join(texts)}."] if copies else []
+    return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
@@ -88,6 +88,43 @@ def are_alike(rows: Sequence[ResultRow]) -> bool:
     return _are_alike(rows, columns(row.metrics for row in rows))
 
 
+def result_tables(
+    title: str,
+    rows: Sequence[ResultRow],
+    changes: Sequence[str] = (),
+    *,
+    every: bool = False,
+    unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
+) -> list[Table]:
+    """Return :func:`result_table`; if that would have all metrics in one cell, a table of each workload's in its place.
+
+    The last one has the notes.
+    """
+    table = result_table(title, rows, changes, every=every, unavailable=unavailable)
+    if _ALL_METRICS not in table.columns:
+        return [table]
+    merged_at = table.columns.index(_ALL_METRICS)
+    first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
+    workloads = dict.fromkeys(row.workload for row in rows)
+    own = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
+    shown = [replace(first, notes=()), *(one for one in own if len(one.columns) > one.keys)]
+    return [*shown[:-1], replace(shown[-1], notes=table.notes)]
+
+
+def _table_of(workload: str, own: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
+    """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
+    keys = _settings(own)
+    found = [*keys, *(_metric(name, own, rows) for name in columns(row.metrics for row in own))]
+    return Table(
+        workload,
+        tuple(column.head for column in found),
+        tuple(zip(*(column.cells for column in found), strict=True)),
+        frozenset(column.head for column in found if column.is_numeric),
+        keys=len(keys),
+        names=tuple(column.names for column in found),
+    )
+
+
 def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
     """Refuse names of columns that the table of no result with these swept keys has, before anything runs.
 
@@ -129,9 +166,10 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
 
 
-def _metric(name: str, rows: Sequence[ResultRow]) -> _Column:
+def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
+    """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table."""
     metric = METRICS[name]
-    unit = unit_of(metric, rows)
+    unit = unit_of(metric, every or rows)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
     return _Column(metric.heading_in(unit.name), cells, (name, metric.noun), is_numeric=True)
 
