@@ -20,7 +20,7 @@ from mptcplab.errors import InputError
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not controls.BTF.is_file(), reason="only root may load eBPF programs, into a kernel with BTF"
 )
-#: MPTCPLAB_CYCLES=1000 for the issue's number.
+#: MPTCPLAB_CYCLES=1000 makes it the long form, of some minutes.
 _CYCLES = int(os.environ.get("MPTCPLAB_CYCLES", "50"))
 _CLONE_NEWNET = 0x40000000
 _IPPROTO_MPTCP = 262

@@ -63,7 +63,7 @@ transport = { protocol = "tcp" }
 topology = { preset = "disjoint-paths" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "SIZE" }
 """
-#: Moments of death, as the issue of this engine asks.
+#: Moments of death: enough to meet each phase of a run several times.
 KILLS = 50
 #: SIGKILL to the command ends everything by the kernel's own means. A busy machine takes this long to schedule it.
 _GONE_SECONDS = 10.0

@@ -2,7 +2,8 @@
 """Machines with sshd and a kernel of their own: Debian's, in QEMU without KVM, in real time.
 
 They are on a bed's hub: QEMU forwards a port of the hub's loopback to each machine's sshd, and cables are sockets
-between two of them. A machine says on a serial line, once a second, which runs it has: also while it cannot be reached.
+between two of them. A machine says on a serial line, once a second, which runs it has and whether it is plugged in:
+also while it cannot be reached.
 """
 
 from __future__ import annotations
@@ -32,6 +33,8 @@ _OPTIONS = "console=ttyS0 quiet panic=-1 mitigations=off nowatchdog clocksource=
 _BOOT_SECONDS = 180.0
 #: An interpreted CPU needs some seconds to exchange keys. Until it has booted, QEMU takes connections that stay silent.
 _ANSWER_SECONDS = 20
+#: QEMU and the machine's kernel see a cable at once; a busy machine takes its time to say it.
+_PLUG_SECONDS = 60.0
 #: What an ordinary machine's udev and kernel load when they need it. This one has no programs for that.
 _MODULES = (
     *("virtio_pci", "virtio_net", "af_packet", "inet_diag", "tcp_diag", "udp_diag", "mptcp_diag"),
@@ -77,6 +80,8 @@ mkdir -p /run/sshd
 chmod 600 /etc/ssh/host_key
 {sshd} -e -f /etc/ssh/sshd_config
 while :; do
+	read -r carrier </sys/class/net/mgmt/carrier
+	echo "carrier:" $carrier
 	echo "runs:" $(ls /run/mptcplab-ssh 2>/dev/null)
 	sleep 1
 done >/dev/ttyS1
@@ -123,14 +128,23 @@ class Emulated(Machine):
     @property
     def runs(self) -> list[str]:
         """The runs that the machine had a second ago."""
-        lines = [line for line in self.serial.read_text().splitlines() if line.startswith("runs:")]
-        return lines[-1].split()[1:] if lines else []
+        return self._said("runs:")
 
     def connect(self, *, connected: bool) -> None:
-        """Plug in or unplug the interface by which the hub reaches the machine."""
+        """Plug in or unplug the interface by which the hub reaches the machine, and wait until the machine says so."""
         assert self.process.stdin is not None
         self.process.stdin.write(f"set_link mgmt {'on' if connected else 'off'}\n".encode())
         self.process.stdin.flush()
+        until = time.monotonic() + _PLUG_SECONDS
+        while self._said("carrier:") != [str(int(connected))]:
+            assert time.monotonic() < until, f"connected={connected} has no effect"
+            time.sleep(0.2)
+
+    def _said(self, subject: str) -> list[str]:
+        """Return the words of the last complete line about a subject."""
+        lines = [line for line in self.serial.read_text().splitlines(keepends=True) if line.startswith(subject)]
+        complete = [line for line in lines if line.endswith("\n")]
+        return complete[-1].split()[1:] if complete else []
 
 
 #: What QEMU says, and the kernel.
@@ -195,7 +209,8 @@ def _qemu(kernel: StockKernel, name: str, port: int) -> list[str]:
         *("-monitor", "stdio", "-serial", f"file:{name}.console", "-serial", f"file:{name}.runs"),
         *("-kernel", str(kernel.image), "-initrd", f"{name}.cpio"),
         *("-append", _OPTIONS),
-        *("-netdev", f"user,id=mgmt,restrict=on,{forwarded}", "-device", "virtio-net-pci,netdev=mgmt"),
+        # QEMU would announce a router, whose addresses have a lifetime that no two states agree on.
+        *("-netdev", f"user,id=mgmt,restrict=on,ipv6=off,{forwarded}", "-device", "virtio-net-pci,netdev=mgmt"),
     ]
 
 

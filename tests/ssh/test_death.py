@@ -16,7 +16,7 @@ import pytest
 from .bed import Bed
 from .test_run import INTERFACES, SHAPED, TWO_CABLES, changes, rows, scenario, shaped
 
-#: Moments of death, as the issue of this engine asks.
+#: Moments of death: enough to meet each phase of a run several times.
 KILLS = 50
 #: Ends only by force.
 ENDLESS = shaped(TWO_CABLES.replace('"200 MB"', '"1 TB"'))

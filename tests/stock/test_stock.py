@@ -30,7 +30,7 @@ def _has_cpu_thread(process: int) -> bool:
 def test_goodput_is_near_that_of_the_lab_kernel(measure: Measure) -> None:
     """With a burst of 15 kB: with the smallest, a CPU that takes time loses about 2 % of the rate.
 
-    The reason for the bound is the issue's: within 2 % of the lab kernel. See docs/engine-stock.md.
+    The bound, 2 % of the lab kernel, is what docs/fidelity.md compares all goodputs by.
     """
     burst = ("links.link1.burst=15 kB", "links.link2.burst=15 kB")
     found = {}

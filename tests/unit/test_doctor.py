@@ -26,6 +26,7 @@ from mptcplab.engine import tools
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import TOOLS
+from mptcplab.kernel.cache import find_kernel
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.workload.registry import KINDS
 
@@ -258,12 +259,19 @@ def test_clock_of_a_child_process_can_be_read_or_the_reason_is_named(monkeypatch
     assert finding.command
 
 
-def _entry(folder: Path, version: str, inputs: str) -> None:
+def find_kernel_hint(name: str) -> str | None:
+    """Return the command that a run names which needs this kernel."""
+    with pytest.raises(MissingError) as caught:
+        find_kernel(name)
+    return caught.value.hint
+
+
+def _entry(folder: Path, version: str, inputs: str, **more: str) -> None:
     entry = folder / "mptcplab" / "kernels" / f"{version}-{inputs:.12}"
     entry.mkdir(parents=True)
     (entry / "linux").touch()
     facts = {"format": 1, "version": version, "release": f"{version}.1", "key": inputs, "config_sha256": "c"}
-    facts |= {"inputs": inputs, "source": {"sha256": "s"}, "built": "2026-01-01", "lost_options": []}
+    facts |= {"inputs": inputs, "source": {"sha256": "s"}, "built": "2026-01-01", "lost_options": [], **more}
     (entry / "entry.json").write_text(json.dumps(facts))
 
 
@@ -273,7 +281,10 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     assert (nothing.level, nothing.message, nothing.command) == (Level.BROKEN, "is not built", "mptcplab kernel build")
     _entry(tmp_path, "7.2", "old")
     _entry(tmp_path, "6.12", "old")
+    _entry(tmp_path, "7.2", "older", variant="window")
     found = by_subject(kernel.check_kernels())
+    assert found["kernel 7.2-window"].message == found["kernel 7.2"].message
+    assert found["kernel 7.2-window"].command == find_kernel_hint("7.2-window")
     assert "stale" in found["kernel 7.2"].message
     assert (found["kernel 6.12"].level, found["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
 

@@ -78,6 +78,23 @@ def test_what_is_loaded_is_not_loaded_again(machine: Path) -> None:
 
 
 @pytest.mark.usefixtures("machine")
+def test_an_interruption_before_it_is_pinned_unloads_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise the name would be taken, by a program that `unload` does not know."""
+    shown: list[tuple[str, ...]] = []
+
+    def interrupt(_: str) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(controls, "object_file", lambda name: Path(name))
+    monkeypatch.setattr(bpftool, "register", lambda *_: None)
+    monkeypatch.setattr(bpftool, "show", lambda *words: shown.append(words))
+    monkeypatch.setattr(controls, "_pin", interrupt)
+    with pytest.raises(KeyboardInterrupt):
+        controls.load("lia")
+    assert shown == [("struct_ops", "unregister", "name", "lia")]
+
+
+@pytest.mark.usefixtures("machine")
 def test_only_what_we_loaded_is_unloaded() -> None:
     with pytest.raises(InputError, match="not loaded by mptcplab"):
         controls.unload("lia")

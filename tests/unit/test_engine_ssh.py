@@ -177,12 +177,14 @@ def test_an_interface_gets_back_what_it_had() -> None:
             {"family": "inet", "dst": "10.8.0.0/16", "dev": "eth0", "protocol": "static"},
         ],
         [{"dst": "192.0.2.7", "lladdr": "02:00:00:00:00:07"}],
-        "Features for eth1:\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\nrx-gro-hw: off [fixed]\n",
+        "Features for eth1:\ntcp-segmentation-offload: on\n\ttx-tcp-segmentation: on\nrx-gro-hw: off [fixed]\n"
+        "generic-segmentation-offload: off [requested on]\n",
         {"/proc/sys/net/ipv4/conf/eth1/rp_filter": "2"},
     )
     lines = saved.commands()
     assert lines[0] == "r ip link set dev eth1 mtu 1400"
-    assert "features eth1 <<'END'\n\ttx-tcp-segmentation: on\nEND" in lines
+    requested = "generic-segmentation-offload: off [requested on]"
+    assert f"features eth1 <<'END'\n\ttx-tcp-segmentation: on\n{requested}\nEND" in lines
     assert "settings eth1 <<'END'\n/proc/sys/net/ipv4/conf/eth1/rp_filter:2\nEND" in lines
     up = lines.index("r ip link set dev eth1 up")
     assert lines.index("r ip address replace 10.0.0.1 peer 10.0.0.2/32 scope global dev eth1") > up

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,20 @@ def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
         plt.close(drawing)
     ends = [round(float(y), 9) for some in whiskers for segment in some for _, y in segment]
     assert sorted(ends) == [1.0, 2.8, 4.41, 4.41]
+
+
+def test_positions_of_several_words_do_not_overlap() -> None:
+    """Labels of values are whole phrases, and a legend beside the plot may take two fifths of the width."""
+    positions = ("all the time", "when Wi-Fi fails", "when told of a failure")
+    series = tuple(Series(f"nobody notices, path manager {n}", (Interval(1.0, 0.1, 3),) * 3) for n in range(4))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = drawing.subplots()
+        draw_bars(replace(BARS, positions=positions, series=series, legend="failure"), drawing, axes)
+        drawing.canvas.draw()
+        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
+        plt.close(drawing)
+    assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), boxes
 
 
 def test_many_values_stand_upright() -> None:

@@ -14,10 +14,11 @@ from mptcplab.kernel.cache import (
     find_by_key,
     find_kernel,
     install_entry,
+    is_current,
     list_kernels,
     source_record,
 )
-from mptcplab.kernel.data import KernelInputs, NamedFile
+from mptcplab.kernel.data import KernelInputs, NamedFile, load_inputs
 
 INPUTS = KernelInputs(fragment="CONFIG_NET=y\n", patches=(NamedFile("0001-a.patch", b"a"),))
 NOON = "2026-01-01T12:00:00+00:00"
@@ -119,6 +120,16 @@ def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:
     changed = KernelInputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
     with pytest.raises(MissingError, match="other patches or options"):
         find_kernel(cache=tmp_path, inputs=changed)
+
+
+def test_only_a_kernel_of_the_present_inputs_is_current(tmp_path: Path) -> None:
+    """`kernel list` calls the others stale: a run refuses them by their version."""
+    digest = load_inputs("7.2", variant="window").digest
+    add(tmp_path, key="a" * 64, variant="window", inputs=digest, built="2026-01-03")
+    add(tmp_path, key="b" * 64, variant="window", built="2026-01-02")
+    add(tmp_path, key="c" * 64, variant="gone", built="2026-01-01")
+    found = {kernel.key[0]: is_current(kernel) for kernel in list_kernels(tmp_path)}
+    assert found == {"a": True, "b": False, "c": False}
 
 
 @pytest.mark.parametrize("name", ["", "linux"])

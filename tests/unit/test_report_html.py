@@ -29,7 +29,8 @@ from mptcplab.report import html_build
 from mptcplab.report.html import to_html
 from mptcplab.report.html_model import Experiment
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
-from mptcplab.report.result_table import counts_first, result_table
+from mptcplab.report.page_tables import counts_first
+from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.stats import mean_interval

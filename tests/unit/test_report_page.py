@@ -149,6 +149,39 @@ def test_legend_switches_a_line_off(opened: LoadedPage) -> None:
     assert [trace["name"] for trace in opened.traces("sweep") if trace["visible"] == "legendonly"][-1] == "mptcp"
 
 
+def test_lines_without_the_metric_are_not_in_the_legend(browser: Browser, tmp_path: Path) -> None:
+    """A download has no MOS: its empty lines were in the legend, and moved the bars of the call off their ticks."""
+    two = 'workloads.call = { kind = "flow", from = "client", to = "server", duration = "2 s" }\nsweep."transport'
+    make_results(tmp_path / "r", TWO_LINES.replace('sweep."transport', two))
+    write_report(tmp_path / "r", tmp_path / "r.html")
+    text = (tmp_path / "r.html").read_text()
+    (data,) = re.findall(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
+    drawings = json.loads(data)
+    measures, rows = drawings[0][0]["measures"], drawings[0][0]["rows"]
+    for _, workload, values, _ in rows:
+        values[0] = [4.0, 1.5] if workload else [None, None]
+    measures[0]["limits"] = [1, 4.41]
+    (tmp_path / "r.html").write_text(text.replace(data, json.dumps(drawings).replace("<", "\\u003c")))
+    page = browser.new_page()
+    opened = LoadedPage(page)
+    page.goto((tmp_path / "r.html").as_uri())
+    opened.show_all()
+    page.get_by_label("Horizontal axis").select_option("protocol")
+    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
+    ends = page.locator("[data-panel=sweep]").evaluate(
+        "one => one.data.map(t => [t.error_y.array, t.error_y.arrayminus])"
+    )
+    assert ends == [[pytest.approx([0.41, 0.41]), [1.5, 1.5]]] * 3
+    page.close()
+
+
+@pytest.mark.parametrize("opened", [(1300, 900, "light")], indirect=True)
+def test_tables_fit_a_laptop(opened: LoadedPage) -> None:
+    for table in opened.page.locator("figure.table .scroll").all():
+        width, room = table.evaluate("one => [one.scrollWidth, one.clientWidth]")
+        assert width <= room + 1, f"{table.get_attribute('aria-label')}: {width} in {room} pixels"
+
+
 def test_intervals_are_visible(opened: LoadedPage) -> None:
     opened.show_all()
     assert opened.page.locator("[data-panel=sweep] .errorbars .yerror").count() == 6, "a bar at every point"

@@ -48,8 +48,9 @@ _Answer = TypeVar("_Answer")
     "described",
     multiple=True,
     metavar="RATE,DELAY,LOSS",
-    help=f"One path, such as '{template.PATH_EXAMPLE}'. A rate of '50/10 Mbit/s' is that of downloads and that of "
-    "uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of 100 Mbit/s, 10 ms.",
+    help=f"One path, such as '{template.PATH_EXAMPLE}'; the delay is one-way. A rate of '50/10 Mbit/s' is that of "
+    "downloads and that of uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of "
+    "100 Mbit/s, 10 ms.",
 )
 @click.option("--paths", "count", type=click.IntRange(1, 16), help="Number of paths. Default: 2, or those of --path.")
 @click.option("--workload", type=click.Choice(list(template.KINDS)), default="flow", help="Kind of the workload.")

@@ -14,7 +14,7 @@ from mptcplab.cli import complete
 from mptcplab.cli.options import json_option, patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
-from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+from mptcplab.kernel.cache import KernelBuild, find_kernel, is_current, list_kernels
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.kernel.stock_debian import obtain_stock
@@ -105,7 +105,10 @@ def build(
 @kernel.command(name="list")
 @json_option
 def list_(as_json: bool) -> None:
-    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch."""
+    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch.
+
+    A stale one was built from other patches or options than the present ones: no run uses it by its version.
+    """
     kernels = list_kernels()
     default = _default_path()
     if as_json:
@@ -114,7 +117,7 @@ def list_(as_json: bool) -> None:
     if not kernels:
         click.echo("No kernel is built yet. Build one with `mptcplab kernel build`.", err=True)
         return
-    rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree")]
+    rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree", "")]
     rows += [_row(item, default=item.path == default) for item in kernels]
     _print_columns(rows)
 
@@ -199,7 +202,17 @@ def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
     tree = "kept" if kept_tree(item) else ""
     hz = "?" if item.hz is None else str(item.hz)
     name = f"{item.name} + {len(item.given)}" if item.given else item.name
-    return ("*" if default else "", name, item.release, hz, item.key[:12], size, item.built, tree)
+    return (
+        "*" if default else "",
+        name,
+        item.release,
+        hz,
+        item.key[:12],
+        size,
+        item.built,
+        tree,
+        "" if is_current(item) else "stale",
+    )
 
 
 def _as_dict(item: KernelBuild) -> dict[str, object]:
@@ -213,5 +226,6 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "built": item.built,
         "lost_options": list(item.lost_options),
         "given_patches": list(item.given),
+        "current": is_current(item),
         "tree": str(tree) if (tree := kept_tree(item)) else None,
     }

@@ -13,7 +13,7 @@ from mptcplab.cache import cache_root, work_dir
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, as_root, fine
 from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.errors import LabError, MissingError, reason
+from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.config import kernel_text
 from mptcplab.kernel.data import DEFAULT_VERSION
@@ -34,18 +34,21 @@ _SHOWN_LINES = 3
 
 
 def check_kernels() -> Iterator[Finding]:
-    """Check the default version and every other version that was ever built, and boot the default one."""
+    """Check the default version and every other version and variant that was ever built, and boot the default one."""
     default: KernelBuild | None = None
-    others = dict.fromkeys(kernel.version for kernel in list_kernels() if kernel.version != DEFAULT_VERSION)
+    others = dict.fromkeys(
+        kernel.name for kernel in list_kernels() if kernel.name != DEFAULT_VERSION and not kernel.given
+    )
     for version in (DEFAULT_VERSION, *others):
         is_default = version == DEFAULT_VERSION
         try:
             kernel = find_kernel(version)
+        except InputError:
+            continue  # of a variant that there is no more
         except MissingError as error:
             level = Level.BROKEN if is_default else Level.MISSING
             use = "every run" if is_default else f'scenarios with kernel = "{version}"'
-            command = f"mptcplab kernel build{'' if is_default else f' {version}'}"
-            yield Finding(f"kernel {version}", level, _short(error), use, command)
+            yield Finding(f"kernel {version}", level, _short(error), use, str(error.hint))
         else:
             default = kernel if is_default else default
             yield fine(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, built {kernel.built[:10]}")

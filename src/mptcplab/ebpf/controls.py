@@ -69,7 +69,7 @@ def load(name: str) -> None:
     bpftool.register(object_file(name), name, os.uname().release)
     try:
         _pin(name)
-    except LabError:
+    except BaseException:  # an interruption as well: what is not pinned could not be unloaded
         bpftool.show("struct_ops", "unregister", "name", name)
         raise
 

@@ -106,8 +106,7 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     rows = [found.row(row) for row in _of_workload(rows_of(run.result for run in runs), choice)]
     runs = [found.run(run) for run in runs]
     kind = choice.kind or _usual_kind(rows, choice)
-    if kind != "time" and choice.panels:
-        raise InputError("--panels is for figures over time", hint="add --kind time")
+    _check_options(choice, kind)
     if kind == "time":
         made = _over_time(results, runs, rows, choice, found)
     elif kind == "cdf":
@@ -116,6 +115,16 @@ def drawn(results: Results, choice: Choice) -> Drawn:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
     only = found.only(wanted)
     return replace(made, note="\n".join(_wrapped([*([only] if only else []), made.note], made.size[0])))
+
+
+def _check_options(choice: Choice, kind: Kind) -> None:
+    """Refuse options that change nothing in a figure of this kind. :raises InputError: for the first one."""
+    for option in ("panels", "seed"):
+        if kind != "time" and getattr(choice, option) not in (None, ()):
+            raise InputError(f"--{option} is for figures over time", hint="add --kind time")
+    for option in ("metric", "x", "by"):
+        if (kind == "time" or (kind == "cdf" and option != "metric")) and getattr(choice, option) not in (None, ()):
+            raise InputError(f"--{option} changes nothing in a figure of kind {kind}", hint="remove it, or --kind")
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
@@ -185,6 +194,8 @@ def _over_sweep(
     keys = list(swept_values(own))
     along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
     by = [swept_key(name, keys) for name in choice.by] if choice.by else None
+    if choice.x is not None and by is not None and along in by:
+        raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     # All values of the results determine the unit, so that it is that of their table.
     unit = unit_of(metric, results.rows)
     figure = sweep_figure(_title(results, choice), own, metric, along, by, found.keys, unit)

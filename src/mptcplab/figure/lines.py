@@ -34,6 +34,8 @@ _POINTS_PER_INCH = 72
 _APART_POINTS = 2.5
 #: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
+#: Beside a wide legend the axis has room for so many; words shorter than this are not worth a line.
+_WRAPPED_LETTERS, _SHORT = 40, 8
 #: The room beside the outermost positions, as a part of the axis.
 _MARGIN = 0.04
 
@@ -143,8 +145,10 @@ def _leave_room(axes: Axes, places: Sequence[float]) -> None:
 
 
 def label_positions(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
-    """Write the positions below the axis, inclined if they would overlap."""
-    axes.set_xticks(places, positions)
+    """Write the positions below the axis: words in several lines if there is room, inclined if they would overlap."""
+    room = _WRAPPED_LETTERS // len(positions)
+    wrapped = (textwrap.wrap(one, room, break_long_words=False) if room >= _SHORT else [one] for one in positions)
+    axes.set_xticks(places, ["\n".join(lines) for lines in wrapped])
     if sum(map(len, positions)) > _LEVEL_LETTERS:
         axes.set_xticks(places, positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
 

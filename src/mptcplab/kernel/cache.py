@@ -163,6 +163,17 @@ def find_kernel(
     return next((entry for entry in current if entry.source_sha256 == default), current[0])
 
 
+def is_current(kernel: KernelBuild) -> bool:
+    """Return whether a kernel was built from the present options and patches, so that its name selects it.
+
+    One with patches of a user is selected by its place, and always current.
+    """
+    try:
+        return bool(kernel.given) or kernel.inputs == load_inputs(kernel.version, variant=kernel.variant).digest
+    except (InputError, OSError):
+        return False  # of a variant that there is no more
+
+
 def _build_command(version: str, variant: str) -> str:
     words = ["mptcplab kernel build", *([] if version == DEFAULT_VERSION else [version])]
     return " ".join([*words, *build_options(variant)])

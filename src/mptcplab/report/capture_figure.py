@@ -24,9 +24,9 @@ Points = list[tuple[int, int, int]]
 def save_data_sequence(connection: Connection, summary: ConnectionSummary, start_ns: int, file: Path) -> None:
     """Draw ``connection`` into ``file``, whose suffix selects the format; equal captures give equal bytes.
 
-    Times count from ``start_ns``. A direction without data is left out.
+    Times count from ``start_ns``. A direction without data is left out, and beside another one a single packet's.
     """
-    senders = [side for side in (0, 1) if connection.spaces[side].total] or [0]
+    senders = _senders(connection)
     ends = min(summary.subflows, key=lambda subflow: subflow.number).ends
     with plotting() as plt:
         drawing, panels = plt.subplots(
@@ -44,6 +44,16 @@ def save_data_sequence(connection: Connection, summary: ConnectionSummary, start
         metadata = {"Date": None} if file.suffix == ".svg" else {"Software": None}
         drawing.savefig(file, dpi=160, metadata=metadata)
         plt.close(drawing)
+
+
+def _senders(connection: Connection) -> list[int]:
+    """Return the sides whose data is drawn: of a single point, there is nothing to see."""
+    points = [{point for some in space.points.values() for point in some.points} for space in connection.spaces]
+    for least in (2, 1):
+        found = [side for side in (0, 1) if len(points[side]) >= least]
+        if found:
+            return found
+    return [0]
 
 
 def _draw(axes: Axes, connection: Connection, summary: ConnectionSummary, sender: int, start_ns: int) -> None:

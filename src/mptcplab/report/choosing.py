@@ -112,7 +112,7 @@ def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:
     """
     if table.fits(width):
         return [table], []
-    table, notes = _without_constants(table)
+    table, notes = without_constants(table, len(table.rows))
     if table.fits(width, wrapped=True):
         return [table], notes
     keys, others = list(range(table.keys)), list(range(table.keys, len(table.columns)))
@@ -129,12 +129,20 @@ def _part(table: Table, number: int) -> Table:
     return replace(table, title="") if number else table
 
 
-def _without_constants(table: Table) -> tuple[Table, list[str]]:
-    """Return the table without columns that have the same cell in all of several rows, and these as a note."""
-    same = [place for place in range(len(table.columns)) if len({row[place] for row in table.rows}) == 1]
-    if len(table.rows) < 2 or not same:
+def without_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tuple[Table, list[str]]:
+    """Return the table without columns that have the same cell in all of several rows, and these as a note.
+
+    Only the first ``counted`` rows count: the others are about points that were not run, and have only keys. Columns
+    whose heads are ``kept`` stay.
+    """
+    rows = table.rows[:counted]
+    heads = enumerate(table.columns)
+    same = [place for place, head in heads if head not in kept and len({row[place] for row in rows}) == 1]
+    if counted < len(table.rows):
+        same = [place for place in same if not any(row[place] for row in table.rows[counted:])]
+    if len(rows) < 2 or not same:
         return table, []
     texts = [f"{table.columns[place]} {table.rows[0][place]}" for place in same if table.rows[0][place]]
-    kept = [place for place in range(len(table.columns)) if place not in same]
+    others = [place for place in range(len(table.columns)) if place not in same]
     note = [f"The same in all rows: {'; '.join(texts)}."] if texts else []
-    return table.with_columns(kept), note
+    return table.with_columns(others), note

@@ -22,9 +22,9 @@ from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
+from mptcplab.report.page_tables import narrowed, page_tables
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.radio_map import radio_map
-from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
 from mptcplab.report.traces import with_traces
@@ -48,13 +48,13 @@ def experiment(results: Results) -> Experiment:
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
     unavailable = [(one["settings"], one["reason"]) for one in results.document.get("unavailable", [])]
-    table = counts_first(result_table(results.title, rows, changes, unavailable=unavailable))
+    *first, last = page_tables(results.title, rows, changes, unavailable=unavailable)
     return section(
         results,
         anchor="experiment",
         title=results.title,
         question=results.question,
-        tables=(replace(table, notes=(*table.notes, *paired_notes(paired_rows(rows)))),),
+        tables=(*first, replace(last, notes=(*last.notes, *paired_notes(paired_rows(rows))))),
         figures=_sweep(rows),
         rows=rows,
         command=command,
@@ -113,7 +113,7 @@ def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
 def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:
     """Return the tables of the network's counters; the first run of each point has the configured values."""
     words = words_of((run.result, run.recording) for run in firsts)
-    return network_tables([run.result for run in results.recorded], words)
+    return narrowed(network_tables([run.result for run in results.recorded], words))
 
 
 def run_command(results: Results) -> list[str]:

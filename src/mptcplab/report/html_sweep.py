@@ -5,14 +5,16 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import pairwise
 from typing import Any
 
 from mptcplab.figure.lines import NAMES, Figure
+from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.values import Unit, unit_of
 from mptcplab.report.html_model import Axis, Drawing
 from mptcplab.stats import Interval
 from mptcplab.units import Duration, Probability, Rate, Size, UnitError
@@ -71,13 +73,17 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
     along = worth.index(max(worth))
     shown = _metrics(rows)
-    measures = [(METRICS[name].noun, METRICS[name].unit) for name in shown]
+    units = {name: unit_of(METRICS[name], rows) for name in shown}
+    measures = [(METRICS[name].noun, units[name].name) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
         "along": along,
         "workloads": workloads,
-        "measures": [{"name": name, "unit": unit} for name, unit in measures],
-        "rows": [_row(row, axes, workloads, shown) for row in rows],
+        "measures": [
+            {"name": METRICS[name].noun, "unit": unit.name, "limits": _limits(METRICS[name], unit)}
+            for name, unit in units.items()
+        ],
+        "rows": [_row(row, axes, workloads, units) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
@@ -95,9 +101,16 @@ def _headline(name: str) -> int:
     return METRICS[name].headline
 
 
-def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], shown: Sequence[str]) -> list[Any]:
+def _limits(metric: Metric, unit: Unit) -> list[float | None]:
+    """Return the lowest and the highest value that a metric can have; None without one."""
+    low = None if metric.signed else metric.lowest * unit.factor
+    return [low, metric.highest * unit.factor if math.isfinite(metric.highest) else None]
+
+
+def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], units: Mapping[str, Unit]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    values = [_pair(row.metrics.get(name)) for name in shown]
+    found = {name: row.metrics[name].scaled(unit.factor) for name, unit in units.items() if name in row.metrics}
+    values = [_pair(found.get(name)) for name in units]
     return [place, workloads.index(row.workload), values, row.n]
 
 

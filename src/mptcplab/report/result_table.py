@@ -49,11 +49,13 @@ def result_table(
     changes: Sequence[str] = (),
     *,
     every: bool = False,
+    apart: bool = False,
     unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
 ) -> Table:
     """Return the table of an experiment, with warnings and the changes by the command line as notes.
 
-    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise. ``unavailable``
+    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise; with ``apart``,
+    each that is in tables, however many these are. ``unavailable``
     are settings of points that cannot be run, each with the reason; their rows come last.
     """
     keys = [*_settings(rows), *_workloads(rows)]
@@ -63,7 +65,7 @@ def result_table(
     why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
     found = [
         *keys,
-        *_metrics(rows, every=every),
+        *_metrics(rows, every=every, apart=apart),
         *_found_on_sockets(rows),
         _runs(rows, {warning: marks[text] for warning, text in texts.items()}),
     ]
@@ -79,6 +81,11 @@ def result_table(
         keys=len(keys),
         names=tuple(column.names for column in found),
     )
+
+
+def are_alike(rows: Sequence[ResultRow]) -> bool:
+    """Return whether one table has a column for each metric of all workloads."""
+    return _are_alike(rows, columns(row.metrics for row in rows))
 
 
 def result_tables(
@@ -118,15 +125,6 @@ def _table_of(workload: str, own: Sequence[ResultRow], rows: Sequence[ResultRow]
     )
 
 
-def counts_first(table: Table) -> Table:
-    """Return a result table for a page, whose last columns are behind a scroll bar: the last one beside the keys.
-
-    It counts runs, refers to warnings, and says which points are not available.
-    """
-    last = len(table.columns) - 1
-    return table.with_columns([*range(table.keys), last, *range(table.keys, last)])
-
-
 def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
     """Refuse names of columns that the table of no result with these swept keys has, before anything runs.
 
@@ -154,10 +152,10 @@ def _workloads(rows: Sequence[ResultRow]) -> list[_Column]:
     return [_Column("workload", tuple(row.workload for row in rows))] if several else []
 
 
-def _metrics(rows: Sequence[ResultRow], *, every: bool) -> list[_Column]:
+def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Column]:
     shown = columns((row.metrics for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
-    if every or _are_alike(rows, shown):
+    if every or apart or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
     return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, rows, shown) for row in rows))]
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, get_args
 
 from annotated_types import Ge, Le
@@ -143,12 +144,24 @@ def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
 def _choice(document: Document, path: KeyPath, choices: str) -> str:
     """Return a hint from pydantic's list of choices, "'a', 'b' or 'c'"."""
     words = choices.split("'")[1::2]
-    near = nearest(str(lookup(document.tables, path)), words)
-    quoted = [f'"{word}"' for word in words]
+    written = str(lookup(document.tables, path))
+    near = nearest(written, words)
+    if near is not None:
+        alike = dict.fromkeys([near, *(word for word in words if written.casefold() in word.casefold().split("-"))])
+        return f"did you mean {_alternatives([_quote(word) for word in alike])}?"
+    quoted = [_quote(word) for word in words]
     if len(words) > MAX_WORDS:
         quoted = [*quoted[:_FEW], "another one from docs/metrics.md"]
-    listed = " or ".join(filter(None, (", ".join(quoted[:-1]), quoted[-1])))
-    return f'did you mean "{near}"?' if near else f"use {listed}"
+    return f"use {_alternatives(quoted)}"
+
+
+def _quote(word: str) -> str:
+    """Return ``word`` in quotes."""
+    return f'"{word}"'
+
+
+def _alternatives(words: Sequence[str]) -> str:
+    return " or ".join(filter(None, (", ".join(words[:-1]), words[-1])))
 
 
 def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str]:

@@ -31,7 +31,7 @@ from mptcplab.scenario.extends import read
 from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.overrides import override
-from mptcplab.scenario.place import KeyPath, Place
+from mptcplab.scenario.place import SET, KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
@@ -130,6 +130,30 @@ def load(
     In ``real_time``, everything takes time; in virtual time, a workload must end although only its packets do.
     :raises ScenarioError: with file, line, key, value and a hint.
     """
+    try:
+        return _load(file, overrides, seed, repeats, real_time)
+    except ScenarioError as error:
+        cause = _cause(file, error, overrides, real_time)
+        if cause is None:
+            raise
+        message = f"leads to a mistake at {error.place}: {error.about}"
+        raise ScenarioError(error.kind, cause.place, message, hint=str(error.hint), key=_change(cause)) from error
+
+
+def _cause(file: Path, error: ScenarioError, overrides: Sequence[str], real_time: bool) -> sweep.Setting | None:
+    """Return the setting of the command line without which there is no ``error`` in the file; None if none is alone."""
+    if error.place.rank == SET or not error.place.line:
+        return None
+    for index, text in enumerate(overrides):
+        try:
+            _load(file, [*overrides[:index], *overrides[index + 1 :]], None, None, real_time)
+        except ScenarioError:
+            continue
+        return override(text)
+    return None
+
+
+def _load(file: Path, overrides: Sequence[str], seed: int | None, repeats: int | None, real_time: bool) -> Experiment:
     document = read(file)
     settings = [override(text) for text in overrides]
     settings += [_option(key, value) for key, value in (("seed", seed), ("repeats", repeats)) if value is not None]

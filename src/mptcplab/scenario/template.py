@@ -99,6 +99,15 @@ def parse_path(text: str) -> PathAnswer:
             raise InputError(f"{show(text)} is not a link preset", hint=name_hint(parts[0], LINK_PRESETS))
         return replace(DEFAULT_PATH, preset=parts[0])
     hint = f'write rate, one-way delay and loss, like "{PATH_EXAMPLE}"'
+    for part in parts:
+        key, _, value = part.partition(" ")
+        if key in DirectionSettings.model_fields:
+            raise InputError(
+                f"{show(part)} is not a part of a path, which has a rate, a one-way delay and a loss",
+                hint=f"write the file without it, then add to its links: {key} = {show(value.strip() or '...')}"
+                if key not in ("rate", "delay", "loss")
+                else f"write only the value: {hint.removeprefix('write ')}",
+            )
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)

@@ -210,9 +210,17 @@ def _is_comment(row: list[str]) -> bool:
     return row[0].lstrip().startswith("#")
 
 
+#: Marks between columns that spreadsheets write in place of commas.
+_OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
+
+
 def _check_head(head: list[str]) -> None:
     known = ", ".join(_COLUMNS)
     for name in head:
+        other = next((mark for mark in _OTHER_MARKS if mark in name), None)
+        if other is not None:
+            hint = "separate columns by commas, and write decimals with a point"
+            raise TraceError(f"has columns that {_OTHER_MARKS[other]} separate", hint)
         if name not in _COLUMNS:
             raise TraceError(f"has an unknown column '{name[:40]}'", f"use columns {known}")
     kinds = [_COLUMNS[name][0] for name in head]

@@ -32,7 +32,10 @@ features() { # DEVICE; on standard input lines of `ethtool -k`
 	for pass in 1 2; do
 		ethtool -k "$1" >now 2>/dev/null
 		grep -vxFf now wanted >different || break
-		while read -r name state; do ethtool -K "$1" "${name%:}" "$state" >/dev/null 2>&1; done <different
+		while read -r name state; do
+			case $state in *'[requested '*) state=${state#*'[requested '} state=${state%]} ;; esac
+			ethtool -K "$1" "${name%:}" "$state" >/dev/null 2>&1
+		done <different
 	done
 }
 has() { ip -n "$NS" link show dev "$1" >/dev/null 2>&1; }

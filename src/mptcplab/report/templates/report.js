@@ -104,20 +104,26 @@
     return plain(`${name ? `${name}: ` : ""}${label}, ${show(pair[0])}${spread} ${unit}${n ? ` (n = ${n})` : ""}`);
   }
 
-  function band(places, pairs, colour, group) {
+  // How far an interval reaches down and up: not beyond what the metric can be.
+  function reach([mean, half], [low, high] = [null, null]) {
+    if (half === null) return [NaN, NaN];
+    return [low === null || mean < low ? half : Math.min(half, mean - low), high === null ? half : Math.min(half, high - mean)];
+  }
+
+  function band(places, pairs, colour, group, limits) {
     const known = places.map((x, index) => [x, pairs[index]]).filter(([, pair]) => pair[1] !== null);
     if (known.length < 2) return [];
     const back = known.slice().reverse();
     return [{
       x: [...known, ...back].map(([x]) => x),
-      y: [...known.map(([, pair]) => pair[0] + pair[1]), ...back.map(([, pair]) => pair[0] - pair[1])],
+      y: [...known.map(([, pair]) => pair[0] + reach(pair, limits)[1]), ...back.map(([, pair]) => pair[0] - reach(pair, limits)[0])],
       fill: "toself", fillcolor: faded(colour, 0.16), line: { width: 0 }, mode: "lines",
       hoverinfo: "skip", showlegend: false, legendgroup: group,
     }];
   }
 
   // With many lines, bands would hide each other, so only bars are drawn.
-  function curve(series, index, axis, unit, withBand) {
+  function curve(series, index, axis, unit, withBand, limits) {
     const colour = colours().lines[index % LIGHT.length];
     const order = axis.numbers
       ? axis.numbers.map((_, at) => at).sort((a, b) => axis.numbers[a] - axis.numbers[b])
@@ -130,7 +136,8 @@
       hovertext: order.map((at, i) => hoverText(series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
       y: pairs.map((pair) => pair[0]),
       error_y: {
-        type: "data", array: pairs.map((pair) => pair[1] ?? NaN), visible: pairs.some((pair) => pair[1] !== null),
+        type: "data", symmetric: false, visible: pairs.some((pair) => pair[1] !== null),
+        array: pairs.map((pair) => reach(pair, limits)[1]), arrayminus: pairs.map((pair) => reach(pair, limits)[0]),
         thickness: 1.4, width: 4, color: axis.numbers ? colour : colours().ink,
       },
     };
@@ -141,7 +148,7 @@
           marker: { color: colour, size: 7, symbol: SYMBOLS[index % SYMBOLS.length] },
         }
       : { ...common, type: "bar", marker: { color: faded(colour, 0.75), line: { color: colour, width: 1 } } };
-    const filled = axis.numbers && withBand ? band(places, pairs, colour, `${index}`) : [];
+    const filled = axis.numbers && withBand ? band(places, pairs, colour, `${index}`, limits) : [];
     return [...filled, measured, ...published(series, index, order, places, axis, unit, colour)];
   }
 
@@ -159,13 +166,13 @@
     }];
   }
 
-  function drawCurves(div, axis, series, y, unit, legendTitle) {
+  function drawCurves(div, axis, series, y, unit, legendTitle, limits) {
     const { texts, name } = ticks(axis);
     const xaxis = axis.numbers
       ? { type: axis.scale === "log" ? "log" : "linear", tickvals: axis.numbers, ticktext: texts.map(plain) }
       : { type: "category" };
     const many = series.length > FEW_LINES;
-    const traces = series.flatMap((one, index) => curve(one, index, axis, unit, !many));
+    const traces = series.flatMap((one, index) => curve(one, index, axis, unit, !many, limits));
     div.style.height = many ? "34rem" : "";
     const legend = legendTitle && !many ? { title: { text: plain(`${legendTitle}:`), side: "left" } } : {};
     plot(div, traces, { x: name + SCALES[axis.scale], y, xaxis, legend });
@@ -177,22 +184,25 @@
     const along = drawing.axes.length > 1 ? picked[0] : 0;
     const measure = picked[picked.length - 1];
     const others = drawing.axes.map((_, at) => at).filter((at) => at !== along);
-    const several = drawing.workloads.length > 1;
+    // Others lack this metric, as a download the MOS.
+    const rows = drawing.rows.filter(([, , values]) => values[measure][0] !== null);
+    const several = new Set(rows.map(([, workload]) => workload)).size > 1;
     const lines = new Map();
-    for (const [place, workload, values, n] of drawing.rows) {
+    for (const [place, workload, values, n] of rows) {
       const words = others.map((at) => drawing.axes[at].labels[place[at]]);
       const name = [...words, ...(several ? [drawing.workloads[workload]] : [])].join(", ");
       if (!lines.has(name)) lines.set(name, { name, measured: [], n: [] });
       lines.get(name).measured[place[along]] = values[measure];
       lines.get(name).n[place[along]] = n;
     }
-    const { name, unit } = drawing.measures[measure];
+    const { name, unit, limits } = drawing.measures[measure];
     const title = [...others.map((at) => drawing.axes[at].name), ...(several ? ["workload"] : [])].join(", ");
     const some = lines.size > MAX_LINES ? `${MAX_LINES} of ${lines.size} lines are shown. ` : "";
     section.querySelector(".chosen").textContent = lines.size <= FEW_LINES ? ""
       : `Lines: ${title}. ${some}Click a name to show or hide its line, double-click to show only that line.`;
     const div = section.querySelector(".figure");
-    drawCurves(div, drawing.axes[along], [...lines.values()], `${name}, ${unit}`, unit, lines.size > 1 ? title : "");
+    drawCurves(div, drawing.axes[along], [...lines.values()], unit ? `${name}, ${unit}` : name, unit,
+      lines.size > 1 ? title : "", limits);
   }
 
   function drawLines(section, drawing) {

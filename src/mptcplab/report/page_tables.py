@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The tables of results on a page: a table for each workload if these differ in their metrics, no wider than a page.
+
+So each metric has a column that can be sorted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.choosing import without_constants
+from mptcplab.report.result_table import are_alike, result_table
+from mptcplab.report.table import Table
+
+#: Columns with the same cell in all rows move below a table that is wider than this, in characters: about 1200 pixels.
+_WIDEST = 140
+_KEPT = ("n",)
+
+
+def page_tables(
+    title: str,
+    rows: Sequence[ResultRow],
+    changes: Sequence[str] = (),
+    *,
+    unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
+) -> tuple[Table, ...]:
+    """Return the tables of an experiment on a page. The notes that are not about one of them are below the last."""
+    table = result_table(title, rows, changes, apart=True, unavailable=unavailable)
+    lacking = range(len(rows), len(table.rows))
+    if are_alike(rows):
+        parts = [table]
+    else:
+        parts = [
+            _of_workload(table, name, [at for at, row in enumerate(rows) if row.workload == name], lacking)
+            for name in dict.fromkeys(row.workload for row in rows)
+        ]
+    made = [_fitted(counts_first(part), len(part.rows) - len(lacking)) for part in parts]
+    return (*(replace(one, notes=notes) for one, notes in made[:-1]), _with_notes(*made[-1], table.notes))
+
+
+def _with_notes(table: Table, own: tuple[str, ...], notes: tuple[str, ...]) -> Table:
+    return replace(table, notes=(*own, *notes))
+
+
+def _of_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
+    """Return the rows of one workload, with the columns in which one of them has a value."""
+    part = table.with_rows([*places, *lacking])
+    kept = [
+        place
+        for place, head in enumerate(table.columns)
+        if head != "workload" and any(row[place] for row in part.rows[: len(places)])
+    ]
+    return replace(part.with_columns(kept), title=f"Workload {name}")
+
+
+def counts_first(table: Table) -> Table:
+    """Return a result table for a page, whose last columns are behind a scroll bar: the last one beside the keys.
+
+    It counts runs, refers to warnings, and says which points are not available.
+    """
+    last = len(table.columns) - 1
+    return table.with_columns([*range(table.keys), last, *range(table.keys, last)])
+
+
+def narrowed(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return tables for a page, with constant columns in their notes if they are wide."""
+    made = [(_fitted(one, len(one.rows)), one.notes) for one in tables]
+    return tuple(_with_notes(table, own, notes) for (table, own), notes in made)
+
+
+def _fitted(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
+    """Return a table without columns that say nothing more, and notes for these, if it is wide.
+
+    The first ``counted`` rows count.
+    """
+    if table.fits(_WIDEST, wrapped=True):
+        return table, ()
+    # The runs are counted beside marks of warnings, which a note cannot have.
+    narrow, notes = without_constants(table, counted, _KEPT)
+    narrow, more = _without_copies(narrow, counted)
+    return narrow, (*notes, *more)
+
+
+def _without_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
+    """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
+    cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
+    keys = cells[: table.keys] if counted > 1 else []
+    copies = {place for place in range(table.keys, len(cells)) if cells[place] in keys}
+    heads = ", ".join(table.columns[place] for place in sorted(copies))
+    kept = [place for place in range(len(cells)) if place not in copies]
+    return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []

@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""Hints for values that people write in good faith: two rates in one, jitter of a path, half a program's name."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.unit.written import PATHS, WORKLOAD, Write
+
+from mptcplab.errors import InputError
+from mptcplab.scenario.document import ScenarioError
+from mptcplab.scenario.load import load
+from mptcplab.scenario.template import parse_path
+from mptcplab.scenario.trace import TraceError, parse
+from mptcplab.units import Rate, UnitError
+
+EVENTS = """
+[[events]]
+at = "1 s"
+type = "down"
+link = "link1"
+[[events]]
+at = "2 s"
+type = "up"
+link = "link1"
+"""
+TUNNEL = '[gateways.bond]\nprogram = "{}"\nentry = "client"\nexit = "server"\n'
+
+
+def _refusal(file: Path, *overrides: str) -> ScenarioError:
+    with pytest.raises(ScenarioError) as caught:
+        load(file, overrides=overrides)
+    return caught.value
+
+
+def test_two_rates_are_for_two_directions() -> None:
+    with pytest.raises(UnitError, match="is two values of a rate") as caught:
+        Rate.parse("10/50 Mbit/s")
+    assert 'forward.rate = "10 Mbit/s" and backward.rate = "50 Mbit/s"' in caught.value.hint
+    with pytest.raises(UnitError, match="is not a unit"):
+        Rate.parse("10/50 parsec")
+
+
+@pytest.mark.parametrize(
+    ("part", "hint"),
+    [("jitter 10 ms", 'jitter = "10 ms"'), ("queue", 'queue = "..."'), ("delay 45 ms", "only the value")],
+)
+def test_a_path_has_no_other_keys_of_links(part: str, hint: str) -> None:
+    with pytest.raises(InputError, match="is not a part of a path") as caught:
+        parse_path(f"20/8 Mbit/s, 45 ms, {part}")
+    assert hint in str(caught.value.hint)
+
+
+def test_a_part_of_several_choices_names_all(write: Write) -> None:
+    hint = str(_refusal(write(PATHS + WORKLOAD + TUNNEL.format("shadowsocks"))).hint)
+    assert hint == 'did you mean "go-shadowsocks2", "shadowsocks-libev" or "shadowsocks-rust"?'
+    assert _refusal(write(PATHS + WORKLOAD + TUNNEL.format("xrray"))).hint == 'did you mean "xray"?'
+
+
+@pytest.mark.parametrize(("mark", "name"), [(";", "semicolons"), ("\t", "tabs")])
+def test_columns_are_separated_by_commas(mark: str, name: str) -> None:
+    text = "time_s,rate_mbit_s\n0,1\n1,2\n".replace(",", mark)
+    with pytest.raises(TraceError, match=f"columns that {name} separate") as caught:
+        parse(text.encode(), window_ns=10**9)
+    assert "commas" in str(caught.value.hint)
+
+
+def test_a_setting_that_makes_the_file_wrong_is_named(write: Write) -> None:
+    """The line of the file is right, and was until the setting moved the event before it."""
+    file = write(PATHS + WORKLOAD + EVENTS)
+    error = _refusal(file, "links.link1.delay=5 ms", "events.1.at=0.5 s")
+    assert error.message.startswith("--set: events.1.at = 0.5 s: leads to a mistake at "), error.message
+    assert "which is not down" in error.message
+    wrong = write(PATHS + WORKLOAD + EVENTS.replace('"down"', '"up"'))
+    assert str(_refusal(wrong, "links.link1.delay=5 ms").place).startswith(str(wrong)), "the file's own mistake"
