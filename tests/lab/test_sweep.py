@@ -123,6 +123,7 @@ def test_interrupted_sweep_says_that_it_is_incomplete(bench: Bench) -> None:
     assert process.wait(timeout=20) == 130
     assert not [name for name in RESULTS if (out / name).exists()]
     assert "(incomplete: " in (out / "partial.md").read_text()
+    assert open_results(out).incomplete.startswith("incomplete: ")
     assert mptcplab("run", file, "--out", out, timeout=300).returncode == 0
     assert_nothing_left(out)
 

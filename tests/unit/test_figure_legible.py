@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
@@ -25,8 +26,9 @@ from mptcplab.figure.timelines import Line, Timeline, _goodput, _rtt
 from mptcplab.metrics.catalog.reassembly import Reassembly
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import unit_of
+from mptcplab.pages import build_report
 from mptcplab.report.result_table import result_table
-from mptcplab.results import open_results
+from mptcplab.results import PARTIAL, open_results
 from mptcplab.stats import Interval
 from mptcplab.workload.outputs import Item, Items
 
@@ -166,6 +168,28 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     assert refused.value.hint == "use one of path_manager, access2, kernel, backup, userspace, handover"
     with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
         drawn(results, Choice(labels=(("backup", "handover"),)))
+
+
+def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
+    """It had the folder's name for a title, and looked complete."""
+    experiment = make_results(tmp_path / "made", MODES, keep=lambda run: run.seed == 1)
+    document = json.loads((tmp_path / "made" / "results.json").read_text())
+    del document["rows"]
+    (tmp_path / "made" / "results.json").unlink()
+    (tmp_path / "made" / PARTIAL).write_text(json.dumps(document | {"planned": f"{len(experiment.runs)} runs"}))
+    made = drawn(open_results(tmp_path / "made"), Choice(workload="bulk", x="access2", by=("path_manager",)))
+    note = " ".join(made.note.split())
+    assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
+    assert "n/a: no value, since hosts.client" in note, note
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        title = drawing.axes[0].get_title(loc="left")
+        plt.close(drawing)
+    assert title == "Two lines and a call"
+    (warning, *_) = build_report(tmp_path / "made").experiments[0].notices
+    assert (warning.level, warning.text) == ("warning", "The experiment is incomplete: 3 of 6 runs.")
+    assert warning.command.startswith("mptcplab run ")
 
 
 def test_an_unknown_kind_is_refused() -> None:

@@ -51,6 +51,7 @@ from mptcplab.report.paired import paired_notes
 from mptcplab.report.result_table import check_columns, result_table, result_tables
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.results import PARTIAL
 from mptcplab.scenario.load import Experiment, load
 
 _EPILOG = """\b
@@ -143,14 +144,19 @@ class _Sweep:
     def _write_partial(self, done: Sequence[CompletedRun]) -> None:
         results = [one.result for one in done if one.result]
         if results:
-            count = f"{len(results)} of {'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
-            title = f"{self.experiment.title} (incomplete: {count})"
+            planned = f"{'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
+            title = f"{self.experiment.title} (incomplete: {len(results)} of {planned})"
             table = result_table(title, rows_of(results), unavailable=self._unavailable)
             write_text(self.folder / "partial.md", table.to_markdown())
+            # Without rows: recordings that are written after it belong to the experiment, too.
+            document = {**experiment_document(self.experiment, []), "planned": planned}
+            del document["rows"]
+            write_json(document, self.folder / PARTIAL)
 
     def write(self, done: Sequence[CompletedRun]) -> None:
         """Write the table, document and figures of the finished sweep, and print the table or the document."""
-        (self.folder / "partial.md").unlink(missing_ok=True)
+        for name in ("partial.md", PARTIAL):
+            (self.folder / name).unlink(missing_ok=True)
         results = [one.result for one in done if one.result]
         if not results:
             self._remove_older()

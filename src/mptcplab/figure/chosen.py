@@ -114,7 +114,9 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     else:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
     only = found.only(wanted)
-    return replace(made, note="\n".join(_wrapped([*([only] if only else []), made.note], made.size[0])))
+    return replace(
+        made, note="\n".join(_wrapped([one for one in (results.incomplete, only, made.note) if one], made.size[0]))
+    )
 
 
 def _check_options(choice: Choice, kind: Kind) -> None:

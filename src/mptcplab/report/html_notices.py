@@ -20,8 +20,13 @@ def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str])
     """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
     # If the folder does not list failed runs, missing seeds are reported instead.
     lost = _failed(results, command) if "failed" in results.document else _missing(rows, command)
-    found = [*_of_rows(rows), *lost, *_of_folder(results), *_spread(rows)]
+    found = [*_incomplete(results, command), *_of_rows(rows), *lost, *_of_folder(results), *_spread(rows)]
     return tuple(sorted(found, key=lambda notice: notice.level != "warning"))
+
+
+def _incomplete(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+    if results.incomplete:
+        yield Notice("warning", f"The experiment is {results.incomplete}.", command=shlex.join(command))
 
 
 def row_name(row: ResultRow, *, with_workload: bool) -> str:

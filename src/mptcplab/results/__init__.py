@@ -12,12 +12,13 @@ Nothing is run, and nothing is written. The data frames are polars'; :func:`to_p
 columns contain the units; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
 """
 
-from mptcplab.results.folder import DAMAGED_RESULTS, Results, log_lines, open_every, open_results
+from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, log_lines, open_every, open_results
 from mptcplab.results.frames import subflow_path, to_pandas
 from mptcplab.results.run import RecordedRun
 
 __all__ = [
     "DAMAGED_RESULTS",
+    "PARTIAL",
     "RecordedRun",
     "Results",
     "log_lines",

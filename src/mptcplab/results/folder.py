@@ -23,6 +23,8 @@ from mptcplab.results.run import RecordedRun
 DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"
 #: The recordings below a results folder.
 _MANIFESTS = "runs/*/manifest.json"
+#: What a sweep writes of itself while it works: what results.json has, without rows, and how many runs it will have.
+PARTIAL = "partial.json"
 _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
@@ -31,7 +33,7 @@ class Results:
     """The contents of a results folder. Open one with :func:`open_results`.
 
     ``recorded`` has the runs of the experiment that was written last, by point and seed. ``document`` is its
-    results.json, empty if there is none. ``log`` has a line per execution.
+    results.json, or its partial.json if it is incomplete; empty if there is neither. ``log`` has a line per execution.
 
     ``damaged`` names recordings that could not be read, with the error. ``others`` counts recordings that do not belong
     to the experiment, ``older`` those with settings and seed of another that is shown (made with another kernel,
@@ -56,6 +58,12 @@ class Results:
     def title(self) -> str:
         """The experiment's title; the folder's name if it is unknown."""
         return str(self.document.get("title") or self.folder.resolve().name)
+
+    @property
+    def incomplete(self) -> str:
+        """How many runs there are of how many, if the sweep was interrupted or still works; else empty."""
+        planned = self.document.get("planned")
+        return f"incomplete: {len(self.recorded)} of {planned}" if planned else ""
 
     @property
     def question(self) -> str:
@@ -167,7 +175,8 @@ def open_every(folder: Path) -> Results:
             f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
         )
     log = tuple(log_lines(folder / "log.jsonl"))
-    return Results(folder, tuple(found), _document(folder / "results.json"), log, tuple(damaged))
+    document = _document(folder / "results.json") or _document(folder / PARTIAL)
+    return Results(folder, tuple(found), document, log, tuple(damaged))
 
 
 def _chosen(results: Results) -> Results:
