@@ -12,6 +12,7 @@ from pathlib import Path
 import pytest
 from bench.sweep import estimate_factors
 
+from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 
 from .bench import CLI, Bench, lab_processes, mptcplab, tree_hash
@@ -72,7 +73,7 @@ def assert_nothing_left(out: Path) -> None:
     """No process, nothing under way, no partial table."""
     assert not lab_processes(out), lab_processes(out)
     assert list((out / ".work" / "tmp").iterdir()) == []
-    assert not (out / "partial.md").exists()
+    assert not list(out.glob("partial.*"))
 
 
 def whole_sweep(bench: Bench, file: Path) -> Path:
