@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from bench.fidelity.sides import LAB, PAIRS
 from bench.fidelity.spread import spread_of
 from mptcplab.cli.compare import compare
+from mptcplab.errors import InputError
+from mptcplab.metrics.named import metric_of
 
 FILE = Path(__file__).with_name("measured.json")
 #: The smallest differences that matter: of goodput and times in percent, of shares in percent of the whole.
@@ -78,13 +80,24 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str,
         return None
     rows: list[dict[str, Any]] = []
     for margin, metrics in FAMILIES:
+        there = [metric for metric in metrics if _has((other, document), metric)]
+        if not there:
+            continue
         words = [str(against), str(folder), "--json", "--margin", str(margin)]
-        words += [word for metric in metrics for word in ("--metric", metric)]
+        words += [word for metric in there for word in ("--metric", metric)]
         found = compared(words)
         kernels |= {PAIRS[side]: found["a_measured_on"][0], side: found["b_measured_on"][0]}
         rows += rows_of(found, document["sized"])
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
     return {"rows": rows, "mptcp": use, "load": round(document["load"], 1)}
+
+
+def _has(documents: Sequence[dict[str, Any]], metric: str) -> bool:
+    try:
+        metric_of(metric, documents)
+    except InputError:
+        return False
+    return True
 
 
 def _read(folder: Path) -> dict[str, Any] | None:
