@@ -52,8 +52,8 @@ CAUSES: dict[str, Case] = {
     "buckets of 15 kB": _flow(_BUCKETS),
     "20 Mbit/s per line": _flow("links.link*.rate=20 Mbit/s"),
     "the receiver reads at once": _flow("workloads.bulk.read_quantum=0 ms"),
-    "a file of 5 MB, buckets of 15 kB": _file("5 MB"),
-    "a file of 20 MB, buckets of 15 kB": _file("20 MB"),
+    "a file of 5 MB with buckets of 15 kB": _file("5 MB"),
+    "a file of 20 MB with buckets of 15 kB": _file("20 MB"),
 }
 
 
