@@ -4,13 +4,11 @@
 from __future__ import annotations
 
 import json
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.unit.commanded import Output, output_of
 
-from mptcplab.cli.main import main
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import mean_interval
@@ -51,10 +49,5 @@ def write(folder: Path, rows: list[ResultRow]) -> Path:
     return folder
 
 
-def output(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> tuple[Any, str, str]:
-    monkeypatch.setattr(sys, "argv", ["mptcplab", "compare", *map(str, words)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err
-    return ended.value.code or 0, captured.out, captured.err
+def output(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> Output:
+    return output_of(monkeypatch, capsys, "compare", *words)

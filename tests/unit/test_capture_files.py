@@ -15,20 +15,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from mptcplab.cli.main import main
+from tests.unit.commanded import Output, output_of
 
 #: They start tshark, over and over.
 pytestmark = pytest.mark.slow
 
 CAPTURES = Path(__file__).parent / "captures"
-
-
-class Output:
-    """A command's output and status."""
-
-    def __init__(self, status: object, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
 
 
 class Command:
@@ -38,13 +30,7 @@ class Command:
         self._monkeypatch, self._capsys = monkeypatch, capsys
 
     def __call__(self, *arguments: object) -> Output:
-        self._monkeypatch.setattr(sys, "argv", ["mptcplab", "capture", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        captured = self._capsys.readouterr()
-        assert "Traceback" not in captured.err, captured.err
-        code = ended.value.code
-        return Output(0 if code is None else code, captured.out, captured.err)
+        return output_of(self._monkeypatch, self._capsys, "capture", *arguments)
 
     def document(self, *files: object) -> dict[str, Any]:
         """Return its JSON, which is all that it prints."""

@@ -5,13 +5,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
+from tests.unit.commanded import Output, output_of
 
-from mptcplab.cli.main import main
 from mptcplab.recording.record import FORMAT
 
 CAPTURES = Path(__file__).parent / "captures"
@@ -32,15 +30,10 @@ def runs(tmp_path: Path) -> list[Path]:
     return found
 
 
-def _capture(
-    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object
-) -> tuple[Any, str, str]:
+def _capture(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: object) -> Output:
     monkeypatch.setenv("COLUMNS", "400")
-    monkeypatch.setattr(sys, "argv", ["mptcplab", "capture", *map(str, words)])
-    with pytest.raises(SystemExit) as ended:
-        main()
-    captured = capsys.readouterr()
-    return ended.value.code or 0, captured.out, " ".join(captured.err.split())
+    found = output_of(monkeypatch, capsys, "capture", *words)
+    return found._replace(err=" ".join(found.err.split()))
 
 
 @pytest.mark.parametrize("options", [(), ("--json",), ("--statistics",)])

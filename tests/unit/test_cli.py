@@ -11,8 +11,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from tests.unit.commanded import output_of as run
 
-from mptcplab.cli.main import main
 from mptcplab.doctor.programs import uses
 from mptcplab.engine import tools
 from mptcplab.kernel import KernelBuild
@@ -37,24 +37,6 @@ def scenario(tmp_path: Path) -> Path:
     file = tmp_path / "two.toml"
     file.write_text(GOOD)
     return file
-
-
-class Output:
-    """The output and status of a command."""
-
-    def __init__(self, status: object, out: str, err: str) -> None:
-        self.status, self.out, self.err = status, out, err
-
-
-def run(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], *arguments: object) -> Output:
-    """Run ``mptcplab`` in this process."""
-    monkeypatch.setattr(sys, "argv", ["mptcplab", *map(str, arguments)])
-    with pytest.raises(SystemExit) as caught:
-        main()
-    captured = capsys.readouterr()
-    assert "Traceback" not in captured.err, captured.err
-    code = caught.value.code
-    return Output(0 if code is None else code, captured.out, captured.err)
 
 
 def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.commanded import output_of as run
 from tests.unit.made_results import make_results
 from tests.unit.made_studies import measure_table
-from tests.unit.test_cli import run
 from tests.unit.test_sweep import Hand, execute, experiment_of
 
 from mptcplab.campaign import identity

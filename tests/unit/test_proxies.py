@@ -17,8 +17,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.unit.commanded import Output, output_of
 
-from mptcplab.cli.main import main
 from mptcplab.doctor import Level
 from mptcplab.doctor.packages import Distribution
 from mptcplab.doctor.proxies import check_proxies
@@ -275,12 +275,8 @@ def test_go_builds_the_same_bytes_twice(
     assert "example.invalid/other" in str(error.value.hint), "a module without a pinned hash"
 
 
-def _run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> tuple[int, str, str]:
-    monkeypatch.setattr(sys, "argv", ["mptcplab", "gateways", *words])
-    with pytest.raises(SystemExit) as exit_:
-        main()
-    shown = capsys.readouterr()
-    return int(exit_.value.code or 0), shown.out, shown.err
+def _run(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, *words: str) -> Output:
+    return output_of(monkeypatch, capsys, "gateways", *words)
 
 
 @pytest.mark.usefixtures("nowhere")
