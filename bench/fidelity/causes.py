@@ -26,7 +26,7 @@ _WORKLOAD = "bulk"
 
 @dataclass(frozen=True)
 class Case:
-    """What is varied in an example: the settings that do it."""
+    """A variation of an example by settings."""
 
     example: str
     settings: Sequence[str]

@@ -42,6 +42,14 @@ _MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
 #: Characters of the note below a figure on an inch of its width.
 _NOTE_CHARACTERS = 16
+#: The kinds of figures that an option changes.
+_KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
+    "panels": ("time",),
+    "seed": ("time",),
+    "metric": ("lines", "bars", "cdf"),
+    "x": ("lines", "bars"),
+    "by": ("lines", "bars"),
+}
 #: What a legend calls workloads, which are no swept key.
 _WORKLOAD = "workload"
 #: Inches of a figure with one plot: its height, and its width with as many bars as fit.
@@ -121,12 +129,12 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 
 def _check_options(choice: Choice, kind: Kind) -> None:
     """Refuse options that change nothing in a figure of this kind. :raises InputError: for the first one."""
-    for option in ("panels", "seed"):
-        if kind != "time" and getattr(choice, option) not in (None, ()):
+    for option, kinds in _KINDS_WITH.items():
+        if kind in kinds or getattr(choice, option) in (None, ()):
+            continue
+        if kinds == ("time",):
             raise InputError(f"--{option} is for figures over time", hint="add --kind time")
-    for option in ("metric", "x", "by"):
-        if (kind == "time" or (kind == "cdf" and option != "metric")) and getattr(choice, option) not in (None, ()):
-            raise InputError(f"--{option} changes nothing in a figure of kind {kind}", hint="remove it, or --kind")
+        raise InputError(f"--{option} changes nothing in a figure of kind {kind}", hint="remove it, or --kind")
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
@@ -225,9 +233,11 @@ def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str
     """Yield why bars are missing, if some are."""
     if all(value is not None for series in figure.series for value in series.measured):
         return
-    points = results.document.get("unavailable", ())
-    chosen = [one for one in points if all(one["settings"].get(key) in some for key, some in wanted.items())]
-    reasons = dict.fromkeys(found.reason(str(one["reason"]), one["settings"]) for one in chosen)
+    reasons = dict.fromkeys(
+        found.reason(reason, settings)
+        for settings, reason in results.unavailable
+        if all(settings.get(key) in some for key, some in wanted.items())
+    )
     yield f"{NOT_AVAILABLE}: no value" + (f", since {'; '.join(reasons)}" if reasons else "")
 
 

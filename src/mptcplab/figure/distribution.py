@@ -29,7 +29,7 @@ class Sample:
 
 @dataclass(frozen=True)
 class Distribution:
-    """What a figure of distributions shows: ``x_label`` names the values with their unit, ``noun`` what has them.
+    """The contents of a figure of distributions: ``x_label`` names the values with their unit, ``noun`` what has them.
 
     ``legend`` says what the curves differ in.
     """

@@ -7,6 +7,7 @@ import math
 import string
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -65,13 +66,13 @@ class OverTime:
         """The panels with data."""
         return tuple(panel for panel in self.panels if any(_curves(column.timeline, panel) for column in self.columns))
 
-    @property
+    @cached_property
     def span(self) -> tuple[float, float]:
         """The first and the last time that are shown, in s."""
         spans = [column.timeline.span for column in self.columns]
         return min(begin for begin, _ in spans), max(end for _, end in spans)
 
-    @property
+    @cached_property
     def marked(self) -> tuple[Column, ...]:
         """The columns with those of their events that are in the time that is shown."""
         begin, end = self.span
@@ -85,7 +86,7 @@ class OverTime:
         """Lines that say what the letters above the plots mean, and what else is not as it seems."""
         return [*_key(_letters(self.marked)), *_copies(self), *_peaks(self)]
 
-    @property
+    @cached_property
     def highest_rate(self) -> float | None:
         """Where the axis of rates ends, in Mbit/s; None if that follows from the rates."""
         stacks = [_stack(column.timeline) for column in self.columns]

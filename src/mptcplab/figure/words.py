@@ -58,17 +58,13 @@ def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
     :raises InputError: for a label of neither, or of two values with the same words.
     """
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
-    points = [*(run.settings for run in results.recorded), *_unavailable(results)]
+    points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.unavailable)]
     values = dict.fromkeys(value for settings in points for value in settings.values())
     of_values = {name: text for name, text in labels if name in values and find_key(name, keys) is None}
     of_keys = {swept_key(name, keys, values): text for name, text in labels if name not in of_values}
     found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys))
     _check_distinct(found, results)
     return found
-
-
-def _unavailable(results: Results) -> list[Mapping[str, str]]:
-    return [one["settings"] for one in results.document.get("unavailable", ())]
 
 
 def _check_distinct(found: Words, results: Results) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from mptcplab.errors import InputError
@@ -21,8 +21,8 @@ _PARTS = re.compile(r"(\d+(?:\.\d+)?)")
 def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     """Return the table with the named columns, in the order of the column ``sort``; ``-NAME`` is descending.
 
-    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON. Columns without
-    which the rows could not be told apart come first, and those that refer to notes last, even if they are not named.
+    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON. Columns that
+    are needed to distinguish the rows come first, and those that refer to notes last, even if they are not named.
     :raises InputError: for a name of no column.
     """
     if sort is not None:
@@ -48,7 +48,7 @@ def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
 
 
 def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
-    """Return the columns of keys that have to be added: none if those in ``places`` tell the rows apart."""
+    """Return the columns of keys to add: none if those in ``places`` distinguish the rows."""
     chosen = [place for place in places if place < table.keys]
     if len({tuple(row[place] for place in chosen) for row in table.rows}) == len(table.rows):
         return []
@@ -70,9 +70,13 @@ def _without_idle_notes(table: Table) -> Table:
     return replace(table, notes=tuple(note for note in table.notes if not note.startswith(IDENTICAL)))
 
 
+def _named(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+    """Return each column's head, and its other names."""
+    return zip(table.columns, table.names or ((),) * len(table.columns), strict=True)
+
+
 def _find(table: Table, name: str) -> int | None:
-    names = table.names or ((),) * len(table.columns)
-    for place, (head, others) in enumerate(zip(table.columns, names, strict=True)):
+    for place, (head, others) in enumerate(_named(table)):
         if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
             return place
     return None
@@ -82,8 +86,7 @@ def _place(table: Table, name: str) -> int:
     place = _find(table, name)
     if place is not None:
         return place
-    names = table.names or ((),) * len(table.columns)
-    heads = dict.fromkeys(others[0] if others else head for head, others in zip(table.columns, names, strict=True))
+    heads = dict.fromkeys(others[0] if others else head for head, others in _named(table))
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 
 

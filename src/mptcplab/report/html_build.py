@@ -47,8 +47,7 @@ def experiment(results: Results) -> Experiment:
     rows = results.rows
     changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
-    unavailable = [(one["settings"], one["reason"]) for one in results.document.get("unavailable", [])]
-    *first, last = page_tables(results.title, rows, changes, unavailable=unavailable)
+    *first, last = page_tables(results.title, rows, changes, unavailable=results.unavailable)
     return section(
         results,
         anchor="experiment",

@@ -55,8 +55,8 @@ def result_table(
     """Return the table of an experiment, with warnings and the changes by the command line as notes.
 
     With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise; with ``apart``,
-    each that is in tables, however many these are. ``unavailable``
-    are settings of points that cannot be run, each with the reason; their rows come last.
+    each that is in tables, however many these are. ``unavailable`` are settings of points that cannot be run, each with
+    the reason; their rows come last.
     """
     keys = [*_settings(rows), *_workloads(rows)]
     texts = merged(warning for row in rows for warning in row.warnings)
@@ -157,7 +157,8 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Co
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
-    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, rows, shown) for row in rows))]
+    units = {name: unit_of(METRICS[name], rows) for name in shown}
+    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
@@ -174,15 +175,13 @@ def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = (
     return _Column(metric.heading_in(unit.name), cells, (name, metric.noun), is_numeric=True)
 
 
-def _all_metrics(row: ResultRow, rows: Sequence[ResultRow], shown: Sequence[str]) -> str:
-    """Return all metrics in one cell, each with the unit that it has in all ``rows``."""
-    texts = []
-    for name in shown:
-        if name in row.metrics:
-            metric = METRICS[name]
-            unit = unit_of(metric, rows)
-            texts.append(f"{metric.noun} {_with_unit(_metric_text(row, name, unit), unit.name)}")
-    return ", ".join(texts)
+def _all_metrics(row: ResultRow, units: Mapping[str, Unit]) -> str:
+    """Return all metrics in one cell, each with its unit."""
+    return ", ".join(
+        f"{METRICS[name].noun} {_with_unit(_metric_text(row, name, unit), unit.name)}"
+        for name, unit in units.items()
+        if name in row.metrics
+    )
 
 
 def _with_unit(text: str, unit: str) -> str:

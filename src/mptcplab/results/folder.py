@@ -61,9 +61,14 @@ class Results:
 
     @property
     def incomplete(self) -> str:
-        """How many runs there are of how many, if the sweep was interrupted or still works; else empty."""
+        """``incomplete: 18 of 30 runs`` if the sweep was interrupted or is still running; else empty."""
         planned = self.document.get("planned")
         return f"incomplete: {len(self.recorded)} of {planned}" if planned else ""
+
+    @property
+    def unavailable(self) -> list[tuple[dict[str, str], str]]:
+        """The settings of the points that cannot be run, each with the reason."""
+        return [(one["settings"], str(one["reason"])) for one in self.document.get("unavailable", ())]
 
     @property
     def question(self) -> str:

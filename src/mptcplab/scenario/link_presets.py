@@ -14,6 +14,7 @@ from typing import Literal
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, nearest
+from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Duration, Rate
 
@@ -146,7 +147,7 @@ def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
         raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]
-    for direction in ("forward", "backward"):
+    for direction in DIRECTIONS:
         own = link.get(direction, {})
         for key, text in keys_of(preset, direction):
             if isinstance(own, dict) and key not in own and key not in link:
