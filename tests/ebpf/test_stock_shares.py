@@ -30,7 +30,7 @@ def share(kernel: str, control: str, folder: Path) -> float:
 
 @pytest.mark.parametrize(("kernel", "control"), [("6.12", "lia"), ("6.12", "olia"), ("6.12", "balia"), ("7.2", "lia")])
 def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str, tmp_path: Path) -> None:
-    """Within 15 %: uncoupled Reno takes 1.8 times the share, so this tells them apart in spite of variation."""
+    """Within 15 %: uncoupled Reno takes 1.8 times the share, so this distinguishes them in spite of variation."""
     assert 0.85 < share(kernel, control, tmp_path) < 1.15
 
 
