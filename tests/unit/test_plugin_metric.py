@@ -53,7 +53,7 @@ def test_table_json_and_frame(made: tuple[Path, dict[str, Any]]) -> None:
 
 def test_page(made: tuple[Path, dict[str, Any]]) -> None:
     page = (made[0] / "r.html").read_text()
-    assert '{"name":"per subflow","unit":"Mbit/s"}' in page, "a value that the reader can choose"
+    assert '{"name":"per subflow","unit":"Mbit/s","limits":[0.0,null]}' in page, "a value that the reader can choose"
     assert "per subflow Mbit/s" in page, "a column of the table"
 
 

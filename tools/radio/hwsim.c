@@ -203,8 +203,9 @@ static void refuse_mcs(const struct radio *radio, const struct frame *frame)
 {
 	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
 		if (frame->rates[i].flags & (MCS | VHT_MCS))
-			die(EXIT_RUNTIME, "'%s' sends at a rate of 802.11n or later, which the medium does not have: "
-			    "leave ieee80211n and ieee80211ac out of hostapd's configuration", radio->config->name);
+			die(EXIT_RUNTIME,
+			    "'%s' sends at a rate of 802.11n or later, which the medium does not have: leave ieee80211n and ieee80211ac out of hostapd's configuration",
+			    radio->config->name);
 }
 
 static void take_frame(struct medium *medium, const struct nlmsghdr *message)
