@@ -232,12 +232,10 @@ class Bed:
         return self.state(names)
 
 
-#: What a router's announcement says is valid for a time: that it becomes less.
-_AGING = r"""sed -E 's/("(valid|preferred)_life_time":)[0-9]{1,9}\b/\1limited/g; s/expires [0-9]+sec/expires/'"""
 _SUBJECTS = {
     "settings": "sysctl -a --pattern '^net\\.' 2>/dev/null | grep -v nf_conntrack_count",
-    "interfaces": 'ip -json -details address | sed \'s/,"tentative":true//g; s/"ifindex":[0-9]*,//g\' | ' + _AGING,
-    "routes": f"(ip route show table all; ip -6 route show table all) | {_AGING} | sort",
+    "interfaces": 'ip -json -details address | sed \'s/,"tentative":true//g; s/"ifindex":[0-9]*,//g\'',
+    "routes": "ip route show table all | sort; ip -6 route show table all | sort",
     "rules": "ip rule; ip -6 rule",
     "queues": "tc qdisc | sort",
     "neighbours": "ip neighbour show nud permanent",
