@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from tests.unit.made_results import make_results
 from tests.unit.test_report import BASIC, result_row
 
@@ -364,3 +365,33 @@ def test_columns_over_time_agree() -> None:
     assert {"p #1", "p #2"} <= lines.keys()
     assert "p" not in lines
     assert lines["p #1"] != lines["p #2"]
+
+
+def test_a_queue_has_the_colour_of_its_path() -> None:
+    """The queue of link2 had the colour of the path over link1, where link1 had a queue in each direction."""
+    times, values = (0.0, 1.0), (1.0, 2.0)
+    queues = ("link1 backward", "link1 forward", "link2 backward", "shared forward")
+    timeline = Timeline(
+        "bulk",
+        (0.0, 0.5, 1.0),
+        {"shared>link1": (1.0, 1.0), "shared>link2": (2.0, 2.0)},
+        # The second path has no RTT here: its colour is that of the other panels all the same.
+        (Line("shared>link2", times, values),),
+        (),
+        tuple(Line(name, times, values) for name in queues),
+        0,
+        2,
+    )
+    figure = OverTime("t", (Column("a", timeline),))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        rate, rtt, queue = drawing.axes
+        filled = {one.get_label(): to_hex(one.get_facecolor()[0]).upper() for one in rate.collections}
+        lines = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in (*rtt.lines, *queue.lines)}
+        plt.close(drawing)
+    first, second = filled["shared>link1"], filled["shared>link2"]
+    assert lines["shared>link2"][0] == second
+    assert [lines[name][0] for name in queues[:3]] == [first, first, second]
+    assert lines["link1 backward"] != lines["link1 forward"]
+    assert lines["shared forward"][0] not in (first, second), "it is part of both paths"
