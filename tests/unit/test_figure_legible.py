@@ -130,7 +130,7 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
     choice = Choice(
-        workload="bulk",
+        workloads=("bulk",),
         x="access2",
         points=(("access2", "backup"), ("access2", "handover")),
         labels=(("access2", "second line"), ("path_manager", "who decides")),
@@ -171,6 +171,37 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
         drawn(results, Choice(labels=(("backup", "handover"),)))
 
 
+THREE = """
+title = "Three workloads"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.down = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+workloads.up = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+workloads.other = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.protocol" = ["tcp", "mptcp"]
+"""
+
+
+def test_some_of_the_workloads(tmp_path: Path) -> None:
+    """The goodput of a call is no bar beside that of a download: figures take the workloads that go together."""
+    make_results(tmp_path / "made", THREE)
+    results = open_results(tmp_path / "made")
+    made = drawn(results, Choice(kind="bars", metric="goodput", workloads=("down", "up")))
+    assert made.note.startswith("workloads down, up")
+    one = drawn(results, Choice(kind="bars", metric="up:goodput"))
+    assert one.note.startswith("workload up")
+    with plotting() as plt:
+        drawings = [plt.figure(), plt.figure()]
+        made.draw(drawings[0])
+        one.draw(drawings[1])
+        bars = [len(drawing.axes[0].patches) for drawing in drawings]
+        plt.close("all")
+    assert bars == [4, 2]
+    with pytest.raises(InputError, match="shows one workload"):
+        drawn(results, Choice(kind="time", workloads=("down", "up")))
+
+
 def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     """It had the folder's name for a title, and looked complete."""
     experiment = make_results(tmp_path / "made", MODES, keep=lambda run: run.seed == 1)
@@ -178,7 +209,7 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     del document["rows"]
     (tmp_path / "made" / "results.json").unlink()
     (tmp_path / "made" / PARTIAL).write_text(json.dumps(document | {"planned": f"{len(experiment.runs)} runs"}))
-    made = drawn(open_results(tmp_path / "made"), Choice(workload="bulk", x="access2", by=("path_manager",)))
+    made = drawn(open_results(tmp_path / "made"), Choice(workloads=("bulk",), x="access2", by=("path_manager",)))
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
     assert "n/a: no value, since hosts.client" in note, note
