@@ -52,6 +52,25 @@ def test_a_path_has_no_other_keys_of_links(part: str, hint: str) -> None:
     assert hint in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("50 Mbit/s 10 ms", "lacks a comma", "50 Mbit/s, 10 ms"),
+        ("50/10 Mbit/s 10 ms 0.1 %", "lacks a comma", "50/10 Mbit/s, 10 ms, 0.1 %"),
+        ("50 Mbit/s; 10 ms", "lacks a comma", "50 Mbit/s, 10 ms"),
+        ("12,5 Mbit/s, 10 ms", "has a decimal comma", "12.5 Mbit/s, 10 ms"),
+        ("50 Mbit/s, 10,5 ms, 0,1 %", "has a decimal comma", "50 Mbit/s, 10.5 ms, 0.1 %"),
+        # Neither makes these right: the message is that of the part.
+        ("50,10 ms", "needs a unit", "50 Mbit/s"),
+        ("50 Mbit/s 10 parsec", "is not a unit", "Mbit/s"),
+    ],
+)
+def test_a_path_with_wrong_commas_says_how_to_write_it(text: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        parse_path(text)
+    assert hint in str(caught.value.hint)
+
+
 def test_a_part_of_several_choices_names_all(write: Write) -> None:
     hint = str(_refusal(write(PATHS + WORKLOAD + TUNNEL.format("shadowsocks"))).hint)
     assert hint == 'did you mean "go-shadowsocks2", "shadowsocks-libev" or "shadowsocks-rust"?'
