@@ -135,8 +135,8 @@ def test_events_with_one_bracket(write: Write) -> None:
 
 def test_a_largest_response_below_their_mean(write: Write) -> None:
     """All responses would have had the size `largest`, which nobody asked for."""
-    objects = '[workloads.a]\nkind = "web"\nfrom = "client"\nto = "server"\nduration = "1 s"\ninterval = "100 ms"\nsizes = "pareto"\n'
-    sizes = 'response = "300 kB"\nlargest = "200 kB"\n'
+    objects = '[workloads.a]\nkind = "web"\nfrom = "client"\nto = "server"\nduration = "1 s"\ninterval = "100 ms"\n'
+    sizes = 'sizes = "pareto"\nresponse = "300 kB"\nlargest = "200 kB"\n'
     refused = _refusal(write(PATHS + objects + sizes))
     assert "is less than response, their mean" in str(refused)
     assert load(write(PATHS + objects + sizes.replace("200 kB", "300 kB"))).points
