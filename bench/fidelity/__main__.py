@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.fidelity import causes, forms, gather, sides
+from bench.fidelity import causes, forms, gather, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
@@ -122,9 +122,13 @@ def main() -> None:
     files = forms.files()
     if arguments.causes:
         causes.run_causes(arguments.out, repeats=arguments.causes)
+        wire.run_wire(arguments.out, repeats=arguments.causes)
         return
     if arguments.write:
-        found = gather.gathered(files, arguments.out) | {"causes": causes.gathered_causes(arguments.out)}
+        found = gather.gathered(files, arguments.out) | {
+            "causes": causes.gathered_causes(arguments.out),
+            "wire": wire.gathered_wire(arguments.out),
+        }
         arguments.write.write_text(json.dumps(found, indent=1) + "\n")
         return
     for name in arguments.only or files:

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from docs.making.pages import table_of
 
+from bench.fidelity import wire
 from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
 from mptcplab.metrics.compare import Verdict
 from mptcplab.metrics.points import short_names
+from mptcplab.report.table import interval_text
+from mptcplab.stats import mean_interval
 
 #: The sides of the main tables with the heads of their columns.
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
@@ -19,6 +23,15 @@ STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "sto
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
+#: The side with a slower network, which is compared with the lab with the same.
+SLOWER = "stock-7.2-slower"
+_PARTS = {
+    "whole": "the program, from start to end",
+    "rest": "before its first packet, and after its last data",
+    "wire": "from its first SYN to its last data",
+    "beginning": "of that, until 1 MB was sent",
+    "bulk": "of that, the other 19 MB",
+}
 _OF_OFFLOAD = {
     "goodput_mbps": "goodput, Mbit/s",
     "retransmitted_percent": "retransmitted, %",
@@ -204,6 +217,28 @@ def _later(row: _Row) -> str:
     return f"{1000 * row['difference']:.1f}{spread}"
 
 
+def wire_table() -> str:
+    """Return the parts of a file's time on both sides, and how much longer each takes on the stock kernel."""
+    found: wire.Parts = document().get("wire", {})
+    lab, stock = found.values() if found else ([], [])
+    lines = []
+    for key, title in _PARTS.items():
+        before, after = ([run[key] for run in runs] for runs in (lab, stock))
+        if not before:
+            break
+        later = mean_interval([two - one for one, two in zip(before, after, strict=True)])
+        percent = "" if key in ("rest", "beginning") else f"{100 * later.mean / statistics.mean(before):+.1f}"
+        cells = [interval_text(mean_interval(values)) for values in (before, after)]
+        lines.append([title, *cells, interval_text(later), percent, str(len(before))])
+    return table_of(["part of the time", "lab, ms", "stock 7.2, ms", "stock 7.2 later, ms", "%", "n"], lines)
+
+
+def slower_table() -> str:
+    """Return the difference of goodputs at the speed of the form, and on a network that is slower on both sides."""
+    head = ["scenario", "workload", "network as it is, %", "lab, slower, Mbit/s", "slower, %"]
+    return _beside("stock-7.2", SLOWER, head)
+
+
 def spread_table() -> str:
     """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
     lines = [
@@ -225,9 +260,14 @@ def spread_table() -> str:
 def bucket_table() -> str:
     """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
     head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
+    return _beside("stock-7.2", BUCKETS, head)
+
+
+def _beside(first: str, second: str, head: Sequence[str]) -> str:
+    """Return the differences of goodputs on two sides, each from its own lab."""
     lines = []
     for name, sides in scenarios().items():
-        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in ("stock-7.2", BUCKETS))
+        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in (first, second))
         for key in (key for key in after if key in before):
             small, large = (_cell(found[key], lambda row: row["percent"]) for found in (before, after))
             lines.append([_scenario(name, key[0]), key[1], small, f"{after[key]['a']:#.4g}", large])
@@ -271,6 +311,8 @@ _TABLES = {
     "fidelity-retransmissions": retransmission_table,
     "fidelity-causes": cause_table,
     "fidelity-buckets": bucket_table,
+    "fidelity-slower": slower_table,
+    "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,
     "fidelity-refused": refused_table,
