@@ -200,23 +200,6 @@ def form_table() -> str:
     return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in STOCK.values())], lines)
 
 
-def cause_table() -> str:
-    """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
-    lines = []
-    for name, rows in document()["causes"].items():
-        row = next(one for one in rows if one["metric"] == "goodput_mbps")
-        later = next((one for one in rows if one["metric"] == "duration_s"), None)
-        cells = [f"{row['a']:#.4g}", f"{row['b']:#.4g}", _cell(row, lambda one: one["percent"])]
-        lines.append([name, *cells, _later(later) if later else "", str(row["n"][0])])
-    head = ["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "stock 7.2 later, ms", "n"]
-    return table_of(head, lines)
-
-
-def _later(row: _Row) -> str:
-    spread = "" if row["half_width"] is None else f" ± {1000 * row['half_width']:.1f}"
-    return f"{1000 * row['difference']:.1f}{spread}"
-
-
 def wire_table() -> str:
     """Return the parts of a file's time on both sides, and how much longer each takes on the stock kernel."""
     found: wire.Parts = document().get("wire", {})
@@ -309,7 +292,6 @@ _TABLES = {
     "fidelity-shares": share_table,
     "fidelity-times": time_table,
     "fidelity-retransmissions": retransmission_table,
-    "fidelity-causes": cause_table,
     "fidelity-buckets": bucket_table,
     "fidelity-slower": slower_table,
     "fidelity-wire": wire_table,
