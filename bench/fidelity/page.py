@@ -109,7 +109,7 @@ def summary_table() -> str:
         "open",
     ]
     lines = []
-    for side, title in STOCK.items():
+    for side, title in {**STOCK, SLOWER: "stock 7.2, slower network"}.items():
         rows = [row for sides in scenarios().values() for row in sides.get(side, {}).get("rows", ())]
         cells = []
         for metric in ("goodput_mbps", "share_percent"):
@@ -222,6 +222,16 @@ def slower_table() -> str:
     return _beside("stock-7.2", SLOWER, head)
 
 
+def slower_share_table() -> str:
+    """Return the shares of paths on a slower network, and the difference of the stock kernel from the lab."""
+    lines = []
+    for name, sides in scenarios().items():
+        for (label, workload), row in _of_side(sides.get(SLOWER, {}), "share_percent").items():
+            cell = _cell(row, lambda one: one["difference"])
+            lines.append([_scenario(name, label), workload, f"{row['a']:.1f}", cell])
+    return table_of(["scenario", "workload", "lab, slower, %", "stock 7.2, slower"], lines)
+
+
 def spread_table() -> str:
     """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
     lines = [
@@ -251,8 +261,10 @@ def _beside(first: str, second: str, head: Sequence[str]) -> str:
     lines = []
     for name, sides in scenarios().items():
         before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in (first, second))
-        for key in (key for key in after if key in before):
-            small, large = (_cell(found[key], lambda row: row["percent"]) for found in (before, after))
+        for key in after:
+            small, large = (
+                _cell(found[key], lambda row: row["percent"]) if key in found else "" for found in (before, after)
+            )
             lines.append([_scenario(name, key[0]), key[1], small, f"{after[key]['a']:#.4g}", large])
     return table_of(head, lines)
 
@@ -294,6 +306,7 @@ _TABLES = {
     "fidelity-retransmissions": retransmission_table,
     "fidelity-buckets": bucket_table,
     "fidelity-slower": slower_table,
+    "fidelity-slower-shares": slower_share_table,
     "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,
