@@ -208,7 +208,7 @@ def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterato
     yield f"shadowing-db {wifi.shadowing_db:g}"
     yield f"capture-db {wifi.capture_db:g}"
     yield f"default noise-dbm {wifi.noise_dbm:g} sensitivity-dbm {wifi.sensitivity_dbm:g}"
-    if any(radio.cell.mode == "802.11a" for radio in radios):
+    if any(radio.cell.is_5_ghz for radio in radios):
         # hwsim's first domain, which allows access points at 5 GHz.
         yield "regulatory-domain 0"
     for radio in radios:
