@@ -52,10 +52,12 @@ class AggregationRow:
 def ring_n(stations: int, *, seconds: float, ht: Ht = DOT11N) -> Network:
     """Return a ring whose stations always have more than an aggregate to send, at the MCS of ``ht``."""
     legacy = ring(ht.access, stations, seconds=seconds)
+    access_point = ACCESS_POINT_N + ("ht_capab=[SHORT-GI-20]\n" if ht.short_guard else "")
+    rate = ("ht-mcs-2.4", str(ht.mcs), *(("sgi-2.4",) if ht.short_guard else ()))
     return replace(
         legacy,
-        access_points={"ap": ACCESS_POINT_N},
-        stations=dict.fromkeys(names(stations), ("ht-mcs-2.4", str(ht.mcs))),
+        access_points={"ap": access_point},
+        stations=dict.fromkeys(names(stations), rate),
         loads=[Load(name, "ap", PAYLOAD, _SEND_BUFFER) for name in names(stations)],
         medium="basic-rates 6 12 24",
     )

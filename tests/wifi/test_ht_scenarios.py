@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.wifi.ht import model_of_aggregates
+from bench.wifi.ht import model_of_aggregates, ring_n
 from tests.lab.bench import Bench
 
 from mptcplab.metrics.measure import measure
@@ -49,7 +50,8 @@ def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> N
     counters = counters_of(recording)
     lengths = {name: one["aggregated_mpdus"] / max(1, one["aggregates"]) for name, one in counters.items()}
     print(lengths)
-    assert sum(length > 10 for length in lengths.values()) == 2, "both stations send aggregates of at most 20"
+    # Of 20 frames of data from the stations; acknowledgements of TCP are short, and up to 64 fit.
+    assert min(lengths.values()) > 10
 
 
 def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
@@ -75,18 +77,24 @@ def test_rates_are_recorded_with_their_mcs(bench: Bench) -> None:
         assert 58_000 < link.rx_kbps <= 65_000
 
 
-def test_the_short_guard_interval_is_used_and_is_faster(bench: Bench) -> None:
-    """A symbol takes 3.6 us in place of 4: up to a ninth more, of which preambles and waiting take a part."""
-    found = {}
+def test_the_short_guard_interval_is_used_where_it_is_allowed(bench: Bench) -> None:
     for name, settings in (("long", ()), ("short", (SHORT,))):
         (recording,) = bench.record(near(), HT, *settings, out=f"results-{name}")
-        found[name] = sum(goodputs(recording).values())
-        mcs = {
-            rate for one in counters_of(recording).values() for rate, of in one["rates"].items() if of["attempts"] > 100
-        }
-        assert ("mcs7-sgi" in mcs) == (name == "short"), mcs
-    print(found)
-    assert 1.03 < found["short"] / found["long"] < 1.12
+        rates = [one["rates"] for one in counters_of(recording).values()]
+        attempts = sum(one["mcs7-sgi"]["attempts"] for one in rates if "mcs7-sgi" in one)
+        print(name, goodputs(recording), attempts)
+        assert attempts > 1000 if name == "short" else attempts == 0
+        assert any(one.rx_short_guard for one in radio_samples(recording)) == (name == "short")
+
+
+def test_the_short_guard_interval_is_as_fast_as_the_model_says(run: Measure) -> None:
+    """A symbol takes 3.6 us in place of 4, and 23 MPDUs fit into 4 ms in place of 20."""
+    short = replace(DOT11N, short_guard=True)
+    measured = run(ring_n(1, seconds=2, ht=short), "short")
+    counters = measured.radios["sta0"]
+    print(measured.goodput_mbps, counters["mpdus_by_aggregate"])
+    assert sum(measured.goodput_mbps) == pytest.approx(model_of_aggregates(1, short).goodput_mbps, rel=0.01)
+    assert sum(measured.goodput_mbps) > 1.08 * DATAGRAMS_MBPS
 
 
 def test_mptcp_uses_both_bands(bench: Bench) -> None:
