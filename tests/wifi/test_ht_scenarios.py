@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from bench.wifi.aggregates import DOT11N
+from bench.wifi.experiments import Measure
 from bench.wifi.ht import model_of_aggregates, ring_n
 from tests.lab.bench import Bench
 
