@@ -257,9 +257,9 @@ static void basic_rates(struct line *line, struct config *config)
 		double mbps = read_number(line, "a rate in Mbit/s");
 		int i = 0;
 
-		while (i < RATES && rate_number(i)->kbps != mbps * 1000)
+		while (i < LEGACY_RATES && rate_number(i)->kbps != mbps * 1000)
 			i++;
-		if (i == RATES)
+		if (i == LEGACY_RATES)
 			wrong(line, "%g Mbit/s is not a rate of 802.11b or g", mbps);
 		config->basic_rates |= 1U << i;
 	}
