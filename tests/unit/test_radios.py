@@ -132,6 +132,17 @@ def test_the_table_wifi_is_what_the_medium_is_told(write: Write) -> None:
     assert first == sorted(first), "only there `iw` finds it by its name"
 
 
+def test_the_medium_announces_long_frames_of_802_11n() -> None:
+    """mac80211 leaves that to the radio; it says so itself for all other frames."""
+
+    def medium(*settings: str) -> str:
+        lines = _lines(_plan(ONE, "wifi.rts_bytes=500", *settings))
+        return lines[_index(lines, "mkdir -p")]
+
+    assert "\nrts-bytes 500\n" in medium("access_points.ap.mode=802.11n")
+    assert "rts-bytes" not in medium()
+
+
 def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
     scenario = one(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
     described = radio_contract(Network(scenario), 1)

@@ -111,6 +111,14 @@ def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
     assert not kernel.exists() or "WARNING" not in kernel.read_text()
 
 
+def test_long_aggregates_are_announced(bench: Bench) -> None:
+    """By an RTS. Those of the access point have acknowledgements of TCP, and are longer than 500 bytes too."""
+    (recording,) = bench.record(near("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
+    announced = {name: (one["rts"], one["attempts"]) for name, one in counters_of(recording).items()}
+    print(announced)
+    assert all(rts > 100 and rts > 0.8 * attempts for rts, attempts in announced.values())
+
+
 def test_a_far_station_takes_a_lower_mcs(bench: Bench) -> None:
     """At 40 m it hears -78.8 dBm, 15 dB above the noise: 16-QAM at most."""
     (recording,) = bench.record(near(), HT, "hosts.far.position=[40, 0]", out="results-far")
