@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""802.11n between real hostapd, wpa_supplicant and mac80211: aggregates, block acks, and what rate control makes of them.
+"""802.11n between real hostapd, wpa_supplicant and mac80211: aggregates, block acks, and what rate control learns.
 
 A datagram of 1472 bytes is a frame of 1538: header with QoS of 26 bytes, LLC of 8, IP of 20, UDP of 8, FCS of 4. In an
 aggregate each has a delimiter of 4 bytes, and begins at a multiple of 4.
@@ -185,12 +185,12 @@ def test_a_slow_station_has_few_frames_in_the_medium(run: Measure) -> None:
 
 
 def test_stations_share_the_channel(run: Measure) -> None:
-    measured = run(network_of(names(3)), "three")
+    measured = run(network_of(names(3), seconds=12), "three")
     counters = [measured.radios[name] for name in names(3)]
     collisions = measured.collision_probability(names(3))
     print("goodput", measured.goodput_mbps, "collisions", collisions)
-    # 250 aggregates of each a second: equal within four standard errors of what the draws of one let vary.
-    assert min(measured.goodput_mbps) > 0.75 * max(measured.goodput_mbps)
+    # 900 aggregates of each. Who collides waits longer, so turns come in rows: with 250 of each, they differ by half.
+    assert min(measured.goodput_mbps) > 0.8 * max(measured.goodput_mbps)
     assert 0.05 < collisions < 0.25
     assert sum(measured.goodput_mbps) < MCS_7_MBPS
     for one in counters:
@@ -210,7 +210,7 @@ def test_a_station_of_802_11g_has_as_many_turns(run: Measure) -> None:
     new, old = (measured.radios[name] for name in stations)
     print("goodput", measured.goodput_mbps, "attempts", new["attempts"], old["attempts"], old["rates"])
     assert old["aggregates"] == 0
-    assert set(old["rates"]) == {"54"}
+    assert {rate for rate, counts in old["rates"].items() if counts["attempts"]} == {"54"}
     # Some 800 attempts of each.
     assert old["attempts"] == pytest.approx(new["attempts"], rel=0.15)
     assert measured.goodput_mbps[0] == pytest.approx(MCS_7_FULL * measured.goodput_mbps[1], rel=0.15)
@@ -229,10 +229,26 @@ def test_aggregates_are_protected_beside_802_11b(run: Measure) -> None:
     counters = measured.radios["sta0"]
     print("goodput", measured.goodput_mbps, "protected", counters["cts_to_self"], "of", counters["attempts"])
     assert counters["cts_to_self"] == counters["attempts"] > 200
-    # Each takes 192 us and 14 bytes at 11 Mbit/s, and a SIFS; slots are those of 802.11b.
-    slots_us = (AIFS_SLOTS + CW_MIN / 2) * (20 - SLOT_US)
-    expected = MCS_7_FULL * 8 * PAYLOAD / (cycle_us(MCS_7_BITS, MCS_7_FULL) + 203 + SIFS_US + slots_us)
+    # Each takes 192 us and 14 bytes at 11 Mbit/s, and a SIFS.
+    expected = MCS_7_FULL * 8 * PAYLOAD / (cycle_us(MCS_7_BITS, MCS_7_FULL) + 203 + SIFS_US)
     assert sum(measured.goodput_mbps) == pytest.approx(expected, rel=0.02)
+
+
+def test_frames_that_are_given_up_hold_up_nothing(run: Measure) -> None:
+    """The access point is deaf for 0.3 s in each second. The receiver is told to go on without what was given up."""
+    network = network_of(names(1), seconds=5)
+    lines = "".join(f"\noff ap {at}\non ap {at + 0.3}" for at in range(1, 9))
+    radios = {**network.radios, "sta0": network.radios["sta0"] + lines}
+    measured = run(replace(network, radios=radios), "deaf")
+    counters = measured.radios["sta0"]
+    acked_mbps = counters["acked"] * 8e-6 * PAYLOAD / network.measured_s
+    print("goodput", measured.goodput_mbps, "acknowledged", acked_mbps, {k: counters[k] for k in ("acked", "unacked")})
+    assert counters["unacked"] >= 20
+    # What was acknowledged has arrived, and the last aggregate before each silence without the sender knowing.
+    aggregate_mbps = MCS_7_FULL * 8e-6 * PAYLOAD / network.measured_s
+    assert -aggregate_mbps <= sum(measured.goodput_mbps) - acked_mbps <= 6 * aggregate_mbps
+    # After the silence it may wait for the largest window, 9 ms, and an aggregate that it has begun.
+    assert 0.66 * MCS_7_MBPS < sum(measured.goodput_mbps) < 0.71 * MCS_7_MBPS
 
 
 def test_the_same_seed_gives_the_same_frames(tmp_path: Path) -> None:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[3]
 SOURCE = ROOT / "tools" / "radio"
-#: Generators of the convolutional code of 802.11 (17.3.5.6, 19.3.11.6), and the bits of a period that stay if punctured.
+#: Generators of the code of 802.11 (17.3.5.6), and the bits that stay of each period when punctured (19.3.11.6).
 GENERATORS = (0o133, 0o171)
 PUNCTURED = {
     1: [(1, 1)],
