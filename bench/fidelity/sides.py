@@ -9,10 +9,12 @@ from typing import Any
 
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.schema import Scenario
-from mptcplab.units import Size
+from mptcplab.units import Duration, QueueLength, Rate, Size
 
 Change = Callable[[Scenario], Scenario]
 _AGGREGATE, _BUCKET = Size(64_000), Size(15_000)
+#: How many times slower a network is made, which makes the CPU as many times faster for it.
+SLOWER = 4
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -29,6 +31,31 @@ def with_buckets(scenario: Scenario) -> Scenario:
     return _with_links(scenario, lambda one: {"burst": _BUCKET} if one.rate is not None and one.burst is None else {})
 
 
+def slower(scenario: Scenario) -> Scenario:
+    """Return the scenario with rates divided, and times multiplied, by :data:`SLOWER`.
+
+    An instruction of the emulated CPU takes at least a nanosecond. Where nothing but the CPU and the kernel's own
+    timers has a time of its own, a slower network is the same as a faster CPU.
+    :raises ValueError: for a scenario with events, whose times are not changed.
+    """
+    if scenario.events:
+        raise ValueError("a scenario with events is not made slower")
+    workloads = {name: one.model_copy(update=_slower_keys(one)) for name, one in scenario.workloads.items()}
+    return _with_links(scenario.model_copy(update={"workloads": workloads}), _slower_keys)
+
+
+def _slower_keys(part: Any) -> dict[str, Any]:
+    keys = ("delay", "jitter", "start", "duration", "read_quantum")
+    times = {key: value for key in keys if (value := getattr(part, key, None))}
+    new: dict[str, Any] = {key: type(value)(value * SLOWER) for key, value in times.items()}
+    if getattr(part, "rate", None) is not None:
+        new["rate"] = Rate(part.rate // SLOWER)
+        # A queue in bytes or packets stays as it is: at the lower rate it lasts longer.
+        if part.queue.time is not None:
+            new["queue"] = QueueLength(time=Duration(part.queue.time * SLOWER))
+    return new
+
+
 def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[str, Any]]) -> Scenario:
     links = {}
     for name, link in scenario.links.items():
@@ -43,17 +70,18 @@ def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[s
 class Side:
     """An engine as ``--engine`` names it, the lab kernel if it runs one, and a change of every scenario.
 
-    A side that shows a mechanism runs the last point of a form only.
+    A side that shows a mechanism runs the last point of a form only, but with ``whole`` all of them.
     """
 
     engine: str
     kernel: str = "7.2"
     change: Change = _as_it_is
+    whole: bool = False
 
     @property
     def runs_last_only(self) -> bool:
         """True if it runs the last point only."""
-        return self.change is not _as_it_is or self.kernel != "7.2"
+        return not self.whole and (self.change is not _as_it_is or self.kernel != "7.2")
 
     def of(self, scenario: Scenario) -> Scenario:
         """Return the scenario as this side executes it."""
@@ -71,6 +99,8 @@ SIDES = {
     "stock-7.2-offload": Side("stock:7.2", change=with_offload),
     "virtual-7.2-burst": Side("virtual", change=with_buckets),
     "stock-7.2-burst": Side("stock:7.2", change=with_buckets),
+    "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
+    "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
 }
 #: Each side with the one that it is compared with. Older kernels are compared with the lab's default one, too: what
@@ -83,6 +113,7 @@ PAIRS = {
     "stock-7.2-offload": "virtual-7.2",
     "virtual-7.2-offload": "virtual-7.2",
     "stock-7.2-burst": "virtual-7.2-burst",
+    "stock-7.2-slower": "virtual-7.2-slower",
     "virtual-7.2-hz250": "virtual-7.2",
 }
 #: The side with which most are compared.

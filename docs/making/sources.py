@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import cpu, large, machines, page, shares
+from bench import boot, cpu, large, machines, page, shares
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
 from bench.steering import page as steering_page
@@ -131,6 +131,9 @@ SOURCES: dict[str, Source] = {
         {"ebpf-shares": Source(lambda _: shares.table(), inputs=(shares.FILE,), is_cheap=True)}
         if shares.FILE.exists()
         else {}
+    ),
+    **(
+        {"stock-boot": Source(lambda _: boot.table(), inputs=(boot.FILE,), is_cheap=True)} if boot.FILE.exists() else {}
     ),
     "steering-layouts": Source(
         lambda _: steering_page.table(steering_page.rows()), inputs=(steering_page.FILE,), is_cheap=True

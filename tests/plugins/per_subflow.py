@@ -8,7 +8,7 @@ from mptcplab.metrics.metric import Metric, Subject
 
 def _value(subject: Subject) -> float | None:
     use = subject.sockets.use
-    subflows = use.carrying or use.connections
+    subflows = sum(number * count for number, count in use.carrying.items()) or use.connections
     return subject.reading.goodput_bps / 1e6 / subflows if subflows else None
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +24,10 @@ PATHS = (("10.0.1.1:4000", "10.0.2.2:5001"), ("10.0.3.1:4001", "10.0.4.2:5001"))
 
 
 class Made:
-    """A recording of one flow, written by hand: ``received`` bytes per subflow over 2 s."""
+    """A recording of one flow, written by hand: ``received`` bytes per subflow over 2 s.
+
+    ``others`` are further connections, with the same per subflow.
+    """
 
     def __init__(self, folder: Path, received: tuple[int, ...], *, mptcp: bool = True, **facts: Any) -> None:
         self.folder, self.received, self.mptcp = folder, received, mptcp
@@ -34,7 +38,8 @@ class Made:
         self.seed: int = facts.get("seed", 1)
         self.settings: list[list[str]] = facts.get("settings", [])
         self.checksums: tuple[str, str] = facts.get("checksums", ("aa", "aa"))
-        accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback)}
+        self.others: tuple[tuple[int, ...], ...] = facts.get("others", ())
+        accepted = {"MPTcpExtMPCapableACKRX": int(mptcp and not self.fallback) * (1 + len(self.others))}
         self.counted: dict[str, int] = facts.get("counted", accepted)
         self.algorithms: dict[str, Any] = facts.get("algorithms", seen(("cubic", "cubic"), "default"))
         self.wanted: dict[str, str] = facts.get("wanted", {})
@@ -86,17 +91,23 @@ class Made:
         )
 
     def _output(self, node: str) -> str:
-        common = {"conn": 0, "role": node}
-        total = sum(self.received)
+        events = (
+            event
+            for conn, received in enumerate((self.received, *self.others))
+            for event in self._connection(node, conn, received)
+        )
+        return "".join(json.dumps(event) + "\n" for event in events)
+
+    def _connection(self, node: str, conn: int, received: tuple[int, ...]) -> Iterator[dict[str, Any]]:
+        common = {"conn": conn, "role": node}
+        total = sum(received)
         last = 2_000_000_000
-        events: list[dict[str, Any]] = [
-            {"event": "start", **common, "t_ns": 100, "congestion": "cubic" if node == "client" else "reno"},
-            {"event": "interval", **common, "t_ns": last, "final": True, "bytes": total, "total": total},
-        ]
+        yield {"event": "start", **common, "t_ns": 100, "congestion": "cubic" if node == "client" else "reno"}
+        yield {"event": "interval", **common, "t_ns": last, "final": True, "bytes": total, "total": total}
         if self.mptcp:
-            token = {} if self.fallback else {"token": 4711}
-            events.append({"event": "mptcp", **common, "t_ns": last, "final": True, "fallback": self.fallback, **token})
-        for number, (count, path) in enumerate(zip(self.received, PATHS, strict=False), start=1):
+            token = {} if self.fallback else {"token": 4711 + conn}
+            yield {"event": "mptcp", **common, "t_ns": last, "final": True, "fallback": self.fallback, **token}
+        for number, (count, path) in enumerate(zip(received, PATHS, strict=False), start=1):
             local, remote = path if node == "client" else path[::-1]
             subflow = {"event": "subflow", **common, "t_ns": last, "final": True, "local": local, "remote": remote}
             subflow |= {"subflow_id": number} if self.mptcp and self.numbered and not self.fallback else {}
@@ -106,13 +117,12 @@ class Made:
                 "bytes_sent": count,
                 "bytes_retrans": count // 100,
             }
-            events.append(subflow)
+            yield subflow
         checksum = self.checksums[0 if node == "client" else 1]
         # Only a sender's end says when it began and ended writing.
         for first_ns, last_ns in self.spans if node == "client" and self.spans else ((None, last),) * self.ends:
             end = {"event": "end", **common, "t_ns": last, "bytes": total // self.ends, "connect_ns": 100}
-            events.append({**end, "first_ns": first_ns, "last_ns": last_ns, "checksum": checksum})
-        return "".join(json.dumps(event) + "\n" for event in events)
+            yield {**end, "first_ns": first_ns, "last_ns": last_ns, "checksum": checksum}
 
 
 def seen(congestion: tuple[str, str], scheduler: str = "") -> dict[str, Any]:

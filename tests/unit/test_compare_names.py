@@ -11,7 +11,8 @@ import pytest
 from tests.unit.compared import output, row_of, write
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.named import metric_named, swept_key
+from mptcplab.metrics.named import _OTHER_WORDS, metric_named, swept_key
+from mptcplab.metrics.registry import METRICS
 from mptcplab.stats import mean_interval
 
 FAST = {1: 10.0, 2: 10.1, 3: 9.9}
@@ -89,3 +90,16 @@ def test_a_name_of_several_is_refused() -> None:
         metric_named("captured", [])
     assert metric_named("captured", ["captured_bytes"]).name == "captured_bytes"
     assert metric_named("MOS", []).name == "mos"
+
+
+def test_words_of_other_tools_are_explained() -> None:
+    with pytest.raises(InputError, match="there is no metric 'loss'") as caught:
+        metric_named("loss", ["goodput_mbps", "lost_percent", "retransmitted_percent"])
+    hint = str(caught.value.hint)
+    assert hint.startswith("did you mean `lost_percent` (messages that did not arrive, of all sent)"), hint
+    assert ", or `retransmitted_percent` (bytes that subflows retransmitted" in hint, hint
+    with pytest.raises(InputError) as caught:
+        metric_named("loss", ["goodput_mbps", "retransmitted_percent"])
+    assert "lost_percent" not in str(caught.value.hint), "only what these results have"
+    for words in _OTHER_WORDS.values():
+        assert set(words) <= set(METRICS)

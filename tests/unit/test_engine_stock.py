@@ -76,6 +76,19 @@ def test_modules_follow_those_that_they_depend_on(tmp_path: Path) -> None:
     assert depends(b"\0softdep=pre: crc32c\0depends=\0") == ["crc32c"]
 
 
+def test_modules_lose_their_signatures_unless_the_kernel_wants_them(tmp_path: Path) -> None:
+    """The end of a signed module as scripts/sign-file.c writes it: signature, struct module_signature, marker."""
+    plain = _module(())
+    signed = plain + b"pkcs7" + struct.pack(">6B2xI", 0, 0, 2, 0, 0, 0, 5) + b"~Module signature appended~\n"
+    kernel = _kernel(tmp_path)
+    (tmp_path / "kernel/drivers/net/veth.ko.gz").write_bytes(gzip.compress(signed))
+    config = tmp_path / "config"
+    for text, wanted in (("# CONFIG_MODULE_SIG_FORCE is not set\n", plain), ("CONFIG_MODULE_SIG_FORCE=y\n", signed)):
+        config.write_text(text)
+        ((_, content),) = ModuleTree(dataclasses.replace(kernel, config=config)).in_order(["veth"])
+        assert content == wanted
+
+
 def test_a_plan_needs_the_modules_that_its_commands_name(tmp_path: Path) -> None:
     needed = modules_of(_plan(), ModuleTree(_kernel(tmp_path)))
     assert {"veth", "ifb", "sch_netem", "sch_tbf", "sch_ingress", "cls_matchall", "act_mirred"} <= set(needed)

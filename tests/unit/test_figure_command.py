@@ -126,7 +126,8 @@ def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message", "hint"),
     [
-        (("--metric", "speed"), "there is no metric 'speed'", "these results have goodput_mbps"),
+        (("--metric", "speed"), "there is no metric 'speed'", "did you mean `goodput_mbps` (payload"),
+        (("--metric", "height"), "there is no metric 'height'", "these results have goodput_mbps"),
         (("--metric", "mos"), "no run has the metric mos", "goodput_mbps"),
         (("--x", "loss"), "'loss' is not a swept key", "protocol, link2.delay"),
         (("--points", "protocol=udp"), "no point has transport.protocol = udp", "tcp, mptcp"),
@@ -140,7 +141,9 @@ def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
         (("--kind", "time", "--points", "delay=10 ms", "--seed", "99"), "no run has the seed 99", "1, 2, 3"),
         (("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"), "there is no panel 'speed'", "rate, rtt"),
         (("--panels", "rate"), "--panels is for figures over time", "--kind time"),
-        (("--workload", "web"), "there is no workload 'web'", "bulk"),
+        (("--workload", "bulk,web"), "there is no workload 'web'", "bulk"),
+        (("--metric", "web:goodput"), "there is no workload 'web'", "bulk"),
+        (("--metric", "bulk:goodput", "--workload", "web"), "name different workloads", "remove one"),
         (("--kind", "cdf"), "does not deliver objects, requests or messages", "--metric"),
         (("--out", "figure.gif"), "figure.gif does not end with the suffix of a format", ".svg"),
         (("--out", "no/such/figure.svg"), "no/such/figure.svg cannot be written", "--out"),

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from matplotlib.colors import to_hex
 from tests.unit.made_results import make_results
 from tests.unit.test_report import BASIC, result_row
 
@@ -129,7 +130,7 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
     choice = Choice(
-        workload="bulk",
+        workloads=("bulk",),
         x="access2",
         points=(("access2", "backup"), ("access2", "handover")),
         labels=(("access2", "second line"), ("path_manager", "who decides")),
@@ -170,6 +171,37 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
         drawn(results, Choice(labels=(("backup", "handover"),)))
 
 
+THREE = """
+title = "Three workloads"
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.down = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+workloads.up = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+workloads.other = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.protocol" = ["tcp", "mptcp"]
+"""
+
+
+def test_some_of_the_workloads(tmp_path: Path) -> None:
+    """The goodput of a call is no bar beside that of a download: figures take the workloads that go together."""
+    make_results(tmp_path / "made", THREE)
+    results = open_results(tmp_path / "made")
+    made = drawn(results, Choice(kind="bars", metric="goodput", workloads=("down", "up")))
+    assert made.note.startswith("workloads down, up")
+    one = drawn(results, Choice(kind="bars", metric="up:goodput"))
+    assert one.note.startswith("workload up")
+    with plotting() as plt:
+        drawings = [plt.figure(), plt.figure()]
+        made.draw(drawings[0])
+        one.draw(drawings[1])
+        bars = [len(drawing.axes[0].patches) for drawing in drawings]
+        plt.close("all")
+    assert bars == [4, 2]
+    with pytest.raises(InputError, match="shows one workload"):
+        drawn(results, Choice(kind="time", workloads=("down", "up")))
+
+
 def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     """It had the folder's name for a title, and looked complete."""
     experiment = make_results(tmp_path / "made", MODES, keep=lambda run: run.seed == 1)
@@ -177,7 +209,7 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     del document["rows"]
     (tmp_path / "made" / "results.json").unlink()
     (tmp_path / "made" / PARTIAL).write_text(json.dumps(document | {"planned": f"{len(experiment.runs)} runs"}))
-    made = drawn(open_results(tmp_path / "made"), Choice(workload="bulk", x="access2", by=("path_manager",)))
+    made = drawn(open_results(tmp_path / "made"), Choice(workloads=("bulk",), x="access2", by=("path_manager",)))
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
     assert "n/a: no value, since hosts.client" in note, note
@@ -364,3 +396,33 @@ def test_columns_over_time_agree() -> None:
     assert {"p #1", "p #2"} <= lines.keys()
     assert "p" not in lines
     assert lines["p #1"] != lines["p #2"]
+
+
+def test_a_queue_has_the_colour_of_its_path() -> None:
+    """The queue of link2 had the colour of the path over link1, where link1 had a queue in each direction."""
+    times, values = (0.0, 1.0), (1.0, 2.0)
+    queues = ("link1 backward", "link1 forward", "link2 backward", "shared forward")
+    timeline = Timeline(
+        "bulk",
+        (0.0, 0.5, 1.0),
+        {"shared>link1": (1.0, 1.0), "shared>link2": (2.0, 2.0)},
+        # The second path has no RTT here: its colour is that of the other panels all the same.
+        (Line("shared>link2", times, values),),
+        (),
+        tuple(Line(name, times, values) for name in queues),
+        0,
+        2,
+    )
+    figure = OverTime("t", (Column("a", timeline),))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        rate, rtt, queue = drawing.axes
+        filled = {one.get_label(): to_hex(one.get_facecolor()[0]).upper() for one in rate.collections}
+        lines = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in (*rtt.lines, *queue.lines)}
+        plt.close(drawing)
+    first, second = filled["shared>link1"], filled["shared>link2"]
+    assert lines["shared>link2"][0] == second
+    assert [lines[name][0] for name in queues[:3]] == [first, first, second]
+    assert lines["link1 backward"] != lines["link1 forward"]
+    assert lines["shared forward"][0] not in (first, second), "it is part of both paths"

@@ -58,7 +58,7 @@ def test_an_upload_counts_at_the_exit(tmp_path: Path) -> None:
     """What the exit received is 0 in the made download: nothing of an upload came."""
     use = _use(Made(tmp_path, workload={"kind": "flow", "duration": "1 s", "size": None, "reverse": False}))
     assert use.shares == {}
-    assert (use.inner, use.carrying) == ("MPTCP", 0)
+    assert (use.inner, use.carrying) == ("MPTCP", {})
 
 
 def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> None:
@@ -96,6 +96,27 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
 )
 def test_texts(tmp_path: Path, facts: dict[str, Any], text: str) -> None:
     assert _use(Made(tmp_path, **facts)).text == text
+
+
+def _second_connection() -> tuple[samples.Row, ...]:
+    """A second inner connection, with one subflow."""
+    at = {"token": 55, "flags": None, "protocol": "mptcp"}
+    entry = _row("home", "10.0.2.1:40200", "10.0.2.2:8388", bytes_received=TOTAL, **at)
+    return entry, _row("vps", "10.0.2.2:8388", "10.0.2.1:40200", bytes_acked=TOTAL, **at)
+
+
+def test_connections_with_a_different_number_of_subflows(tmp_path: Path) -> None:
+    counters = {"home": {OPENED: 2}, "vps": {ACCEPTED: 2}}
+    recordings = [
+        Made(tmp_path / f"{n}", extra=extra, counters=counters).write()
+        for n, extra in enumerate(((), _second_connection()))
+    ]
+    alone, both = (measure(one)[0].gateways[0] for one in recordings)
+    assert (alone.text, alone.warnings) == ("bond: TCP | MPTCP, 2 subflows, olia | TCP", ())
+    assert both.text == "bond: TCP | MPTCP, 1 to 2 subflows, olia | TCP"
+    assert both.warnings == ("gateway bond: only one of its subflows carried data in 1 of 2 connections",)
+    (row,) = result_rows(recordings)
+    assert row.gateways == both.text, "of all runs together"
 
 
 def test_a_tunnel_shows_the_workloads_own_protocol_on_both_sides(tmp_path: Path) -> None:

@@ -52,6 +52,25 @@ def test_a_path_has_no_other_keys_of_links(part: str, hint: str) -> None:
     assert hint in str(caught.value.hint)
 
 
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        ("50 Mbit/s 10 ms", "lacks a comma", "50 Mbit/s, 10 ms"),
+        ("50/10 Mbit/s 10 ms 0.1 %", "lacks a comma", "50/10 Mbit/s, 10 ms, 0.1 %"),
+        ("50 Mbit/s; 10 ms", "lacks a comma", "50 Mbit/s, 10 ms"),
+        ("12,5 Mbit/s, 10 ms", "has a decimal comma", "12.5 Mbit/s, 10 ms"),
+        ("50 Mbit/s, 10,5 ms, 0,1 %", "has a decimal comma", "50 Mbit/s, 10.5 ms, 0.1 %"),
+        # Neither makes these right: the message is that of the part.
+        ("50,10 ms", "needs a unit", "50 Mbit/s"),
+        ("50 Mbit/s 10 parsec", "is not a unit", "Mbit/s"),
+    ],
+)
+def test_a_path_with_wrong_commas_says_how_to_write_it(text: str, message: str, hint: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        parse_path(text)
+    assert hint in str(caught.value.hint)
+
+
 def test_a_part_of_several_choices_names_all(write: Write) -> None:
     hint = str(_refusal(write(PATHS + WORKLOAD + TUNNEL.format("shadowsocks"))).hint)
     assert hint == 'did you mean "go-shadowsocks2", "shadowsocks-libev" or "shadowsocks-rust"?'
@@ -74,3 +93,36 @@ def test_a_setting_that_makes_the_file_wrong_is_named(write: Write) -> None:
     assert "which is not down" in error.message
     wrong = write(PATHS + WORKLOAD + EVENTS.replace('"down"', '"up"'))
     assert str(_refusal(wrong, "links.link1.delay=5 ms").place).startswith(str(wrong)), "the file's own mistake"
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (('delay = "10 ms"', 'ping = "16 ms"'), 'write delay = "8 ms", one-way: half of the round-trip time'),
+        (('delay = "10 ms"', "RTT = 16"), "write delay = ..., one-way: half of the round-trip time"),
+        (('kind = "flow"', 'kind = "call"'), 'did you mean "voip"?'),
+        (('kind = "flow"', 'kind = "bulk"'), 'did you mean "flow"?'),
+    ],
+)
+def test_words_that_newcomers_try(write: Write, change: tuple[str, str], hint: str) -> None:
+    text = PATHS + '[links.link1]\nrate = "10 Mbit/s"\ndelay = "10 ms"\n' + WORKLOAD
+    assert change[0] in text
+    assert _refusal(write(text.replace(*change, 1))).hint == hint
+
+
+def test_a_pattern_of_a_misspelled_table(write: Write) -> None:
+    refused = _refusal(write(PATHS + WORKLOAD + '[sweep]\n"workload.*.via" = ["link1", "link2"]\n'))
+    assert refused.hint == "did you mean `workloads`?"
+
+
+def test_names_of_a_zip_outside_of_one(write: Write) -> None:
+    zipped = '[sweep]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    refused = _refusal(write(PATHS + WORKLOAD + zipped))
+    assert refused.hint == "write it and the keys that vary together in [[sweep.zip]]"
+
+
+@pytest.mark.parametrize("name", ["my-lines", "my_lines.toml", "my-lines.tml"])
+def test_a_file_with_a_name_like_another(tmp_path: Path, name: str) -> None:
+    (tmp_path / "my-lines.toml").write_text(PATHS + WORKLOAD)
+    assert _refusal(tmp_path / name).hint == f"did you mean {tmp_path / 'my-lines.toml'}?"
+    assert _refusal(tmp_path / "no" / name).hint == "name a scenario file in TOML, like scenario.toml"

@@ -143,22 +143,44 @@ def test_rows_say_when_runs_differ(tmp_path: Path) -> None:
     good, bad = (1_000_000, 1_000_000), (1_000_000,)
     recordings = [Made(tmp_path / f"{n}", received, seed=n).write() for n, received in enumerate((good, bad, good))]
     (row,) = result_rows(recordings)
-    assert row.mptcp == "2 subflows / 1 subflow"
+    assert row.mptcp == "1 to 2 subflows"
     assert len(row.warnings) == 1, row.warnings
+
+
+@pytest.mark.parametrize(
+    ("others", "text", "warning"),
+    [
+        (((1_000_000,), (1_000_000,)), "1 to 2 subflows", "only one subflow carried data in 2 of 3 connections"),
+        (((1_000_000, 0), (1_000_000, 1_000_000)), "1 to 2 subflows", "in 1 of 3 connections"),
+        (((1_000_000, 1_000_000),), "2 subflows", None),
+    ],
+)
+def test_connections_that_use_a_different_number_of_subflows(
+    tmp_path: Path, others: tuple[tuple[int, ...], ...], text: str, warning: str | None
+) -> None:
+    """The share of the second path is not zero, so the text does not say that there was one subflow."""
+    made = Made(tmp_path / "r", (1_000_000, 1_000_000), others=others, spans=())
+    (measured,) = measure(made.write())
+    assert measured.sockets.shares["access2>link2"] > 0
+    assert measured.sockets.use.text == text
+    assert [one for one in measured.warnings if warning and warning in one] == list(measured.warnings)
+    assert len(measured.warnings) == (warning is not None)
 
 
 @pytest.mark.parametrize(
     ("use", "text"),
     [
-        (MptcpUse(1, 1, 0, 2, 2), "2 subflows"),
-        (MptcpUse(1, 1, 0, 1, 1), "1 subflow"),
-        (MptcpUse(1, 1, 0, 4, 3), "3 of 4 subflows"),
-        (MptcpUse(200, 200, 0, 2, 1), "at least 1 of 2 subflows"),
-        (MptcpUse(200, 200, 0, 2, 2), "2 subflows"),
-        (MptcpUse(2, 1, 0, 2, 2), "partly"),
-        (MptcpUse(2, 0, 2, 0, 0), "fell back"),
-        (MptcpUse(2, 1, 1, 2, 2), "partly fell back"),
-        (MptcpUse(1, 0, 0, 0, 0), "no"),
+        (MptcpUse(1, 1, 0, 2, {2: 1}), "2 subflows"),
+        (MptcpUse(1, 1, 0, 1, {1: 1}), "1 subflow"),
+        (MptcpUse(1, 1, 0, 4, {3: 1}), "3 of 4 subflows"),
+        (MptcpUse(200, 200, 0, 2, {1: 199, 2: 1}), "1 to 2 subflows"),
+        (MptcpUse(200, 200, 0, 2, {1: 200}), "1 of 2 subflows"),
+        (MptcpUse(200, 200, 0, 4, {1: 100, 3: 100}), "1 to 3 of 4 subflows"),
+        (MptcpUse(200, 200, 0, 2, {2: 200}), "2 subflows"),
+        (MptcpUse(2, 1, 0, 2, {2: 1}), "partly"),
+        (MptcpUse(2, 0, 2), "fell back"),
+        (MptcpUse(2, 1, 1, 2, {2: 1}), "partly fell back"),
+        (MptcpUse(1, 0, 0), "no"),
     ],
 )
 def test_text_of_use(use: MptcpUse, text: str) -> None:

@@ -27,7 +27,7 @@ def _run(
 ) -> RunResult:
     """A run of TCP if it took one path, else of MPTCP."""
     is_mptcp = len(paths) > 1
-    use = MptcpUse(1, int(is_mptcp), fell_back, len(paths), len(paths))
+    use = MptcpUse(1, int(is_mptcp), fell_back, len(paths), {len(paths): 1})
     sockets = Sockets(use, dict.fromkeys(paths, 1 / len(paths)), None, None, ())
     metrics = {"goodput_mbps": mbps, "duration_s": 1.0}
     measured = WorkloadMeasurement("bulk", mbps * 1e6, sockets, "", MptcpCounts(0, 0, 0), (), metrics, bulk)

@@ -291,7 +291,7 @@ def _users(claim: dict[str, Any], goodputs: Goodputs = CLOSING) -> JudgedTable:
 
 
 def _user(workload: str, mbps: float) -> WorkloadMeasurement:
-    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
     sockets = Sockets(use=use, shares={}, retransmitted_bytes=0, sent_bytes=1, congestion=("reno",))
     return WorkloadMeasurement(
         workload, mbps * 1e6, sockets, "", mptcp_counts([]), (), {"goodput_mbps": mbps, "duration_s": 1.0}

@@ -69,7 +69,7 @@ def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> Selec
 
 def _result(run: Run) -> RunResult:
     protocol, seed, mbps, figures, shares = run
-    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+    use = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
     sockets = Sockets(use=use, shares=dict(shares), retransmitted_bytes=0, sent_bytes=1, congestion=())
     described = {"goodput_mbps": mbps, "duration_s": 1.0, **figures}
     measured = WorkloadMeasurement("bulk", mbps * 1e6, sockets, "", mptcp_counts([]), (), described)

@@ -29,7 +29,7 @@ from mptcplab.stats import Interval
 from mptcplab.workload.registry import read
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
-USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0, subflows=0, carrying=0)
+USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
 
 
 def test_a_sum_of_nothing_known_is_not_known() -> None:

@@ -48,7 +48,9 @@ _KINDS = ("time", "lines", "bars", "cdf")
     help="Default: time for one point, lines over an axis of numbers, bars otherwise.",
 )
 @click.option(
-    "--metric", metavar="NAME", help="Metric, as tables or JSON name it. Default: what the workload is about."
+    "--metric",
+    metavar="[WORKLOAD:]NAME",
+    help="Metric, as tables or JSON name it. Default: what the workload is about.",
 )
 @click.option("--x", metavar="KEY", help="Swept key along the axis. Default: the one with most values.")
 @click.option(
@@ -57,7 +59,11 @@ _KINDS = ("time", "lines", "bars", "cdf")
 @click.option(
     "--points", multiple=True, metavar="KEY=VALUE", help="Draw only points with this value of a swept key. Repeatable."
 )
-@click.option("--workload", metavar="NAME", help="Draw only this workload. Over time, the default is the first.")
+@click.option(
+    "--workload",
+    metavar="NAME[,NAME...]",
+    help="Draw only these workloads. Over time there is one; the default is the first.",
+)
 @click.option(
     "--seed", type=click.IntRange(min=0), help="Seed of the runs over time. Default: the first of each point."
 )
@@ -91,6 +97,7 @@ def figure(
         labels=tuple(_pair(text, "--label NAME=TEXT") for text in labels),
         by=tuple(listed(options.pop("by"))),
         panels=tuple(listed(options.pop("panels"))),
+        workloads=tuple(listed(options.pop("workload"))),
         **options,
     )
     made = drawn(open_results(folder), choice)

@@ -60,6 +60,7 @@ _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 class Choice:
     """What the user says about a figure; everything may be left open.
 
+    ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
     ``points`` are swept keys with the values to keep, ``labels`` swept keys or values with the words that stand for
     them in the figure. Keys may be given by their full or their short names.
     :raises InputError: if there is no such kind.
@@ -70,7 +71,7 @@ class Choice:
     x: str | None = None
     by: tuple[str, ...] = ()
     points: tuple[tuple[str, str], ...] = ()
-    workload: str | None = None
+    workloads: tuple[str, ...] = ()
     seed: int | None = None
     panels: tuple[str, ...] = ()
     title: str | None = None
@@ -79,6 +80,14 @@ class Choice:
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:
             raise InputError(f"there is no kind of figure '{self.kind}'", hint=f"use one of {', '.join(KINDS)}")
+        workload, colon, metric = (self.metric or "").rpartition(":")
+        if colon and self.workloads not in ((), (workload,)):
+            raise InputError(
+                f"--metric {self.metric} and --workload name different workloads", hint="remove one of them"
+            )
+        if colon:
+            object.__setattr__(self, "metric", metric)
+            object.__setattr__(self, "workloads", (workload,))
 
 
 @dataclass(frozen=True)
@@ -166,9 +175,18 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
 
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:
     names = list(dict.fromkeys(row.workload for row in rows))
-    if choice.workload is not None and choice.workload not in names:
-        raise InputError(f"there is no workload '{choice.workload}'", hint=f"use one of {', '.join(names)}")
-    return [row for row in rows if choice.workload in (None, row.workload)]
+    for name in choice.workloads:
+        if name not in names:
+            raise InputError(f"there is no workload '{name}'", hint=f"use one of {', '.join(names)}")
+    return [row for row in rows if row.workload in (choice.workloads or names)]
+
+
+def _only_workload(choice: Choice) -> str | None:
+    """Return the workload that the user names. :raises InputError: if these are several."""
+    if len(choice.workloads) > 1:
+        hint = f"name one of {', '.join(choice.workloads)}, or a --metric with --kind bars"
+        raise InputError("this figure shows one workload", hint=hint)
+    return next(iter(choice.workloads), None)
 
 
 def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
@@ -268,7 +286,7 @@ def _over_time(
             f"{len(chosen)} points do not fit side by side",
             hint="choose up to four with --points, such as --points KEY=VALUE",
         )
-    workload = choice.workload or rows[0].workload
+    workload = _only_workload(choice) or rows[0].workload
     varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
     columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
@@ -322,7 +340,7 @@ def _distribution(
         }
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
-        workload = choice.workload or _with_items(runs[0], rows)
+        workload = _only_workload(choice) or _with_items(runs[0], rows)
         samples, (noun, time, base) = _items(runs, workload, keys)
         unit = suited(base, (value for values in samples.values() for value in values))
         label = f"{time}, {unit.name}"

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import string
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure as MplFigure
 
+#: Colour and dashes of a curve.
+_Style = tuple[str, str | tuple[int, tuple[int, ...]]]
 #: What a panel shows: its name, and the label of its vertical axis.
 PANELS = {
     "rate": "received, Mbit/s",
@@ -29,6 +31,8 @@ PANELS = {
 }
 #: The panels whose values have no zero to begin at.
 _WITHOUT_ZERO = ("rssi",)
+#: The panels whose curves are those of links, not of paths.
+_OF_LINKS = ("queue", "rssi")
 #: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
 _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
 #: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
@@ -71,6 +75,13 @@ class OverTime:
         """The first and the last time that are shown, in s."""
         spans = [column.timeline.span for column in self.columns]
         return min(begin for begin, _ in spans), max(end for _, end in spans)
+
+    @cached_property
+    def paths(self) -> tuple[str, ...]:
+        """The paths of all columns, in the order of their colours."""
+        panels = (panel for panel in PANELS if panel not in _OF_LINKS)
+        names = (name.partition(" #")[0] for panel in panels for name in _names(self.columns, panel))
+        return tuple(sorted(dict.fromkeys(names)))
 
     @cached_property
     def marked(self) -> tuple[Column, ...]:
@@ -120,7 +131,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
-            _draw_panel(axes, column.timeline, panel, _names(figure.columns, panel))
+            _draw_panel(axes, column.timeline, panel, _styles(figure, panel))
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
@@ -164,21 +175,21 @@ def _names(columns: Sequence[Column], panel: str) -> list[str]:
     return [name for name in names if _label(name, names) == name]
 
 
-def _label(name: str, names: Sequence[str]) -> str:
+def _label(name: str, names: Collection[str]) -> str:
     """Return the name of a curve: the only subflow of a path in one column is the first of several in another."""
     return f"{name} #1" if f"{name} #1" in names else name
 
 
-def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]) -> None:
+def _draw_panel(axes: Axes, timeline: Timeline, panel: str, styles: Mapping[str, _Style]) -> None:
     if panel == "rate":
-        there = [name for name in names if name in timeline.received]
+        there = [name for name in styles if name in timeline.received]
         if there and len(timeline.edges) > 1:
             axes.stackplot(
                 timeline.edges,
                 # A rate holds until the end of its interval.
                 [_steps(timeline.received[name]) for name in there],
                 labels=there,
-                colors=[COLOURS[names.index(name) % len(COLOURS)] for name in there],
+                colors=[styles[name][0] for name in there],
                 step="post",
                 linewidth=0,
             )
@@ -193,8 +204,8 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, names: Sequence[str]
                 )
     else:
         for line in _curves(timeline, panel):
-            label = _label(line.name, names)
-            colour, dashes = _style(label, names)
+            label = _label(line.name, styles)
+            colour, dashes = styles[label]
             axes.plot(line.times, line.values, color=colour, linestyle=dashes, linewidth=1.1, label=label)
     axes.margins(x=0.01)
     grid(axes)
@@ -240,12 +251,30 @@ def _mark_peaks(axes: Axes, timeline: Timeline, highest: float) -> None:
     )
 
 
-def _style(name: str, names: Sequence[str]) -> tuple[str, str | tuple[int, tuple[int, ...]]]:
-    """Return colour and dashes of a subflow or a queue: subflows of a path, `PATH #N`, differ in their dashes."""
-    path, _, number = name.partition(" #")
-    paths = list(dict.fromkeys(other.partition(" #")[0] for other in names))
-    dashes = style_of(len(COLOURS) * (int(number) - 1) if number else 0)[1]
-    return style_of(paths.index(path))[0], dashes
+def _styles(figure: OverTime, panel: str) -> dict[str, _Style]:
+    """Return colour and dashes of a panel's curves: a path has one colour in all panels, with its links.
+
+    Subflows of a path differ in their dashes, and so do queues and radios of its links. A link of several paths has a
+    colour of its own.
+    """
+    owners = {name: _owner(name, figure.paths, panel) for name in _names(figure.columns, panel)}
+    colours = list(dict.fromkeys((*figure.paths, *owners.values())))
+    seen: dict[str, int] = {}
+    styles = {}
+    for name, owner in owners.items():
+        number = name.partition(" #")[2]
+        seen[owner] = int(number) - 1 if number else seen.get(owner, -1) + 1
+        styles[name] = style_of(colours.index(owner))[0], style_of(len(COLOURS) * seen[owner])[1]
+    return styles
+
+
+def _owner(name: str, paths: Sequence[str], panel: str) -> str:
+    """Return the path of a curve; of a link, ``LINK forward`` or ``LINK at NODE``, the only path that it is part of."""
+    if panel not in _OF_LINKS:
+        return name.partition(" #")[0]
+    link = name.partition(" ")[0]
+    having = [path for path in paths if link in path.split(">")]
+    return having[0] if len(having) == 1 else link
 
 
 def _legend(last: Axes, row: Sequence[Axes], panel: str) -> None:

@@ -7,6 +7,7 @@ witness: they count the MPTCP connections that a node opened and accepted.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -28,16 +29,16 @@ class GatewayUse:
     """One gateway of a workload, as sockets and counters show it.
 
     ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
-    seen. Those of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying`` is the
-    smallest number of inner subflows with data per connection, ``shares`` each inner path's share of the data.
-    ``warnings`` say where the gateway did not do what the scenario asked for.
+    seen. Those of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying`` has the
+    number of inner connections by the number of their subflows with data, ``shares`` each inner path's share of the
+    data. ``warnings`` say where the gateway did not do what the scenario asked for.
     """
 
     name: str
     client_side: str
     inner: str
     server_side: str
-    carrying: int = 0
+    carrying: Mapping[int, int] = field(default_factory=dict)
     congestion: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
@@ -47,9 +48,22 @@ class GatewayUse:
         """The text for a table: ``bond: TCP | MPTCP, 2 subflows, olia | TCP``."""
         words = [self.inner or "nothing"]
         if self.inner == "MPTCP":
-            words.append(f"{self.carrying} subflow{'' if self.carrying == 1 else 's'}")
+            words.append(subflows.subflows_text(self.carrying))
         inner = ", ".join((*words, *self.congestion))
         return f"{self.name}: {self.client_side or 'nothing'} | {inner} | {self.server_side or 'nothing'}"
+
+
+def text_of_all(runs: Iterable[Sequence[GatewayUse]]) -> str:
+    """Return the text for a table of several runs; all texts, if they differ in more than the subflows that carried."""
+    alike: dict[tuple[Any, ...], list[Sequence[GatewayUse]]] = {}
+    for uses in runs:
+        key = tuple((one.name, one.client_side, one.inner, one.server_side, one.congestion) for one in uses)
+        alike.setdefault(key, []).append(uses)
+    texts = []
+    for members in alike.values():
+        sums = (sum((Counter(one.carrying) for one in same), Counter()) for same in zip(*members, strict=True))
+        texts.append("; ".join(replace(one, carrying=sum_).text for one, sum_ in zip(members[0], sums, strict=True)))
+    return " / ".join(texts)
 
 
 @dataclass(frozen=True)
@@ -82,7 +96,7 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         client_side=end_to_end if is_tunnel else _protocol(sides.client, sides.entry_outer),
         inner=_protocol(sides.entry_inner, sides.exit_inner),
         server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
-        carrying=min((sum(1 for row in one if row["bytes_received"]) for one in connections), default=0),
+        carrying=subflows.carrying_subflows(connections),
         congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
@@ -153,8 +167,10 @@ def _weak_use(use: GatewayUse, sides: _Sides) -> Iterator[str]:
     plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
-    if use.carrying < 2:
-        yield f"gateway {use.name}: only one of its subflows carried data"
+    total, single = sum(use.carrying.values()), sum(count for number, count in use.carrying.items() if number < 2)
+    if single or not total:
+        some = "" if single == total else f" in {single} of {total} connections"
+        yield f"gateway {use.name}: only one of its subflows carried data{some}"
     for path in subflows.idle_paths(use.shares):
         yield f"gateway {use.name}: the subflow on {path} carried less than 1 % of the data"
 

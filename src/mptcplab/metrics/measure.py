@@ -125,7 +125,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
 
 def _spreads(sockets: Sockets, ends: Ends) -> bool:
     """Return whether all connections of a bulk workload use several subflows; another warning is about a single one."""
-    return ends.is_bulk and sockets.use.connections == sockets.use.with_mptcp and sockets.use.carrying > 1
+    use = sockets.use
+    return ends.is_bulk and use.connections == use.with_mptcp > 0 and not use.single
 
 
 def _sockets(
@@ -146,8 +147,8 @@ def _sockets(
             connections=len(received),
             with_mptcp=max(0, len(with_mptcp) - fell_back),
             fell_back=fell_back,
-            subflows=min((len(group) for group in with_mptcp), default=0),
-            carrying=min((sum(1 for row in group if row["bytes_received"]) for group in with_mptcp), default=0),
+            subflows=max((len(group) for group in with_mptcp), default=0),
+            carrying=subflows.carrying_subflows(with_mptcp),
         ),
         shares=subflows.shares(received, recording.manifest["addresses"]),
         retransmitted_bytes=subflows.known_sum(rows, "bytes_retrans"),
@@ -220,8 +221,9 @@ def _warnings(
     elif use.with_mptcp < use.connections:
         plain = use.connections - use.with_mptcp
         yield f"MPTCP was requested, but {plain} of {use.connections} connections are plain TCP"
-    elif is_bulk and use.carrying < 2 and not (backups and use.subflows > 1):
-        yield "MPTCP was in use, but only one subflow carried data"
+    elif is_bulk and use.single and not (backups and use.subflows > 1):
+        some = "" if use.single == use.with_mptcp else f" in {use.single} of {use.with_mptcp} connections"
+        yield f"MPTCP was in use, but only one subflow carried data{some}"
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
         yield f"the sockets show MPTCP, but the kernel accepted only {counts.mp_capable} MPTCP connections"
     if counts.fallbacks and not use.fell_back:

@@ -13,6 +13,23 @@ from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import CALLED, METRICS
 
+#: Words of other tools for metrics, by the names in JSON.
+_DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
+_OTHER_WORDS = {
+    "loss": ("lost_percent", "retransmitted_percent"),
+    "losses": ("lost_percent", "retransmitted_percent"),
+    "throughput": ("goodput_mbps",),
+    "bandwidth": ("goodput_mbps",),
+    "rate": ("goodput_mbps",),
+    "speed": ("goodput_mbps",),
+    "latency": _DELAYS,
+    "rtt": _DELAYS,
+    "fct": ("completion_p50_s", "duration_s"),
+    "time": ("duration_s", "completion_p50_s"),
+    "duration": ("duration_s",),
+    "downtime": ("outage_s", "gap_s"),
+}
+
 
 def find_key(name: str, keys: Sequence[str]) -> str | None:
     """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
@@ -49,9 +66,17 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
         raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(found)}")
     if found:
         return METRICS[name if name in found else found[0]]
+    raise InputError(f"there is no metric '{name}'", hint=_metric_hint(wanted, there))
+
+
+def _metric_hint(wanted: str, there: Collection[str]) -> str:
+    """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
+    others = [one for one in _OTHER_WORDS.get(wanted, ()) if one in there]
+    if others:
+        told = (f"`{one}` ({METRICS[one].definition.partition('. ')[0]})" for one in others)
+        return f"did you mean {', or '.join(told)}?"
     near = difflib.get_close_matches(wanted, CALLED, n=1)
-    hint = f"did you mean `{near[0]}`?" if near else f"these results have {', '.join(there)}"
-    raise InputError(f"there is no metric '{name}'", hint=hint)
+    return f"did you mean `{near[0]}`?" if near else f"these results have {', '.join(there)}"
 
 
 def _names_of(metric: Metric) -> set[str]:

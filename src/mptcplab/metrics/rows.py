@@ -19,9 +19,11 @@ from mptcplab.metrics.alike import merged
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
+from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import NetworkCounters, network_counters
 from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.metrics.subflows import use_of_all
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
@@ -248,9 +250,9 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         settings=dict(first.settings),
         workload=all_measured[0].workload,
         metrics={name: mean_interval(values) for name, values in samples.items() if values},
-        mptcp=_common(measured.sockets.use.text for measured in all_measured),
+        mptcp=use_of_all(measured.sockets.use for measured in all_measured).text,
         counts=tuple(measured.counts for measured in all_measured),
-        gateways=_common("; ".join(one.text for one in measured.gateways) for measured in all_measured),
+        gateways=text_of_all(measured.gateways for measured in all_measured),
         shares={path: sum(values) / len(values) for path, values in _by_path(shares.values()).items()},
         share_values=_by_path(shares.values()),
         share_seeds=tuple(shares),

@@ -3,8 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import polars as pl
@@ -23,32 +24,61 @@ class MptcpUse:
     """The use of MPTCP as found on the sockets, not as requested.
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
-    and ended as TCP. ``subflows`` is the smallest number of subflows per connection, ``carrying`` the smallest number
-    that carried payload.
+    and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
+    connections with MPTCP by the number of their subflows that carried payload.
     """
 
     connections: int
     with_mptcp: int
     fell_back: int
-    subflows: int
-    carrying: int
+    subflows: int = 0
+    carrying: Mapping[int, int] = field(default_factory=dict)
 
     @property
     def text(self) -> str:
-        """The text for a table: ``no``, ``2 subflows``, ``1 of 2 subflows``, ``fell back``.
-
-        Of several connections, ``at least 1 of 2 subflows``: short ones are often done before the second carries data.
-        """
+        """The text for a table: ``no``, ``2 subflows``, ``1 to 2 subflows``, ``1 of 2 subflows``, ``fell back``."""
         if self.fell_back:
             return "fell back" if self.fell_back == self.connections else "partly fell back"
         if self.with_mptcp == 0:
             return "no"
         if self.with_mptcp < self.connections:
             return "partly"
-        if self.carrying < self.subflows:
-            bound = "at least " if self.connections > 1 else ""
-            return f"{bound}{self.carrying} of {self.subflows} subflows"
-        return f"{self.carrying} subflow{'' if self.carrying == 1 else 's'}"
+        return subflows_text(self.carrying, self.subflows)
+
+    @property
+    def single(self) -> int:
+        """The number of connections with MPTCP of which at most one subflow carried payload."""
+        return sum(count for subflows, count in self.carrying.items() if subflows < 2)
+
+
+def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
+    """Return the use of MPTCP by the connections of several runs."""
+    known = list(uses)
+    return MptcpUse(
+        connections=sum(one.connections for one in known),
+        with_mptcp=sum(one.with_mptcp for one in known),
+        fell_back=sum(one.fell_back for one in known),
+        subflows=max((one.subflows for one in known), default=0),
+        carrying=dict(sum((Counter(one.carrying) for one in known), Counter())),
+    )
+
+
+def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:
+    """Return the number of connections by the number of their subflows that received payload."""
+    return dict(Counter(sum(1 for row in rows if row["bytes_received"]) for rows in connections))
+
+
+def subflows_text(carrying: Mapping[int, int], existing: int = 0) -> str:
+    """Return how many subflows of each connection carried payload: ``2 subflows``, ``1 to 2 subflows``.
+
+    ``existing`` is the largest number of subflows of a connection. It is named if all carried on fewer: ``1 of 2
+    subflows``. Short connections are often done before the second subflow carries data, so they differ.
+    """
+    low, high = min(carrying, default=0), max(carrying, default=0)
+    number = f"{low}" if low == high else f"{low} to {high}"
+    if high < existing:
+        return f"{number} of {existing} subflows"
+    return f"{number} subflow{'' if high == 1 else 's'}"
 
 
 @dataclass(frozen=True)

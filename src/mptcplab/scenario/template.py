@@ -34,6 +34,11 @@ PROTOCOLS: tuple[str, ...] = get_args(Protocol)
 PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
 EVENT_EXAMPLE = "link1 down 4 s"
 _EVENT = re.compile(r"(?P<link>\S+)\s+(?P<type>\S+)\s+(?:at\s+)?(?P<at>.+)")
+#: "12,5 Mbit/s", and "50 Mbit/s 10 ms" or "50 Mbit/s; 10 ms".
+_DECIMAL_COMMA, _NO_COMMA = (
+    re.compile(r"(?<![\d.,])(\d+),(\d+)(?=\s*[A-Za-z%/])"),
+    re.compile(r"(?<=[A-Za-z%])\s*[; ]\s*(?=\d)"),
+)
 _EVENT_TYPES = ("down", "up")
 _MAX_PATHS = 16
 _COMMENT_WIDTH = 110
@@ -108,6 +113,7 @@ def parse_path(text: str) -> PathAnswer:
                 if key not in ("rate", "delay", "loss")
                 else f"write only the value: {hint.removeprefix('write ')}",
             )
+    _refuse_commas(text)
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)
@@ -123,6 +129,20 @@ def parse_path(text: str) -> PathAnswer:
     for rate in (answer.rate, answer.uplink or answer.rate):
         _validate(DirectionSettings, {"rate": rate, "delay": answer.delay, "loss": answer.loss})
     return answer
+
+
+def _refuse_commas(text: str) -> None:
+    """Refuse a path that becomes right with decimal points, or with a comma between two values."""
+    pointed = _DECIMAL_COMMA.sub(r"\1.\2", text)
+    separated = _NO_COMMA.sub(", ", pointed)
+    if separated == text:
+        return
+    try:
+        parse_path(separated)
+    except InputError:
+        return
+    what = "has a decimal comma" if pointed != text else "lacks a comma between two values"
+    raise InputError(f"{show(text)} {what}", hint=f"write {show(separated)}")
 
 
 def path_text(path: PathAnswer) -> str:

@@ -22,7 +22,7 @@ from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, pro
 from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parsed
 from mptcplab.engine.stock.machine import Boot, Machine, qemu, unpack_results
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
-from mptcplab.engine.stock.root import archive, base_archive, contents, program_files, python
+from mptcplab.engine.stock.root import archive, base_archive, base_files, contents, program_files, python
 from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
@@ -101,16 +101,22 @@ class StockEngine:
         script = (
             f"#!{python()} -PSs",
             f"import sys; sys.path.insert(0, {str(package_folder())!r})",
-            f"from mptcplab.engine.stock.start import main; main({seed}, {limit_s})",
+            f"from mptcplab.engine.stock.start import main; main({_secret(seed)!r}, {limit_s})",
         )
+        base = base_files(package_folder(), whole_library="python3" in plan.uses)
         return {
-            **contents(program_files(programs)),
+            **contents(program_files(programs) - base),
             **program_contents(plan, self.kernel, tree),
             **{f"{start.MODULES}/{name}": (content, False) for name, content in modules},
             start.ORDER: ("\n".join(name for name, _ in modules).encode(), False),
             f"{LAB}/plan.json": (json.dumps(work, sort_keys=True, indent=1).encode(), False),
             "/init": ("\n".join(script).encode() + b"\n", True),
         }
+
+
+def _secret(seed: int) -> bytes:
+    """Return the source of all random numbers. Here, since the guest would have to load a library for the hash."""
+    return hashlib.sha512(b"mptcplab %d" % seed).digest()
 
 
 @cache

@@ -108,11 +108,16 @@ def contents(paths: Iterable[Path]) -> dict[str, tuple[bytes, bool]]:
     return {str(path): (path.read_bytes(), os.access(path, os.X_OK)) for path in paths}
 
 
-def base_archive(source: Path, *, whole_library: bool) -> Path:
-    """Return the archive of Python and the guest in the folder ``source``; built again only if one of them changed.
+def base_files(source: Path, *, whole_library: bool) -> frozenset[Path]:
+    """Return the files of Python and the guest in the folder ``source``, which every run has.
 
-    With ``whole_library`` it has all of the standard library, for programs in Python.
+    With ``whole_library`` that is all of the standard library, for programs in Python.
     """
+    return frozenset(_python_files(source, python(), whole_library))
+
+
+def base_archive(source: Path, *, whole_library: bool) -> Path:
+    """Return the archive of these files; built again only if one of them changed."""
     files = _python_files(source, python(), whole_library)
     digest = hashlib.sha256(b"stock base 1")
     for path in files:

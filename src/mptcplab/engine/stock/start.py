@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import fcntl
-import hashlib
 import os
 import struct
 import sys
@@ -40,17 +39,17 @@ _SCRIPT_FOLDERS = ("/tmp", "/var/tmp", "/root")
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
-def main(seed: int, limit_s: int) -> None:
-    """Execute the plan in the folder of the lab with this seed, then power off; never returns.
+def main(secret: bytes, limit_s: int) -> None:
+    """Execute the plan in the folder of the lab, then power off; never returns.
 
-    After ``limit_s`` seconds since boot the run is ended without results.
+    All random numbers follow from ``secret``. After ``limit_s`` seconds since boot the run is ended without results.
     """
     try:
         _mounts()
         _limit(limit_s)
         _load_modules()
         _load_controls()
-        _seed_random_numbers(seed)
+        _seed_random_numbers(secret)
     except OSError as error:
         print(f"{_PREFIX}the machine cannot be set up: {error}", file=sys.stderr, flush=True)
         _exit()
@@ -145,9 +144,8 @@ def _load_control(loader: str, name: str) -> None:
     os.unlink(log)
 
 
-def _seed_random_numbers(seed: int) -> None:
+def _seed_random_numbers(secret: bytes) -> None:
     """Give the kernel all its randomness at once: the machine has no other source of it."""
-    secret = hashlib.sha512(b"mptcplab %d" % seed).digest()
     device = os.open("/dev/urandom", os.O_RDWR | os.O_CLOEXEC)
     fcntl.ioctl(device, _RNDADDENTROPY, struct.pack(f"=ii{len(secret)}s", 8 * len(secret), len(secret), secret))
     os.close(device)

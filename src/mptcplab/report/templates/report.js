@@ -244,8 +244,8 @@
       if (panel === "goodput") drawRates(div, one, paths, xaxis, marks);
       else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
       else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
-      else if (panel === "rssi") drawOverTime(div, one.rssi ?? [], "RSSI, dBm", null, xaxis, marks, { rangemode: "normal" });
-      else drawOverTime(div, one.queue, "queue, kB", null, xaxis, marks);
+      else if (panel === "rssi") drawOverTime(div, one.rssi ?? [], "RSSI, dBm", paths, xaxis, marks, { rangemode: "normal" });
+      else drawOverTime(div, one.queue, "queue, kB", paths, xaxis, marks);
     }
   }
 
@@ -277,17 +277,27 @@
     plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
   }
 
+  // The path of a curve: a path has one colour in all panels, with its links. A link of several has a colour of its own.
+  function ownerOf(name, paths) {
+    const path = name.replace(/ #[0-9]+$/, "");
+    if (paths.includes(path)) return path;
+    const link = name.split(" ")[0];
+    const having = paths.filter((one) => one.split(">").includes(link));
+    return having.length === 1 ? having[0] : link;
+  }
+
   function drawOverTime(div, lines, y, paths, xaxis, marks, yaxis = {}) {
     const colour = colours();
     const seen = {};
-    const traces = lines.map((line, index) => {
-      const path = line.name.replace(/ #[0-9]+$/, "");
-      const at = paths ? paths.indexOf(path) : index;
+    const owners = [...new Set([...paths, ...lines.map((line) => ownerOf(line.name, paths))])];
+    const traces = lines.map((line) => {
+      const path = ownerOf(line.name, paths);
+      const at = owners.indexOf(path);
       seen[path] = (seen[path] ?? -1) + 1;
       return {
         x: line.t, y: line.v, name: plain(line.name), type: "scatter",
         mode: line.t.length < 40 ? "lines+markers" : "lines", marker: { size: 4.5, symbol: SYMBOLS[at % SYMBOLS.length] },
-        line: { color: colour.lines[at % LIGHT.length], width: 1.6, dash: paths ? DASHES[seen[path] % DASHES.length] : "solid" },
+        line: { color: colour.lines[at % LIGHT.length], width: 1.6, dash: DASHES[seen[path] % DASHES.length] },
         hovertemplate: "%{y}",
       };
     });
