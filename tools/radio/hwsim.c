@@ -65,6 +65,9 @@ struct wire_rate {
 #define SHORT_GUARD 0x080
 #define VHT_MCS 0x100
 
+/* A struct session without the padding at its end. */
+#define WIRE_SESSION_BYTES 7
+
 struct wire_status {
 	uint8_t frames;
 	uint8_t acked;
@@ -229,7 +232,7 @@ static struct frame *new_frame(const struct nlmsghdr *message)
 	set_rates(frame, rates, flags);
 	get(message, FLAGS, &frame->hwsim_flags, sizeof(frame->hwsim_flags));
 	get(message, COOKIE, &frame->cookie, sizeof(frame->cookie));
-	get(message, AMPDU, &frame->session, sizeof(frame->session));
+	get(message, AMPDU, &frame->session, WIRE_SESSION_BYTES);
 	return frame;
 }
 

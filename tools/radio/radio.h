@@ -44,7 +44,7 @@ struct session {
 	uint8_t factor;			/* an aggregate has less than 2^(13 + factor) bytes */
 	uint8_t density;		/* frames begin 2^(density - 3) us apart, if it is not 0 */
 	uint8_t probe;			/* it tries a rate */
-} __attribute__((packed));
+};
 
 struct frame {
 	struct frame *next;
