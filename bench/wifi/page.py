@@ -11,6 +11,8 @@ from typing import Any
 from docs.making.pages import table_of
 
 FILE = Path(__file__).with_name("measured.json")
+#: Rates with no more of the attempts are left out.
+_SHOWN = 0.005
 #: The head of a column, and the format of its cells.
 _Column = tuple[str, str]
 
@@ -67,11 +69,8 @@ def distance_table(part: str = "distance", rates: str = "attempts by rate, Mbit/
     rows = []
     for row in rows_of(part):
         attempts = sum(row["rates"].values())
-        shares = [
-            f"{rate.removeprefix('mcs')}: {100 * count / attempts:.0f} %"
-            for rate, count in row["rates"].items()
-            if count
-        ]
+        used = {rate.removeprefix("mcs"): count for rate, count in row["rates"].items() if count > _SHOWN * attempts}
+        shares = [f"{rate}: {100 * count / attempts:.0f} %" for rate, count in used.items()]
         heard = "-" if row["rssi_dbm"] is None else f"{row['rssi_dbm']:.0f}"
         rows.append({**row, "heard": heard, "shares": ", ".join(shares) or "-"})
     return _table(columns, rows)
