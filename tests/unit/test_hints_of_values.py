@@ -126,3 +126,17 @@ def test_a_file_with_a_name_like_another(tmp_path: Path, name: str) -> None:
     (tmp_path / "my-lines.toml").write_text(PATHS + WORKLOAD)
     assert _refusal(tmp_path / name).hint == f"did you mean {tmp_path / 'my-lines.toml'}?"
     assert _refusal(tmp_path / "no" / name).hint == "name a scenario file in TOML, like scenario.toml"
+
+
+def test_events_with_one_bracket(write: Write) -> None:
+    refused = _refusal(write(PATHS + WORKLOAD + EVENTS.replace("[[events]]", "[events]")))
+    assert refused.hint == "write [[events]] with two brackets for each of them"
+
+
+def test_a_largest_response_below_their_mean(write: Write) -> None:
+    """All responses would have had the size `largest`, which nobody asked for."""
+    objects = '[workloads.a]\nkind = "web"\nfrom = "client"\nto = "server"\nduration = "1 s"\ninterval = "100 ms"\n'
+    sizes = 'sizes = "pareto"\nresponse = "300 kB"\nlargest = "200 kB"\n'
+    refused = _refusal(write(PATHS + objects + sizes))
+    assert "is less than response, their mean" in str(refused)
+    assert load(write(PATHS + objects + sizes.replace("200 kB", "300 kB"))).points

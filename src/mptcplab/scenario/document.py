@@ -335,6 +335,9 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
         words = f"'{bare[0]}' has a letter outside ASCII"
         hint = "use the letters a to z, digits, '-' and '_' in names of links, hosts and keys"
         return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+    if written.strip() == "[events]":
+        words, hint = "is not TOML: events are a list", "write [[events]] with two brackets for each of them"
+        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):
             words, hint = plain, advice

@@ -37,7 +37,7 @@ from mptcplab.scenario.document import (
     split_key,
 )
 from mptcplab.scenario.keys import home
-from mptcplab.scenario.place import SWEPT, KeyPath, Place
+from mptcplab.scenario.place import SET, SWEPT, KeyPath, Place
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
@@ -106,9 +106,12 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:
-    """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it."""
+    """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it.
+
+    An axis of the command line overrides the file on purpose.
+    """
     for setting in choice:
-        if setting.is_label or setting.place.file == document.file:
+        if setting.is_label or setting.place.file == document.file or setting.place.rank >= SET:
             continue
         for path in document.matches(setting.pattern):
             if path in document.places and document.places[path].file == document.file:
