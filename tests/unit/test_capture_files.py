@@ -183,6 +183,12 @@ def test_a_capture_that_is_cut_short(command: Command, tmp_path: Path) -> None:
 
 def test_a_file_or_connection_that_does_not_exist(command: Command, tmp_path: Path) -> None:
     assert "is a directory" in command(tmp_path).err
+    (tmp_path / "runs").mkdir()
+    assert "captures = [{ node" in command(tmp_path).err
+    (tmp_path / "runs" / "a" / "captures").mkdir(parents=True)
+    file = tmp_path / "runs" / "a" / "captures" / "client-link1.pcap"
+    file.touch()
+    assert f"such as {file}" in command(tmp_path).err
     assert "no such file or directory" in command(tmp_path / "none.pcap").err
     assert command(tmp_path / "none.pcap").status == 2
     assert command().status == 2

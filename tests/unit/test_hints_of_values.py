@@ -93,3 +93,50 @@ def test_a_setting_that_makes_the_file_wrong_is_named(write: Write) -> None:
     assert "which is not down" in error.message
     wrong = write(PATHS + WORKLOAD + EVENTS.replace('"down"', '"up"'))
     assert str(_refusal(wrong, "links.link1.delay=5 ms").place).startswith(str(wrong)), "the file's own mistake"
+
+
+@pytest.mark.parametrize(
+    ("change", "hint"),
+    [
+        (('delay = "10 ms"', 'ping = "16 ms"'), 'write delay = "8 ms", one-way: half of the round-trip time'),
+        (('delay = "10 ms"', "RTT = 16"), "write delay = ..., one-way: half of the round-trip time"),
+        (('kind = "flow"', 'kind = "call"'), 'did you mean "voip"?'),
+        (('kind = "flow"', 'kind = "bulk"'), 'did you mean "flow"?'),
+    ],
+)
+def test_words_that_newcomers_try(write: Write, change: tuple[str, str], hint: str) -> None:
+    text = PATHS + '[links.link1]\nrate = "10 Mbit/s"\ndelay = "10 ms"\n' + WORKLOAD
+    assert change[0] in text
+    assert _refusal(write(text.replace(*change, 1))).hint == hint
+
+
+def test_a_pattern_of_a_misspelled_table(write: Write) -> None:
+    refused = _refusal(write(PATHS + WORKLOAD + '[sweep]\n"workload.*.via" = ["link1", "link2"]\n'))
+    assert refused.hint == "did you mean `workloads`?"
+
+
+def test_names_of_a_zip_outside_of_one(write: Write) -> None:
+    zipped = '[sweep]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
+    refused = _refusal(write(PATHS + WORKLOAD + zipped))
+    assert refused.hint == "write it and the keys that vary together in [[sweep.zip]]"
+
+
+@pytest.mark.parametrize("name", ["my-lines", "my_lines.toml", "my-lines.tml"])
+def test_a_file_with_a_name_like_another(tmp_path: Path, name: str) -> None:
+    (tmp_path / "my-lines.toml").write_text(PATHS + WORKLOAD)
+    assert _refusal(tmp_path / name).hint == f"did you mean {tmp_path / 'my-lines.toml'}?"
+    assert _refusal(tmp_path / "no" / name).hint == "name a scenario file in TOML, like scenario.toml"
+
+
+def test_events_with_one_bracket(write: Write) -> None:
+    refused = _refusal(write(PATHS + WORKLOAD + EVENTS.replace("[[events]]", "[events]")))
+    assert refused.hint == "write [[events]] with two brackets for each of them"
+
+
+def test_a_largest_response_below_their_mean(write: Write) -> None:
+    """All responses would have had the size `largest`, which nobody asked for."""
+    objects = '[workloads.a]\nkind = "web"\nfrom = "client"\nto = "server"\nduration = "1 s"\ninterval = "100 ms"\n'
+    sizes = 'sizes = "pareto"\nresponse = "300 kB"\nlargest = "200 kB"\n'
+    refused = _refusal(write(PATHS + objects + sizes))
+    assert "is less than response, their mean" in str(refused)
+    assert load(write(PATHS + objects + sizes.replace("200 kB", "300 kB"))).points

@@ -164,6 +164,15 @@ def test_a_list_on_the_command_line_is_an_axis(write: Write) -> None:
     assert wider.changes == ('links.link1.delay = ["1 ms", "2 ms"]', "transport.scheduler = blest")
 
 
+def test_an_axis_on_the_command_line_replaces_a_value_of_the_file(write: Write) -> None:
+    """It was refused, with `does nothing, because --set sweeps it`, for a key that the file itself sets and sweeps."""
+    link = (
+        '[links.link1]\nrate = "10 Mbit/s"\ndelay = "5 ms"\n[sweep]\n"links.link1.delay" = ["1 ms", "2 ms", "3 ms"]\n'
+    )
+    narrowed = load(write(PATHS + WORKLOAD + link), overrides=['links.link1.delay=["1 ms", "3 ms"]'])
+    assert settings_of(narrowed) == [("1 ms",), ("3 ms",)]
+
+
 def test_the_later_of_axis_and_value_counts(write: Write) -> None:
     axis, value = 'transport.scheduler=["ecf", "default"]', "transport.scheduler=blest"
     file = write(PATHS + WORKLOAD)

@@ -253,18 +253,21 @@ def test_a_kernel_whose_radios_do_not_push_back_is_refused(tmp_path: Path) -> No
     assert done.stdout == "status 1\n"
 
 
-def test_rates_of_802_11n_are_refused(tmp_path: Path) -> None:
+def test_rates_of_40_mhz_are_refused(tmp_path: Path) -> None:
     """The driver's radios know them, so that hostapd and a station can agree on them."""
     script = """
     device() { ls /sys/class/ieee80211/$1/device/net; }
-    printf '%s\\n' interface=$(device ap) ssid=lab hw_mode=g channel=1 wmm_enabled=1 ieee80211n=1 > /run/ap.conf
-    hostapd -B /run/ap.conf > /run/ap.log
+    printf '%s\\n' interface=$(device ap) ssid=lab hw_mode=a channel=36 wmm_enabled=1 \\
+        ieee80211n=1 'ht_capab=[HT40+]' > /run/ap.conf
+    medium=$!
+    hostapd /run/ap.conf > /run/ap.log &
+    until grep -q AP-ENABLED /run/ap.log; do sleep 0.1; done
     ip link set $(device sta) up
     iw dev $(device sta) connect lab
-    wait $!
+    wait $medium
     echo status $?
     """
-    done = in_lab("7.2-wifi", tmp_path, script, f"{AP}radio sta 02:00:00:00:00:02 at 5 0\n")
-    message = "leave ieee80211n and ieee80211ac out of hostapd's configuration"
+    done = in_lab("7.2-wifi", tmp_path, script, f"regulatory-domain 0\n{AP}radio sta 02:00:00:00:00:02 at 5 0\n")
+    message = "leave ieee80211ac and HT40 out of hostapd's configuration"
     assert message in done.stderr, done
     assert done.stdout == "status 1\n"

@@ -36,7 +36,7 @@ static double received_mw(const struct radio *from, const struct radio *to, int 
 static bool senses(const struct radio *radio, const struct transmission *transmission)
 {
 	double mw = transmission->at[radio->number].mw;
-	bool foreign = radio->config->dsss_only && transmission->rate->modulation == OFDM;
+	bool foreign = radio->config->dsss_only && is_ofdm(transmission->rate);
 
 	if (radio == transmission->from || radio->mhz != transmission->mhz)
 		return false;
@@ -115,18 +115,20 @@ static void reserve(struct radio *radio, const struct transmission *transmission
 static void end_reception(struct radio *radio, struct transmission *transmission)
 {
 	struct peer_stats *peer = &radio->stats.peers[transmission->from->number];
+	bool all = transmission->to == radio || radio->config->monitor;
 	const struct rate *slowest;
+	uint64_t parts;
 
 	radio->receiving = NULL;
 	dcf_pause(radio);
-	if (reception_succeeds(radio, transmission)) {
+	if (reception_succeeds(radio, transmission, all, &parts)) {
 		radio->eifs_extra_ns = 0;
 		radio->stats.decoded++;
 		peer->frames++;
 		peer->rssi_dbm_last = dbm_of_mw(transmission->at[radio->number].mw);
 		peer->rssi_dbm_sum += peer->rssi_dbm_last;
 		reserve(radio, transmission);
-		exchange_received(radio, transmission);
+		response_received(radio, transmission, parts);
 		return;
 	}
 	radio->stats.errors++;
@@ -151,6 +153,7 @@ static void air_end(struct medium *medium, struct event *event)
 	for (int i = 0; i < medium->n_radios; i++)
 		dcf_resume(&medium->radios[i]);
 	transmission->frame = NULL;
+	transmission->aggregate = NULL;
 	forget(medium);
 }
 

@@ -14,7 +14,7 @@
 #define CW_MIN 15
 #define CW_MAX 1023
 #define DIFS_SLOTS 2
-/* Frames of one queue: the kernel gives two, besides beacons and frames to groups. */
+/* Frames of one queue: the kernel gives two, besides beacons, frames to groups, and the sessions of stations. */
 #define QUEUE_FRAMES 256
 
 static int64_t expiry_ns(const struct contender *contender)
@@ -137,17 +137,22 @@ static void arrive(struct contender *contender)
 		draw(contender);
 }
 
+void dcf_append(struct contender *contender, struct frame *frame)
+{
+	frame->next = NULL;
+	*contender->tail = frame;
+	contender->tail = &frame->next;
+	contender->length++;
+}
+
 /* Returns false if the queue is full. */
 bool dcf_add(struct contender *contender, struct frame *frame)
 {
 	struct radio_stats *stats = &contender->radio->stats;
 
-	if (contender->length == QUEUE_FRAMES)
+	if (contender->length >= QUEUE_FRAMES && !frame->session.window)
 		return false;
-	frame->next = NULL;
-	*contender->tail = frame;
-	contender->tail = &frame->next;
-	contender->length++;
+	dcf_append(contender, frame);
 	if (contender->length > stats->queued_max)
 		stats->queued_max = contender->length;
 	if (contender->length == 1)
@@ -176,11 +181,12 @@ void dcf_flush(struct radio *radio)
 			continue;
 		if (contender->counting)
 			stop_counting(contender);
+		contender->aggregate.count = 0;
 		while (contender->head) {
 			struct frame *frame = dcf_take(contender);
 
 			radio->stats.unacked++;
-			hwsim_report(radio, frame, false, 0);
+			report_one(radio, frame, false, 0);
 			free(frame);
 		}
 	}

@@ -25,8 +25,9 @@
 #define BANDWIDTH_MHZ 20.0
 #define CHIPS_MHZ 11.0
 #define CHIPS_PER_SYMBOL 11
-/* Of the 64 carriers in 20 MHz, 52 are sent; a fifth of a symbol of 4 us is its guard interval. */
+/* Of the 64 carriers in 20 MHz, 52 are sent, with HT 56; a fifth of a symbol of 4 us is its guard interval. */
 #define OFDM_GAIN (64.0 / 52.0)
+#define HT_GAIN (64.0 / 56.0)
 
 struct words {
 	int at_distance;	/* words at this distance from one */
@@ -49,6 +50,7 @@ static const struct spectrum spectra[] = {
 	[1] = { 10, 2, { 36, 211, 1404, 11633, 77433, 502690, 3322763, 21292910, 134365911 } },
 	[2] = { 6, 1, { 3, 70, 285, 1276, 6160, 27128, 117019, 498860, 2103891, 8784123 } },
 	[3] = { 5, 1, { 42, 201, 1492, 10469, 62935, 379644, 2253373, 13073811, 75152755, 428005675 } },
+	[5] = { 4, 1, { 92, 528, 8694, 79453, 792114, 7375573, 67884974, 610875423, 5427275376, 47664215639 } },
 };
 
 static double q_function(double x)
@@ -120,11 +122,21 @@ double bit_error_rate(const struct rate *rate, double sinr)
 	case CCK_11:
 		return cck(cck_11, 8, chip_snr);
 	default:
-		return coded(rate->code_in, uncoded(rate->bits_per_carrier, sinr * OFDM_GAIN));
+		return coded(rate->code_in,
+			     uncoded(rate->bits_per_carrier, sinr * (is_ht(rate) ? HT_GAIN : OFDM_GAIN)));
 	}
 }
 
+/* The MPDUs of an aggregate have the same ratio one after the other, so the last result is kept. */
 double bits_success(const struct rate *rate, double sinr, double bits)
 {
-	return exp(bits * log1p(-bit_error_rate(rate, sinr)));
+	static const struct rate *last_rate;
+	static double last_sinr, log_success;
+
+	if (rate != last_rate || sinr != last_sinr) {
+		last_rate = rate;
+		last_sinr = sinr;
+		log_success = log1p(-bit_error_rate(rate, sinr));
+	}
+	return exp(bits * log_success);
 }

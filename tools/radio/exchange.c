@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: MIT
 /*
- * The frames that belong together: [RTS, CTS | CTS to itself,] frame, ACK, each
- * a SIFS after the one before (10.3.2). Without the response, the frame is sent
- * again at the next rate of its table, until that ends.
+ * The frames that belong together: [RTS, CTS | CTS to itself,] frame or
+ * aggregate, ACK or block ack, each a SIFS after the one before (10.3.2).
+ * Without the response, the frame is sent again at the next rate of its table,
+ * until that ends.
  */
 #include "radio.h"
 
@@ -12,38 +13,56 @@
 #define USE_RTS_CTS 1
 #define USE_CTS_PROTECT 2
 #define USE_SHORT_PREAMBLE 4
+#define USE_MCS 0x08
+#define USE_SHORT_GUARD 0x80
 /* Of a frame. */
 #define HWSIM_TX_CTL_NO_ACK 2
 #define GROUP_BIT 1
 
-static int limit(const struct frame *frame)
+int table_limit(const struct tx_rate *rates)
 {
 	int attempts = 0;
 
-	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
-		attempts += frame->rates[i].count;
+	for (int i = 0; i < TX_RATES && rates[i].index >= 0; i++)
+		attempts += rates[i].count;
 	return attempts;
 }
 
-static const struct tx_rate *next_rate(const struct frame *frame)
+const struct tx_rate *table_next(const struct tx_rate *rates, int attempts)
 {
-	int attempts = frame->attempts;
 	int i = 0;
 
-	while (i < TX_RATES - 1 && frame->rates[i + 1].index >= 0 && attempts >= frame->rates[i].count)
-		attempts -= frame->rates[i++].count;
-	return &frame->rates[i];
+	while (i < TX_RATES - 1 && rates[i + 1].index >= 0 && attempts >= rates[i].count)
+		attempts -= rates[i++].count;
+	return &rates[i];
 }
 
-static bool wants_ack(const struct frame *frame)
+const struct rate *rate_of(int mhz, const struct tx_rate *entry)
+{
+	if (entry->flags & USE_MCS)
+		return rate_of_mcs(entry->index, entry->flags & USE_SHORT_GUARD);
+	return rate_at(mhz, entry->index);
+}
+
+bool is_to_group(const struct frame *frame)
 {
 	/* Address 1 follows frame control and duration (9.2.4.3). */
-	return !(frame->data[4] & GROUP_BIT) && !(frame->hwsim_flags & HWSIM_TX_CTL_NO_ACK);
+	return frame->data[4] & GROUP_BIT;
 }
 
-static int64_t response_ns(int mhz, const struct rate *rate, bool short_preamble, int bytes)
+bool wants_ack(const struct frame *frame)
+{
+	return !is_to_group(frame) && !(frame->hwsim_flags & HWSIM_TX_CTL_NO_ACK);
+}
+
+int64_t response_ns(int mhz, const struct rate *rate, bool short_preamble, int bytes)
 {
 	return sifs_ns(mhz) + frame_ns(mhz, rate, short_preamble, bytes);
+}
+
+static int ack_bytes(const struct contender *contender)
+{
+	return contender->aggregate.count || is_block_ack_request(contender->head) ? BLOCK_ACK_BYTES : ACK_BYTES;
 }
 
 static int64_t ack_after_ns(const struct radio *radio, const struct frame *frame)
@@ -53,7 +72,13 @@ static int64_t ack_after_ns(const struct radio *radio, const struct frame *frame
 	if (!wants_ack(frame))
 		return 0;
 	return response_ns(radio->mhz, response_rate(exchange->rate, radio->medium->config.basic_rates),
-			   exchange->short_preamble, ACK_BYTES);
+			   exchange->short_preamble, ack_bytes(exchange->contender));
+}
+
+/* Of the frame, or of the aggregate. */
+static int data_bytes(const struct contender *contender)
+{
+	return contender->aggregate.count ? contender->aggregate.bytes : contender->head->length + FCS_BYTES;
 }
 
 /* What is reserved beyond a frame's end: the frames after it (9.2.5). */
@@ -62,9 +87,9 @@ static int64_t reserved_ns(const struct radio *radio, enum kind kind, const stru
 	const struct exchange *exchange = &radio->exchange;
 	int64_t ns = ack_after_ns(radio, frame);
 
-	if (kind == DATA)
+	if (kind == DATA || kind == AGGREGATE)
 		return ns;
-	ns += response_ns(radio->mhz, exchange->rate, exchange->short_preamble, frame->length + FCS_BYTES);
+	ns += response_ns(radio->mhz, exchange->rate, exchange->short_preamble, data_bytes(exchange->contender));
 	if (kind == RTS)
 		ns += response_ns(radio->mhz, rate, exchange->short_preamble, CTS_BYTES);
 	return ns;
@@ -74,10 +99,12 @@ static void send(struct radio *radio, enum kind kind)
 {
 	static const int control_bytes[] = { [RTS] = RTS_BYTES, [CTS] = CTS_BYTES };
 	struct exchange *exchange = &radio->exchange;
-	struct frame *frame = exchange->contender->head;
+	struct contender *contender = exchange->contender;
+	struct frame *frame = contender->head;
 	unsigned int basic = radio->medium->config.basic_rates;
 	struct radio *to = medium_owner(radio->medium, frame->data + 4);
-	int bytes = kind == DATA ? frame->length + FCS_BYTES : control_bytes[kind];
+	bool is_data = kind == DATA || kind == AGGREGATE;
+	int bytes = is_data ? data_bytes(contender) : control_bytes[kind];
 	const struct rate *rate = exchange->rate;
 	struct transmission *transmission;
 
@@ -92,10 +119,34 @@ static void send(struct radio *radio, enum kind kind)
 		to = radio;
 	}
 	transmission = air_new(radio, kind, to, rate, exchange->short_preamble, bytes);
-	transmission->frame = kind == DATA ? frame : NULL;
+	transmission->frame = is_data ? frame : NULL;
+	transmission->aggregate = kind == AGGREGATE ? &contender->aggregate : NULL;
+	if (kind == AGGREGATE)
+		stats_aggregate(radio, contender->aggregate.count);
 	transmission->reserved_ns = reserved_ns(radio, kind, rate, frame);
 	exchange->sent = kind;
 	air_start(transmission);
+}
+
+void report_one(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm)
+{
+	bool tells = frame->session.window && frame->alone;
+	struct outcome outcome = {
+		.rates = frame->rates,
+		.attempts = frame->attempts - frame->earlier,
+		.acked = acked,
+		.moves_window = tells && !acked,
+		.signal_dbm = signal_dbm,
+		.frames = tells,
+		.frames_acked = acked,
+	};
+
+	hwsim_report(radio, frame, &outcome);
+}
+
+static enum kind data_kind(const struct contender *contender)
+{
+	return contender->aggregate.count ? AGGREGATE : DATA;
 }
 
 static void finish(struct radio *radio, bool acked, double signal_dbm)
@@ -106,14 +157,53 @@ static void finish(struct radio *radio, bool acked, double signal_dbm)
 
 	exchange->contender = NULL;
 	dcf_done(contender);
-	hwsim_report(radio, frame, acked, signal_dbm);
+	report_one(radio, frame, acked, signal_dbm);
 	free(frame);
+	dcf_resume(radio);
+}
+
+/* The block ack of an aggregate came, or the attempts of its table are over without one (NULL). */
+static void finish_aggregate(struct radio *radio, const struct scoreboard *board, double signal_dbm)
+{
+	struct exchange *exchange = &radio->exchange;
+	struct contender *contender = exchange->contender;
+
+	exchange->contender = NULL;
+	dcf_done(contender);
+	aggregate_resolve(contender, board, signal_dbm);
 	dcf_resume(radio);
 }
 
 static bool off_channel(struct radio *radio, const struct frame *frame)
 {
-	return frame->mhz != radio->mhz || !rate_at(frame->mhz, frame->rates[0].index);
+	return frame->mhz != radio->mhz || !rate_of(frame->mhz, &frame->rates[0]);
+}
+
+/* The entry of the table for the next attempt, which is counted. */
+static const struct tx_rate *count_attempt(struct contender *contender)
+{
+	struct aggregate *aggregate = &contender->aggregate;
+	struct frame *frame = contender->head;
+
+	aggregate_form(contender);
+	for (int i = 0; i < aggregate->count; i++)
+		aggregate->parts[i].frame->attempts++;
+	if (aggregate->count)
+		return table_next(aggregate->rates, aggregate->attempts++);
+	if (!frame->alone) {
+		frame->alone = true;
+		frame->earlier = frame->attempts;
+	}
+	return table_next(frame->rates, frame->attempts++ - frame->earlier);
+}
+
+/* mac80211 has a threshold for RTS, which it leaves to the radio at rates of HT. */
+static bool is_long(const struct contender *contender)
+{
+	const struct radio *radio = contender->radio;
+	int from = radio->medium->config.rts_from_bytes;
+
+	return from && is_ht(radio->exchange.rate) && wants_ack(contender->head) && data_bytes(contender) >= from;
 }
 
 void exchange_start(struct contender *contender)
@@ -127,24 +217,26 @@ void exchange_start(struct contender *contender)
 	exchange->collided = false;
 	exchange->waiting = false;
 	if (off_channel(radio, frame)) {
+		contender->aggregate.count = 0;
 		radio->stats.unacked++;
 		finish(radio, false, 0);
 		return;
 	}
-	next = next_rate(frame);
-	exchange->rate = rate_at(frame->mhz, next->index);
+	next = count_attempt(contender);
+	exchange->rate = rate_of(frame->mhz, next);
 	exchange->short_preamble = next->flags & USE_SHORT_PREAMBLE;
-	frame->attempts++;
 	if (wants_ack(frame)) {
+		int frames = contender->aggregate.count ? contender->aggregate.count : 1;
+
 		radio->stats.attempts++;
-		radio->stats.at_rate[exchange->rate - rate_number(0)]++;
+		radio->stats.at_rate[rate_to_number(exchange->rate)] += frames;
 	}
-	if (next->flags & USE_RTS_CTS)
+	if (next->flags & USE_RTS_CTS || is_long(contender))
 		send(radio, RTS);
-	else if (next->flags & USE_CTS_PROTECT && exchange->rate->modulation == OFDM)
+	else if (next->flags & USE_CTS_PROTECT && is_ofdm(exchange->rate))
 		send(radio, CTS);
 	else
-		send(radio, DATA);
+		send(radio, data_kind(contender));
 }
 
 /* No response: the channel is taken for busy as after a frame with errors, see docs/wifi.md. */
@@ -152,12 +244,17 @@ static void fail(struct radio *radio)
 {
 	struct exchange *exchange = &radio->exchange;
 	struct contender *contender = exchange->contender;
+	const struct aggregate *aggregate = &contender->aggregate;
 	const struct frame *frame = contender->head;
 
 	exchange->waiting = false;
 	if (exchange->collided)
 		radio->stats.collisions++;
-	if (frame->attempts >= limit(frame)) {
+	if (aggregate->count && aggregate->attempts >= table_limit(aggregate->rates)) {
+		finish_aggregate(radio, NULL, 0);
+		return;
+	}
+	if (!aggregate->count && frame->attempts >= table_limit(frame->rates)) {
 		radio->stats.unacked++;
 		finish(radio, false, 0);
 		return;
@@ -176,17 +273,19 @@ static void step(struct medium *medium, struct event *event)
 	if (exchange->waiting || !radio->mhz)
 		fail(radio);
 	else
-		send(radio, DATA);
+		send(radio, data_kind(exchange->contender));
 }
 
-static void await(struct radio *radio, int64_t response)
+/* @slowest is what others suppose of a response; that to come can be a longer one, a block ack. */
+static void await(struct radio *radio, int64_t slowest, int64_t response)
 {
 	struct medium *medium = radio->medium;
+	int64_t longer = slowest > response ? slowest : response;
 
 	radio->exchange.waiting = true;
 	/* The radio does not count slots until then; it counts from EIFS on, which is later. */
-	event_schedule(&medium->events, &radio->exchange.step, medium->now_ns + response + radio->slot_ns);
-	radio->eifs_extra_ns = response;
+	event_schedule(&medium->events, &radio->exchange.step, medium->now_ns + longer + radio->slot_ns);
+	radio->eifs_extra_ns = slowest;
 }
 
 static void sent_data(struct radio *radio, const struct transmission *transmission)
@@ -198,7 +297,8 @@ static void sent_data(struct radio *radio, const struct transmission *transmissi
 		return;
 	}
 	stats_transmission(radio->medium, transmission, transmission->collided ? "collided" : "sent");
-	await(radio, response_ns(radio->mhz, slowest_response(transmission->rate), false, ACK_BYTES));
+	await(radio, response_ns(radio->mhz, slowest_response(transmission->rate), false, ACK_BYTES),
+	      ack_after_ns(radio, transmission->frame));
 }
 
 /* A frame of this radio has ended; another radio may be about to respond. */
@@ -207,58 +307,38 @@ void exchange_sent(struct radio *radio, struct transmission *transmission)
 	struct exchange *exchange = &radio->exchange;
 	struct medium *medium = radio->medium;
 
-	if (!exchange->contender || transmission->kind != exchange->sent || transmission->kind == ACK ||
+	if (!exchange->contender || transmission->kind != exchange->sent ||
 	    (transmission->kind == CTS && transmission->to != radio))
 		return;
 	exchange->collided |= transmission->collided;
-	if (transmission->kind == DATA)
+	if (transmission->kind == DATA || transmission->kind == AGGREGATE)
 		sent_data(radio, transmission);
 	else if (transmission->kind == RTS)
-		await(radio, response_ns(radio->mhz, slowest_response(transmission->rate), false, CTS_BYTES));
+		await(radio, response_ns(radio->mhz, slowest_response(transmission->rate), false, CTS_BYTES), 0);
 	else
 		event_schedule(&medium->events, &exchange->step, medium->now_ns + sifs_ns(radio->mhz));
 }
 
-static void respond(struct medium *medium, struct event *event)
+static bool answers(const struct exchange *exchange, enum kind response)
 {
-	struct response *response = container_of(event, struct response, start);
-	struct radio *radio = container_of(response, struct radio, response);
-	struct transmission *transmission;
-
-	(void)medium;
-	if (radio->sending || !radio->mhz)
-		return;
-	transmission = air_new(radio, response->kind, response->to, response->rate, response->short_preamble,
-			       response->kind == ACK ? ACK_BYTES : CTS_BYTES);
-	transmission->reserved_ns = response->reserved_ns;
-	air_start(transmission);
+	switch (response) {
+	case CTS:
+		return exchange->sent == RTS;
+	case ACK:
+		return exchange->sent == DATA;
+	default:
+		return exchange->sent == AGGREGATE ||
+		       (exchange->sent == DATA && is_block_ack_request(exchange->contender->head));
+	}
 }
 
-static void prepare_response(struct radio *radio, const struct transmission *to, enum kind kind)
-{
-	struct response *response = &radio->response;
-	struct medium *medium = radio->medium;
-	int64_t sifs = sifs_ns(radio->mhz);
-
-	response->kind = kind;
-	response->to = to->from;
-	response->rate = response_rate(to->rate, medium->config.basic_rates);
-	response->short_preamble = to->short_preamble;
-	response->reserved_ns = 0;
-	if (kind == CTS)
-		response->reserved_ns = to->reserved_ns - response_ns(radio->mhz, response->rate,
-								      to->short_preamble, CTS_BYTES);
-	event_schedule(&medium->events, &response->start, medium->now_ns + sifs);
-}
-
-static void received_response(struct radio *radio, const struct transmission *transmission)
+void exchange_answered(struct radio *radio, const struct transmission *transmission)
 {
 	struct exchange *exchange = &radio->exchange;
 	struct medium *medium = radio->medium;
-	bool is_awaited = exchange->contender && exchange->waiting &&
-			  exchange->sent == (transmission->kind == ACK ? DATA : RTS);
+	double dbm = dbm_of_mw(transmission->at[radio->number].mw);
 
-	if (!is_awaited)
+	if (!exchange->contender || !exchange->waiting || !answers(exchange, transmission->kind))
 		return;
 	exchange->waiting = false;
 	event_cancel(&medium->events, &exchange->step);
@@ -266,39 +346,22 @@ static void received_response(struct radio *radio, const struct transmission *tr
 		event_schedule(&medium->events, &exchange->step, medium->now_ns + sifs_ns(radio->mhz));
 		return;
 	}
-	radio->stats.acked++;
-	radio->stats.acked_at_rate[exchange->rate - rate_number(0)]++;
 	if (exchange->collided) {
 		radio->stats.collisions++;
 		radio->stats.captured++;
 	}
-	finish(radio, true, dbm_of_mw(transmission->at[radio->number].mw));
-}
-
-/* A radio has decoded a frame: pass it to the kernel, respond, or go on with what it waited for. */
-void exchange_received(struct radio *radio, struct transmission *transmission)
-{
-	bool is_mine = transmission->to == radio;
-	const struct frame *frame = transmission->frame;
-
-	if (transmission->kind == DATA) {
-		bool is_group = frame->data[4] & GROUP_BIT;
-
-		if (is_mine || is_group || radio->config->monitor)
-			hwsim_deliver(radio, transmission, frame->attempts > 1);
-		if (is_mine && wants_ack(frame))
-			prepare_response(radio, transmission, ACK);
-	} else if (is_mine && transmission->kind == RTS) {
-		/* Silent if it knows of others (10.3.2.7). */
-		if (radio->nav_until_ns <= radio->medium->now_ns && !radio->exchange.waiting)
-			prepare_response(radio, transmission, CTS);
-	} else if (is_mine) {
-		received_response(radio, transmission);
+	if (transmission->kind == BLOCK_ACK)
+		radio->stats.block_acks++;
+	if (exchange->sent == AGGREGATE) {
+		finish_aggregate(radio, &transmission->board, dbm);
+		return;
 	}
+	radio->stats.acked++;
+	radio->stats.acked_at_rate[rate_to_number(exchange->rate)]++;
+	finish(radio, true, dbm);
 }
 
 void exchange_init(struct radio *radio)
 {
 	radio->exchange.step.run = step;
-	radio->response.start.run = respond;
 }

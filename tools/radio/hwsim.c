@@ -38,9 +38,13 @@ enum attribute {
 	QUEUE = 32,
 	QUEUE_PARAMS = 33,
 	SLOT = 34,
+	AMPDU = 35,
+	AMPDU_STATUS = 36,
+	RX_RATE_FLAGS = 37,
 };
 
 #define HWSIM_TX_STAT_ACK 4
+#define HWSIM_TX_STAT_NO_BACK 8
 /* Frame control, in the second byte (9.2.4.1). */
 #define RETRY_BIT 0x08
 #define SHORTEST_FRAME 10
@@ -50,11 +54,24 @@ struct wire_rate {
 	uint8_t count;
 };
 
+#define TXOP_UNIT_NS (32 * NS_PER_US)
+
 /* Index and flags of a rate, packed. */
 #define WIRE_FLAGS_BYTES 3
 /* Flags of rates of 802.11n and 802.11ac, whose indices are others. */
 #define MCS 0x008
+#define GREEN_FIELD 0x010
+#define WIDTH_40_MHZ 0x020
+#define SHORT_GUARD 0x080
 #define VHT_MCS 0x100
+
+/* A struct session without the padding at its end. */
+#define WIRE_SESSION_BYTES 7
+
+struct wire_status {
+	uint8_t frames;
+	uint8_t acked;
+};
 
 struct wire_queue {
 	uint8_t queue;
@@ -98,18 +115,20 @@ void hwsim_register(struct medium *medium)
 		die(EXIT_RUNTIME, "cannot be the medium of the radios here: %s", strerror(error));
 }
 
-void hwsim_deliver(struct radio *radio, const struct transmission *transmission, bool retry)
+void hwsim_deliver(struct radio *radio, const struct transmission *transmission, struct frame *frame)
 {
+	const struct rate *rate = transmission->rate;
 	struct netlink *netlink = &radio->medium->netlink;
 	struct nlmsghdr *message = netlink_begin(netlink, netlink->family, FRAME, 0);
-	struct frame *frame = transmission->frame;
 	double dbm = dbm_of_mw(transmission->at[radio->number].mw);
 
-	if (retry)
+	if (frame->attempts > 1)
 		frame->data[1] |= RETRY_BIT;
 	netlink_add(netlink, message, ADDR_RECEIVER, radio->config->mac, ETH_ALEN);
 	netlink_add(netlink, message, ATTR_FRAME, frame->data, frame->length);
-	netlink_add_u32(netlink, message, RX_RATE, rate_index(transmission->mhz, transmission->rate));
+	netlink_add_u32(netlink, message, RX_RATE, rate_index(transmission->mhz, rate));
+	if (is_ht(rate))
+		netlink_add_u32(netlink, message, RX_RATE_FLAGS, MCS | (rate->short_guard ? SHORT_GUARD : 0));
 	netlink_add_u32(netlink, message, SIGNAL, (uint32_t)lround(dbm));
 	netlink_add_u32(netlink, message, FREQ, transmission->mhz);
 	radio->stats.delivered++;
@@ -117,13 +136,13 @@ void hwsim_deliver(struct radio *radio, const struct transmission *transmission,
 }
 
 /* All attempts at the rates before the last one, and those that were made at that. */
-static void spent(const struct frame *frame, struct wire_rate *rates)
+static void spent(const struct outcome *outcome, struct wire_rate *rates)
 {
-	int attempts = frame->attempts;
+	int attempts = outcome->attempts;
 
 	for (int i = 0; i < TX_RATES; i++) {
-		const struct tx_rate *rate = &frame->rates[i];
-		bool is_last = i == TX_RATES - 1 || frame->rates[i + 1].index < 0;
+		const struct tx_rate *rate = &outcome->rates[i];
+		bool is_last = i == TX_RATES - 1 || outcome->rates[i + 1].index < 0;
 		int made = attempts < rate->count || is_last ? attempts : rate->count;
 
 		rates[i].index = attempts > 0 ? rate->index : -1;
@@ -132,18 +151,36 @@ static void spent(const struct frame *frame, struct wire_rate *rates)
 	}
 }
 
-void hwsim_report(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm)
+/* Of a frame of a session: what became of its aggregate, if it is the one that reports it. */
+static void add_status(struct netlink *netlink, struct nlmsghdr *message, const struct outcome *outcome)
 {
+	struct wire_status status = { outcome->frames, outcome->frames_acked };
+	uint8_t flags[TX_RATES][WIRE_FLAGS_BYTES];
+
+	for (int i = 0; i < TX_RATES; i++) {
+		flags[i][0] = outcome->rates[i].index;
+		memcpy(&flags[i][1], &outcome->rates[i].flags, sizeof(outcome->rates[i].flags));
+	}
+	netlink_add(netlink, message, TX_INFO_FLAGS, flags, sizeof(flags));
+	netlink_add(netlink, message, AMPDU_STATUS, &status, sizeof(status));
+}
+
+void hwsim_report(struct radio *radio, const struct frame *frame, const struct outcome *outcome)
+{
+	uint32_t flags = frame->hwsim_flags | (outcome->acked ? HWSIM_TX_STAT_ACK : 0) |
+			 (outcome->moves_window ? HWSIM_TX_STAT_NO_BACK : 0);
 	struct netlink *netlink = &radio->medium->netlink;
 	struct nlmsghdr *message = netlink_begin(netlink, netlink->family, TX_INFO_FRAME, 0);
 	struct wire_rate rates[TX_RATES];
 
-	spent(frame, rates);
+	spent(outcome, rates);
 	netlink_add(netlink, message, ADDR_TRANSMITTER, radio->config->mac, ETH_ALEN);
-	netlink_add_u32(netlink, message, FLAGS, frame->hwsim_flags | (acked ? HWSIM_TX_STAT_ACK : 0));
-	netlink_add_u32(netlink, message, SIGNAL, (uint32_t)lround(signal_dbm));
+	netlink_add_u32(netlink, message, FLAGS, flags);
+	netlink_add_u32(netlink, message, SIGNAL, (uint32_t)lround(outcome->signal_dbm));
 	netlink_add(netlink, message, TX_INFO, rates, sizeof(rates));
 	netlink_add(netlink, message, COOKIE, &frame->cookie, sizeof(frame->cookie));
+	if (outcome->frames)
+		add_status(netlink, message, outcome);
 }
 
 static bool get(const struct nlmsghdr *message, enum attribute type, void *value, size_t wanted)
@@ -195,17 +232,22 @@ static struct frame *new_frame(const struct nlmsghdr *message)
 	set_rates(frame, rates, flags);
 	get(message, FLAGS, &frame->hwsim_flags, sizeof(frame->hwsim_flags));
 	get(message, COOKIE, &frame->cookie, sizeof(frame->cookie));
+	get(message, AMPDU, &frame->session, WIRE_SESSION_BYTES);
 	return frame;
 }
 
-/* Without this, an MCS would be taken for the rate of the band that has its number. */
-static void refuse_mcs(const struct radio *radio, const struct frame *frame)
+/* Without this, a rate would be taken for the one of 20 MHz and one stream that has its number. */
+static void refuse_later_rates(const struct radio *radio, const struct frame *frame)
 {
-	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
-		if (frame->rates[i].flags & (MCS | VHT_MCS))
+	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++) {
+		const struct tx_rate *rate = &frame->rates[i];
+
+		if (rate->flags & (VHT_MCS | WIDTH_40_MHZ | GREEN_FIELD) ||
+		    (rate->flags & MCS && !rate_of_mcs(rate->index, false)))
 			die(EXIT_RUNTIME,
-			    "'%s' sends at a rate of 802.11n or later, which the medium does not have: leave ieee80211n and ieee80211ac out of hostapd's configuration",
+			    "'%s' sends at a rate that the medium does not have, beyond 802.11n with 20 MHz and one stream: leave ieee80211ac and HT40 out of hostapd's configuration",
 			    radio->config->name);
+	}
 }
 
 static void take_frame(struct medium *medium, const struct nlmsghdr *message)
@@ -216,7 +258,7 @@ static void take_frame(struct medium *medium, const struct nlmsghdr *message)
 
 	if (!frame)
 		return;
-	refuse_mcs(radio, frame);
+	refuse_later_rates(radio, frame);
 	for (int i = 0; i < TX_RATES && frame->rates[i].index >= 0; i++)
 		attempts += frame->rates[i].count;
 	if (attempts < ARRAY_SIZE(radio->stats.attempts_by_limit))
@@ -225,7 +267,7 @@ static void take_frame(struct medium *medium, const struct nlmsghdr *message)
 	if (dcf_add(&radio->contenders[frame->queue], frame))
 		return;
 	radio->stats.overflows++;
-	hwsim_report(radio, frame, false, 0);
+	report_one(radio, frame, false, 0);
 	free(frame);
 }
 
@@ -251,6 +293,7 @@ static void configure(struct medium *medium, const struct nlmsghdr *message)
 		contender->cw_min = queue.cw_min;
 		contender->cw_max = queue.cw_max;
 		contender->cw = queue.cw_min;
+		contender->txop_ns = queue.txop * TXOP_UNIT_NS;
 	}
 }
 

@@ -29,6 +29,7 @@ static void radio_init(struct medium *medium, struct radio *radio, int number)
 	medium_add_address(medium, config->mac, radio);
 	dcf_init(radio);
 	exchange_init(radio);
+	response_init(radio);
 }
 
 void medium_init(struct medium *medium)

@@ -2,12 +2,14 @@
 /*
  * The medium of simulated radios. It gets each frame that mac80211_hwsim sends,
  * decides when the radio gets the channel (dcf.c), what it exchanges there
- * (exchange.c), who hears it (air.c) and with how many errors (reception.c), and
- * reports to the kernel what was received and what became of each frame (hwsim.c).
+ * (exchange.c), also many frames at once (aggregate.c), who hears it (air.c) and
+ * with how many errors (reception.c), and reports to the kernel what was received
+ * and what became of each frame (hwsim.c).
  */
 #ifndef RADIO_RADIO_H
 #define RADIO_RADIO_H
 
+#include "blockack.h"
 #include "config.h"
 #include "events.h"
 #include "netlink.h"
@@ -34,23 +36,64 @@ struct tx_rate {
 	uint16_t flags;
 };
 
+/* Of a block ack session of the sender, as the kernel says; @window is 0 for a frame that is in none. */
+struct session {
+	uint16_t id;
+	uint8_t tid;
+	uint8_t window;			/* frames from the first that is missing to the last that may be sent */
+	uint8_t factor;			/* an aggregate has less than 2^(13 + factor) bytes */
+	uint8_t density;		/* frames begin 2^(density - 3) us apart, if it is not 0 */
+	uint8_t probe;			/* it tries a rate */
+};
+
 struct frame {
 	struct frame *next;
 	uint64_t cookie;
 	uint32_t hwsim_flags;
 	int mhz;
 	int queue;
+	struct session session;
 	struct tx_rate rates[TX_RATES];
 	int attempts;			/* so far */
+	int earlier;			/* of these, in aggregates, before it is sent alone */
+	bool alone;			/* it is sent alone until it is acknowledged or given up */
 	int length;			/* without FCS */
 	uint8_t data[];
 };
 
+/* What became of a frame. */
+struct outcome {
+	const struct tx_rate *rates;	/* the table, and the attempts along it */
+	int attempts;
+	bool acked;
+	bool moves_window;		/* the receiver has to be told that it will not come */
+	double signal_dbm;		/* of the response */
+	int frames;			/* of its aggregate, 0: another one reports that */
+	int frames_acked;
+};
+
+/* Frames of one session that are sent together until there is a response, along one table of rates. */
+#define AGGREGATE_FRAMES BLOCK_ACK_WINDOW
+struct aggregate {
+	int count;			/* 0: none */
+	int attempts;
+	int bytes;
+	struct tx_rate rates[TX_RATES];
+	struct part {
+		struct frame *frame;
+		int start;		/* in bytes: of its delimiter, and its end */
+		int end;
+	} parts[AGGREGATE_FRAMES];
+};
+
 enum kind {
-	DATA,				/* or management */
+	DATA,				/* or management, or a request for a block ack */
 	ACK,
 	CTS,
 	RTS,
+	AGGREGATE,
+	BLOCK_ACK,
+	KINDS
 };
 
 /* A frame in the air. It is kept after its end as long as it can have disturbed one that goes on. */
@@ -60,7 +103,9 @@ struct transmission {
 	enum kind kind;
 	struct radio *from;
 	struct radio *to;		/* NULL: a group, or an address that no radio has */
-	struct frame *frame;		/* of DATA, until its end */
+	struct frame *frame;		/* of DATA, and the first one of AGGREGATE, until its end */
+	const struct aggregate *aggregate;
+	struct scoreboard board;	/* of BLOCK_ACK */
 	const struct rate *rate;
 	bool short_preamble;
 	bool ended;
@@ -85,6 +130,7 @@ struct contender {
 	int aifs;			/* slots after a SIFS */
 	int cw_min;
 	int cw_max;
+	int64_t txop_ns;		/* limit of one access, 0: one exchange of any length */
 	int cw;
 	int backoff;			/* slots to go from count_from_ns on */
 	bool counting;
@@ -92,6 +138,7 @@ struct contender {
 	struct frame *head;
 	struct frame **tail;
 	int length;
+	struct aggregate aggregate;
 };
 
 /* What a radio does with a frame, from its first access to the channel to the next. */
@@ -113,6 +160,14 @@ struct response {
 	const struct rate *rate;
 	bool short_preamble;
 	int64_t reserved_ns;
+	struct scoreboard board;
+};
+
+/* What a radio has received in a session of another. */
+struct reordering {
+	struct radio *from;
+	struct session session;
+	struct scoreboard board;
 };
 
 struct radio {
@@ -136,6 +191,8 @@ struct radio {
 	struct contender contenders[QUEUES];
 	struct exchange exchange;
 	struct response response;
+	struct reordering *reorderings;
+	int n_reorderings;
 	struct random backoff_draws;
 	struct random reception_draws;
 	struct radio_stats stats;
@@ -191,12 +248,14 @@ void air_tune(struct radio *radio, int mhz);
 
 /* reception.c: who decodes it. */
 void reception_begin(struct radio *radio, struct transmission *transmission);
-bool reception_succeeds(struct radio *radio, const struct transmission *transmission);
+/* *@parts gets a bit for each frame of an aggregate that is decoded; if @all is false, not beyond the first. */
+bool reception_succeeds(struct radio *radio, const struct transmission *transmission, bool all, uint64_t *parts);
 
 /* dcf.c: when a queue gets the channel. */
 void dcf_init(struct radio *radio);
 bool dcf_add(struct contender *contender, struct frame *frame);
 struct frame *dcf_take(struct contender *contender);
+void dcf_append(struct contender *contender, struct frame *frame);
 void dcf_pause(struct radio *radio);
 void dcf_resume(struct radio *radio);
 void dcf_flush(struct radio *radio);
@@ -207,13 +266,39 @@ void dcf_failed(struct contender *contender);
 void exchange_init(struct radio *radio);
 void exchange_start(struct contender *contender);
 void exchange_sent(struct radio *radio, struct transmission *transmission);
-void exchange_received(struct radio *radio, struct transmission *transmission);
+/* A frame that was sent alone, or not at all, is over. */
+void report_one(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm);
+void exchange_answered(struct radio *radio, const struct transmission *transmission);
+bool is_to_group(const struct frame *frame);
+bool wants_ack(const struct frame *frame);
+/* A SIFS and a frame. */
+int64_t response_ns(int mhz, const struct rate *rate, bool short_preamble, int bytes);
+
+/* The rate of an entry of a table; NULL: the band has no such rate. */
+const struct rate *rate_of(int mhz, const struct tx_rate *entry);
+/* Attempts that a table allows, and the entry for the one after @attempts. */
+int table_limit(const struct tx_rate *rates);
+const struct tx_rate *table_next(const struct tx_rate *rates, int attempts);
+
+/* aggregate.c: frames that are sent together. */
+/* Form one of the frames that wait; there is none if the first is to be sent alone. */
+void aggregate_form(struct contender *contender);
+/* It was acknowledged (@board), or is given up (NULL): report what is over, and put the rest behind other frames. */
+void aggregate_resolve(struct contender *contender, const struct scoreboard *board, double signal_dbm);
+/* Of the sequence control at @byte; that of a frame of data. */
+uint16_t sequence_at(const struct frame *frame, int byte);
+uint16_t sequence_number(const struct frame *frame);
+bool is_block_ack_request(const struct frame *frame);
+
+/* response.c: what a receiver does with what it has decoded; @parts are those of an aggregate. */
+void response_init(struct radio *radio);
+void response_received(struct radio *radio, struct transmission *transmission, uint64_t parts);
 
 /* hwsim.c: messages to and from the kernel. */
 void hwsim_create(struct medium *medium);
 void hwsim_register(struct medium *medium);
-void hwsim_deliver(struct radio *radio, const struct transmission *transmission, bool retry);
-void hwsim_report(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm);
+void hwsim_deliver(struct radio *radio, const struct transmission *transmission, struct frame *frame);
+void hwsim_report(struct radio *radio, const struct frame *frame, const struct outcome *outcome);
 void hwsim_receive(struct medium *medium);
 
 extern const char help_text[];

@@ -7,9 +7,13 @@
 #include "error_rate.h"
 #include "radio.h"
 
-/* Bits of the PHY header whose errors lose the frame: SFD and header of DSSS (16.2.3), SIGNAL of OFDM (17.3.4). */
+/*
+ * Bits of the PHY header whose errors lose the frame: SFD and header of DSSS
+ * (16.2.3), SIGNAL of OFDM (17.3.4), and of HT both SIGNAL fields (19.3.9).
+ */
 #define DSSS_HEADER_BITS 64
 #define OFDM_HEADER_BITS 24
+#define HT_HEADER_BITS (24 + 48)
 #define BITS_PER_BYTE 8
 
 /* Of two that begin at one instant, neither much stronger, chance decides which one it follows. */
@@ -30,7 +34,7 @@ void reception_begin(struct radio *radio, struct transmission *transmission)
 
 	if (radio->sending || radio->mhz != transmission->mhz || mw < radio->sensitivity_mw)
 		return;
-	if (radio->config->dsss_only && transmission->rate->modulation == OFDM)
+	if (radio->config->dsss_only && is_ofdm(transmission->rate))
 		return;
 	if (!first) {
 		radio->receiving = transmission;
@@ -81,18 +85,49 @@ static const struct rate *header_rate(const struct transmission *transmission)
 {
 	bool is_short = transmission->short_preamble && transmission->rate->modulation != DBPSK;
 
-	if (transmission->rate->modulation == OFDM)
+	if (is_ofdm(transmission->rate))
 		return slowest_response(transmission->rate);
 	return rate_number(is_short ? 1 : 0);
 }
 
-bool reception_succeeds(struct radio *radio, const struct transmission *transmission)
+static double header_success(const struct radio *radio, const struct transmission *transmission)
 {
-	int bits = transmission->rate->modulation == OFDM ? OFDM_HEADER_BITS : DSSS_HEADER_BITS;
+	const struct rate *rate = transmission->rate;
+	int bits = is_ht(rate) ? HT_HEADER_BITS : is_ofdm(rate) ? OFDM_HEADER_BITS : DSSS_HEADER_BITS;
+
+	return part_success(radio, transmission, header_rate(transmission), transmission->start_ns,
+			    transmission->header_ns, bits);
+}
+
+/* Each frame of an aggregate has errors of its own, in its part of the time. */
+static bool aggregate_succeeds(struct radio *radio, const struct transmission *transmission, bool all, uint64_t *parts)
+{
+	const struct aggregate *aggregate = transmission->aggregate;
+	const struct rate *rate = transmission->rate;
+
+	if (random_uniform(&radio->reception_draws) >= header_success(radio, transmission))
+		return false;
+	for (int i = 0; i < aggregate->count && (all || !*parts); i++) {
+		const struct part *part = &aggregate->parts[i];
+		double success = part_success(radio, transmission, rate,
+					      transmission->header_ns + bytes_ns(rate, part->start),
+					      transmission->header_ns + bytes_ns(rate, part->end),
+					      BITS_PER_BYTE * (part->end - part->start));
+
+		if (random_uniform(&radio->reception_draws) < success)
+			*parts |= 1ULL << i;
+	}
+	return *parts;
+}
+
+bool reception_succeeds(struct radio *radio, const struct transmission *transmission, bool all, uint64_t *parts)
+{
 	double success;
 
-	success = part_success(radio, transmission, header_rate(transmission), transmission->start_ns,
-			       transmission->header_ns, bits);
+	*parts = 0;
+	if (transmission->kind == AGGREGATE)
+		return aggregate_succeeds(radio, transmission, all, parts);
+	success = header_success(radio, transmission);
 	success *= part_success(radio, transmission, transmission->rate, transmission->header_ns,
 				transmission->end_ns, BITS_PER_BYTE * transmission->bytes);
 	return random_uniform(&radio->reception_draws) < success;

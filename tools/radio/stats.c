@@ -4,7 +4,16 @@
 #include <errno.h>
 #include <string.h>
 
-static const char *const kinds[] = { [DATA] = "frame", [ACK] = "ack", [CTS] = "cts", [RTS] = "rts" };
+static const char *const kinds[KINDS] = {
+	[DATA] = "frame", [ACK] = "ack", [CTS] = "cts", [RTS] = "rts", [AGGREGATE] = "ampdu", [BLOCK_ACK] = "ba",
+};
+
+void stats_aggregate(struct radio *radio, int frames)
+{
+	radio->stats.aggregates++;
+	radio->stats.aggregated += frames;
+	radio->stats.by_frames[frames]++;
+}
 
 /* Time since the start in us, sender, receiver, kind, Mbit/s, bytes, RSSI at the receiver in dBm, outcome. */
 void stats_transmission(struct medium *medium, const struct transmission *transmission, const char *outcome)
@@ -22,6 +31,19 @@ void stats_transmission(struct medium *medium, const struct transmission *transm
 		fprintf(medium->log, "- %s\n", outcome);
 }
 
+/* Mbit/s, or the MCS of HT. */
+static const char *rate_name(int number)
+{
+	const struct rate *rate = rate_number(number);
+	static char name[16];
+
+	if (is_ht(rate))
+		snprintf(name, sizeof(name), "mcs%d%s", rate_index(0, rate), rate->short_guard ? "-sgi" : "");
+	else
+		snprintf(name, sizeof(name), "%g", rate->kbps / 1e3);
+	return name;
+}
+
 static void write_rates(FILE *out, const struct radio_stats *stats)
 {
 	const char *comma = "";
@@ -30,22 +52,23 @@ static void write_rates(FILE *out, const struct radio_stats *stats)
 	for (int i = 0; i < RATES; i++) {
 		if (!stats->at_rate[i])
 			continue;
-		fprintf(out, "%s\"%g\":{\"attempts\":%llu,\"acked\":%llu}", comma, rate_number(i)->kbps / 1e3,
+		fprintf(out, "%s\"%s\":{\"attempts\":%llu,\"acked\":%llu}", comma, rate_name(i),
 			(unsigned long long)stats->at_rate[i], (unsigned long long)stats->acked_at_rate[i]);
 		comma = ",";
 	}
 	fputs("},", out);
 }
 
-static void write_limits(FILE *out, const struct radio_stats *stats)
+/* Those counts that are not 0, by their index. */
+static void write_counts(FILE *out, const char *name, const uint64_t *counts, int n)
 {
 	const char *comma = "";
 
-	fputs("\"frames_by_allowed_attempts\":{", out);
-	for (unsigned int i = 0; i < ARRAY_SIZE(stats->attempts_by_limit); i++) {
-		if (!stats->attempts_by_limit[i])
+	fprintf(out, "\"%s\":{", name);
+	for (int i = 0; i < n; i++) {
+		if (!counts[i])
 			continue;
-		fprintf(out, "%s\"%u\":%llu", comma, i, (unsigned long long)stats->attempts_by_limit[i]);
+		fprintf(out, "%s\"%d\":%llu", comma, i, (unsigned long long)counts[i]);
 		comma = ",";
 	}
 	fputs("},", out);
@@ -87,6 +110,9 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 		{ "internal_collisions", stats->internal_collisions },
 		{ "rts", stats->rts },
 		{ "cts_to_self", stats->cts_to_self },
+		{ "aggregates", stats->aggregates },
+		{ "aggregated_mpdus", stats->aggregated },
+		{ "block_acks", stats->block_acks },
 		{ "decoded", stats->decoded },
 		{ "errors", stats->errors },
 		{ "delivered", stats->delivered },
@@ -106,7 +132,8 @@ static void write_radio(FILE *out, const struct medium *medium, const struct rad
 			radio->contenders[i].cw_min, radio->contenders[i].cw_max);
 	fputs("],", out);
 	write_rates(out, stats);
-	write_limits(out, stats);
+	write_counts(out, "frames_by_allowed_attempts", stats->attempts_by_limit, ARRAY_SIZE(stats->attempts_by_limit));
+	write_counts(out, "mpdus_by_aggregate", stats->by_frames, ARRAY_SIZE(stats->by_frames));
 	write_peers(out, medium, stats);
 	fputs("}", out);
 }

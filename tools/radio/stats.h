@@ -3,6 +3,7 @@
 #ifndef RADIO_STATS_H
 #define RADIO_STATS_H
 
+#include "blockack.h"
 #include "timing.h"
 
 #include <stdint.h>
@@ -29,8 +30,12 @@ struct radio_stats {
 	uint64_t internal_collisions;	/* two queues of this radio in the same slot */
 	uint64_t rts;
 	uint64_t cts_to_self;
+	uint64_t aggregates;		/* sent, repetitions included */
+	uint64_t aggregated;		/* frames in these */
+	uint64_t block_acks;		/* received */
+	uint64_t by_frames[BLOCK_ACK_WINDOW + 1];	/* aggregates by their number of frames */
 	uint64_t attempts_by_limit[64];	/* attempts that the kernel allowed a frame, by their number */
-	uint64_t at_rate[RATES];	/* attempts */
+	uint64_t at_rate[RATES];	/* attempts; those of an aggregate count once for each frame */
 	uint64_t acked_at_rate[RATES];
 	uint64_t decoded;
 	uint64_t errors;		/* frames that it began to receive and did not decode */
@@ -41,6 +46,7 @@ struct radio_stats {
 	struct peer_stats *peers;	/* by radio */
 };
 
+void stats_aggregate(struct radio *radio, int frames);
 void stats_transmission(struct medium *medium, const struct transmission *transmission, const char *outcome);
 void stats_write(const struct medium *medium, const char *path);
 

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-/* Rates of 802.11b, 802.11g and 802.11a, and how long frames take at them. */
+/* Rates of 802.11b, 802.11g, 802.11a and 802.11n, and how long frames take at them. */
 #ifndef RADIO_TIMING_H
 #define RADIO_TIMING_H
 
@@ -18,6 +18,7 @@ enum modulation {
 	CCK_5_5,		/* clause 16 */
 	CCK_11,
 	OFDM,			/* clause 17, in the 2.4 GHz band clause 18 */
+	HT_OFDM,		/* clause 19: 20 MHz, one stream */
 };
 
 struct rate {
@@ -26,14 +27,34 @@ struct rate {
 	int data_bits;		/* of an OFDM symbol (N_DBPS, table 17-4) */
 	int bits_per_carrier;	/* of OFDM: 1 BPSK, 2 QPSK, 4 16-QAM, 6 64-QAM */
 	int code_in;		/* of OFDM: the code's rate is code_in / (code_in + 1) */
+	int reference;		/* of HT: number of the rate whose responses it gets (table 10-8) */
+	bool short_guard;	/* of HT: guard intervals of 400 ns */
 };
+
+/* First those without HT, then the MCSs of one stream, then these with short guard intervals. */
+#define DSSS_RATES 4
+#define LEGACY_RATES 12
+#define MCS_RATES 8
+#define RATES (LEGACY_RATES + 2 * MCS_RATES)
+const struct rate *rate_number(int number);
+int rate_to_number(const struct rate *rate);
 
 /* A radio numbers its rates like mac80211_hwsim: 12 in the 2.4 GHz band, and without the first four in the other. */
 const struct rate *rate_at(int mhz, int index);
+/* NULL: there is no such MCS. */
+const struct rate *rate_of_mcs(int mcs, bool short_guard);
+/* The index in the band, or the MCS. */
 int rate_index(int mhz, const struct rate *rate);
-#define RATES 12
-#define DSSS_RATES 4
-const struct rate *rate_number(int number);
+
+static inline bool is_ofdm(const struct rate *rate)
+{
+	return rate->modulation >= OFDM;
+}
+
+static inline bool is_ht(const struct rate *rate)
+{
+	return rate->modulation == HT_OFDM;
+}
 
 /* The slot of DSSS, and that of OFDM, which mac80211 can allow in the 2.4 GHz band (tables 15-5, 17-21 and 18-5). */
 #define LONG_SLOT_NS (20 * NS_PER_US)
@@ -46,8 +67,12 @@ int64_t sifs_ns(int mhz);
 int64_t header_ns(const struct rate *rate, bool short_preamble);
 int64_t frame_ns(int mhz, const struct rate *rate, bool short_preamble, int bytes);
 
+/* From the end of a frame's header to the end of the byte before @bytes, at a rate of HT. */
+int64_t bytes_ns(const struct rate *rate, int bytes);
+
 /* Frames of control, in bytes with the FCS (9.3.1). */
 #define ACK_BYTES 14
+#define BLOCK_ACK_BYTES 32
 #define CTS_BYTES 14
 #define RTS_BYTES 20
 #define FCS_BYTES 4

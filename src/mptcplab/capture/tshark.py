@@ -84,12 +84,22 @@ def _check_file(file: Path) -> None:
     hint = "name a capture file: pcap or pcapng, as tcpdump, dumpcap and Wireshark write them"
     try:
         if file.is_dir():
-            raise InputError(f"{file}: is a directory", hint=hint)
+            raise InputError(f"{file}: is a directory", hint=_within(file) or hint)
         with file.open("rb"):
             pass
     except (OSError, ValueError) as error:
         reason = error.strerror if isinstance(error, OSError) and error.strerror else "is not a file name"
         raise InputError(f"{str(file)!r}: {reason.lower()}", hint=hint) from error
+
+
+def _within(folder: Path) -> str | None:
+    """Return a hint about captures in a results folder or in one of its runs."""
+    found = next(iter(sorted(folder.glob("**/captures/*.pcap"))), None)
+    if found is not None:
+        return f"name captures in it, such as {found}"
+    if (folder / "runs").is_dir() or (folder / "manifest.json").is_file():
+        return 'nothing was captured here: add [record] with captures = [{ node = "client" }] to the scenario'
+    return None
 
 
 def lines_about(file: Path, query: Query) -> Generator[str]:

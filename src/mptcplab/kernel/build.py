@@ -125,7 +125,8 @@ def build_kernel(
     """
     if version is not None and not VERSION_PATTERN.match(version):
         raise InputError(
-            f"'{version}' is not a kernel version", hint=f"write it as two numbers, such as {DEFAULT_VERSION}"
+            f"'{version}' is not a kernel version",
+            hint=f"write it as two numbers, such as {DEFAULT_VERSION}, or name a tarball or a tree with --source",
         )
     cache = cache or cache_root()
     progress = progress or SilentProgress()

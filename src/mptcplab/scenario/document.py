@@ -270,6 +270,8 @@ def parse(file: Path, *, rank: int = 0) -> Document:
     except UnicodeDecodeError as error:
         raise ScenarioError(Mistake.FILE, place, "is not UTF-8 text", hint="save the file as UTF-8") from error
     except OSError as error:
+        near = _file_like(file)
+        hint = f"did you mean {near}?" if near is not None else hint
         raise ScenarioError(Mistake.FILE, place, reason(error), hint=hint) from error
     except ValueError as error:
         raise ScenarioError(Mistake.FILE, place, "is not a file name", hint=hint) from error
@@ -285,6 +287,17 @@ def parse(file: Path, *, rank: int = 0) -> Document:
     document = Document(file, tables, {path: Place(file, line, rank=rank) for path, line in lines.items()})
     _refuse_extremes(document)
     return document
+
+
+def _file_like(file: Path) -> Path | None:
+    """Return the scenario file beside a missing ``file`` whose name is like it, with or without its suffix."""
+    try:
+        names = [one.name for one in file.parent.iterdir() if one.suffix == ".toml"]
+    except OSError:
+        return None
+    wanted = file.name if file.suffix else f"{file.name}.toml"
+    near = nearest(wanted, names, cutoff=0.75)
+    return file.with_name(near) if near is not None else None
 
 
 def _too_deep(file: Path) -> ScenarioError:
@@ -321,6 +334,9 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
     if bare := _NOT_ASCII.search(written):
         words = f"'{bare[0]}' has a letter outside ASCII"
         hint = "use the letters a to z, digits, '-' and '_' in names of links, hosts and keys"
+        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+    if written.strip() == "[events]":
+        words, hint = "is not TOML: events are a list", "write [[events]] with two brackets for each of them"
         return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):

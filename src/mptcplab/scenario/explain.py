@@ -16,7 +16,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import SELECTORS, home, known_fields
 from mptcplab.scenario.place import KeyPath
-from mptcplab.units import Quantity, QueueLength
+from mptcplab.units import Duration, Quantity, QueueLength, UnitError
 
 _QUANTITIES = (Quantity, QueueLength)
 #: Longer lists of choices are abbreviated to the first few.
@@ -38,12 +38,32 @@ _SYNONYMS = {
     "capacity": "rate",
     "bw": "rate",
     "latency": "delay",
+    "ping": "delay",
+    "rtt": "delay",
+    "round_trip_time": "delay",
+    "jitterbuffer": "playout",
+    "jitter_buffer": "playout",
     "buffer": "queue",
     "limit": "queue",
     "qdisc": "discipline",
     "cc": "congestion_control",
     "time": "duration",
     "bytes": "size",
+}
+#: Those that are the time there and back.
+_ROUND_TRIPS = ("ping", "rtt", "round_trip_time")
+#: Words for choices that are called otherwise here, such as kinds of workloads.
+_OTHER_CHOICES = {
+    "call": "voip",
+    "voice": "voip",
+    "bulk": "flow",
+    "download": "flow",
+    "upload": "flow",
+    "page": "web",
+    "pages": "web",
+    "browsing": "web",
+    "video": "stream",
+    "iperf": "iperf3",
 }
 
 
@@ -110,11 +130,21 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     belongs = home(name) if noun == "key" else None
     if belongs is not None:
         hint = f"`{name}` belongs {belongs}"
+    elif near == "delay" and name.lower() in _ROUND_TRIPS:
+        hint = f"write delay = {_half(lookup(document.tables, path))}, one-way: half of the round-trip time"
     elif near is not None:
         hint = f"did you mean `{near}`?"
     else:
         hint = f"use one of {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
+
+
+def _half(value: Any) -> str:
+    """Return half of a time as TOML."""
+    try:
+        return show(str(Duration(Duration.parse(value) // 2)))
+    except UnitError:
+        return "..."
 
 
 def _missing(document: Document, path: KeyPath) -> ScenarioError:
@@ -145,7 +175,8 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     """Return a hint from pydantic's list of choices, "'a', 'b' or 'c'"."""
     words = choices.split("'")[1::2]
     written = str(lookup(document.tables, path))
-    near = nearest(written, words)
+    other = _OTHER_CHOICES.get(written.casefold())
+    near = nearest(written, words) or (other if other in words else None)
     if near is not None:
         alike = dict.fromkeys([near, *(word for word in words if written.casefold() in word.casefold().split("-"))])
         return f"did you mean {_alternatives([_quote(word) for word in alike])}?"

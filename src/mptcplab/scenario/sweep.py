@@ -25,9 +25,19 @@ from typing import Any
 
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, ScenarioError, dotted, is_wildcard, lookup, name_hint, show, split_key
+from mptcplab.scenario.document import (
+    Document,
+    ScenarioError,
+    dotted,
+    is_wildcard,
+    lookup,
+    name_hint,
+    nearest,
+    show,
+    split_key,
+)
 from mptcplab.scenario.keys import home
-from mptcplab.scenario.place import SWEPT, KeyPath, Place
+from mptcplab.scenario.place import SET, SWEPT, KeyPath, Place
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
@@ -96,9 +106,12 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:
-    """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it."""
+    """Refuse a key that the extending file sets while its base sweeps it: the sweep would override it.
+
+    An axis of the command line overrides the file on purpose.
+    """
     for setting in choice:
-        if setting.is_label or setting.place.file == document.file:
+        if setting.is_label or setting.place.file == document.file or setting.place.rank >= SET:
             continue
         for path in document.matches(setting.pattern):
             if path in document.places and document.places[path].file == document.file:
@@ -127,11 +140,14 @@ def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
 
 def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     path: KeyPath = ("sweep", key)
+    if key == NAME:
+        hint = "write it and the keys that vary together in [[sweep.zip]]"
+        raise document.error(path, "names the positions of a zip, and is none itself", hint=hint, kind=Mistake.UNKNOWN)
     settings = _settings(document, path, values)
     seen: set[str] = set()
     for index, setting in enumerate(settings):
         if repr(setting.value) in seen:
-            hint = "use `repeats` to run a point several times"
+            hint = "use `repeats` to run a point several times, or [[sweep.zip]] for keys that vary together"
             raise document.error((*path, index), "is listed twice", hint=hint, kind=Mistake.IDLE)
         seen.add(repr(setting.value))
     return [(setting,) for setting in settings]
@@ -226,7 +242,9 @@ def apply(document: Document, settings: Sequence[Setting]) -> None:
             wildcard = next(index for index, part in enumerate(setting.pattern) if is_wildcard(part))
             known = lookup(document.tables, setting.pattern[:wildcard])
             names = ", ".join(known) if isinstance(known, dict) else ""
+            table = nearest(str(setting.pattern[0]), document.tables)
             hint = f"use a pattern that matches one of {names}" if names else "use a key of this scenario"
+            hint = f"did you mean `{table}`?" if table not in (None, setting.pattern[0]) else hint
             raise _error(document, setting, "matches no key of this scenario", hint=hint)
         for path in paths:
             document.put(path, setting.value, setting.place)

@@ -5,7 +5,7 @@ reports the times of each response."""
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -34,6 +34,8 @@ class RequestWorkload(WorkloadBase):
     time: ClassVar[str] = "response time"
     """What is measured of each of them."""
 
+    if TYPE_CHECKING:
+        response: Size  # a field of each kind, with a description and a default of its own
     request: Size = Field(default=Size(200), description="size of a request")
     sizes: Literal["fixed", "exponential", "pareto", "lognormal"] = Field(
         default="fixed", description="distribution of the sizes of responses"
@@ -55,6 +57,9 @@ class RequestWorkload(WorkloadBase):
             raise invalid("is not a shape", "use more than 0 and at most 100", "shape")
         if self.largest == 0:
             raise invalid("leaves nothing to send", "use more than zero", "largest")
+        if self.largest is not None and self.largest < self.response:
+            hint = f"use more than {self.response}: larger responses are cut to it"
+            raise invalid("is less than response, their mean", hint, "largest")
         return self
 
     @property

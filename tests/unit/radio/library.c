@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: MIT
 /* The pure parts of tools/radio, by numbers, so that Python can call them. */
+#include "blockack.h"
 #include "error_rate.h"
 #include "propagation.h"
 #include "random.h"
@@ -20,6 +21,45 @@ double test_bits_success(int number, double sinr, double bits)
 int64_t test_frame_ns(int mhz, int number, int short_preamble, int bytes)
 {
 	return frame_ns(mhz, rate_number(number), short_preamble, bytes);
+}
+
+int64_t test_bytes_ns(int number, int bytes)
+{
+	return bytes_ns(rate_number(number), bytes);
+}
+
+int test_mcs_number(int mcs, int short_guard)
+{
+	const struct rate *rate = rate_of_mcs(mcs, short_guard);
+
+	return rate ? rate_to_number(rate) : -1;
+}
+
+int test_mcs_index(int mhz, int number)
+{
+	return rate_index(mhz, rate_number(number));
+}
+
+/*
+ * A receiver gets the frames of @numbers; those that are negative ask it to move
+ * to -1 - number. Returns what it acknowledges of the 64 frames from @from on.
+ */
+uint64_t test_scoreboard(const int *numbers, int count, int from)
+{
+	struct scoreboard board;
+	uint64_t found = 0;
+
+	scoreboard_begin(&board, numbers[0]);
+	for (int i = 0; i < count; i++) {
+		if (numbers[i] < 0)
+			scoreboard_move(&board, -1 - numbers[i]);
+		else
+			scoreboard_receive(&board, numbers[i]);
+	}
+	for (int i = 0; i < BLOCK_ACK_WINDOW; i++)
+		if (scoreboard_has(&board, (from + i) % SEQUENCE_NUMBERS))
+			found |= 1ULL << i;
+	return found;
 }
 
 int test_response_kbps(int number, unsigned int basic)

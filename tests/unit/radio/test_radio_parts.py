@@ -7,43 +7,19 @@ import cmath
 import ctypes
 import itertools
 import math
-import subprocess
 from collections import Counter
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
+from tests.unit.radio.parts import q, spectrum
 
 pytestmark = pytest.mark.slow
 
-ROOT = Path(__file__).resolve().parents[3]
-SOURCE = ROOT / "tools" / "radio"
 KBPS = (1000, 2000, 5500, 11000, 6000, 9000, 12000, 18000, 24000, 36000, 48000, 54000)
-#: Generators of the convolutional code of 802.11 (17.3.5.6), and the bits that stay of each period when punctured.
-GENERATORS = (0o133, 0o171)
-PUNCTURED = {1: [(1, 1)], 2: [(1, 1), (1, 0)], 3: [(1, 1), (1, 0), (0, 1)]}
-
-
-@pytest.fixture(scope="module")
-def library(tmp_path_factory: pytest.TempPathFactory) -> ctypes.CDLL:
-    file = tmp_path_factory.mktemp("radio") / "parts.so"
-    parts = [SOURCE / f"{name}.c" for name in ("error_rate", "propagation", "random", "timing")]
-    words = ["gcc", "-O2", "-Wall", "-Wextra", "-Werror", "-std=gnu11", "-D_GNU_SOURCE", "-ffp-contract=off"]
-    words += ["-shared", "-fPIC", f"-I{SOURCE}", "-o", str(file), str(Path(__file__).with_name("library.c"))]
-    subprocess.run([*words, *map(str, parts), "-lm"], check=True)
-    made = ctypes.CDLL(str(file))
-    for name in ("bit_error_rate", "bits_success", "path_loss_db", "shadowing_db", "x_at"):
-        getattr(made, f"test_{name}").restype = ctypes.c_double
-    made.test_frame_ns.restype = ctypes.c_int64
-    return made
 
 
 def ber(library: ctypes.CDLL, kbps: int, sinr: float) -> float:
     return float(library.test_bit_error_rate(KBPS.index(kbps), ctypes.c_double(sinr)))
-
-
-def q(x: float) -> float:
-    return 0.5 * math.erfc(x / math.sqrt(2))
 
 
 def cck_words(bits: int) -> Iterator[tuple[complex, ...]]:
@@ -95,38 +71,6 @@ def test_dqpsk_is_near_its_integral(library: ctypes.CDLL, per_bit_db: float) -> 
     found = ber(library, 2000, snr * 2 / 20)
     print("dqpsk", per_bit_db, found, exact)
     assert found == pytest.approx(exact, rel=0.1)
-
-
-def spectrum(code_in: int, count: int) -> list[tuple[int, int]]:
-    """Distances of the punctured code and the wrong information bits there, by walking its trellis."""
-    pattern = PUNCTURED[code_in]
-    found: Counter[int] = Counter()
-    limit = {1: 26, 2: 12, 3: 10}[code_in]
-    for begin in range(code_in):
-        # State -> distance -> (paths, wrong bits): all paths that leave the zero state here and have not come back.
-        states: dict[int, dict[int, tuple[int, int]]] = {}
-        current = {0: {0: (1, 0)}}
-        for step in itertools.count():
-            keep = pattern[(begin + step) % code_in]
-            states = {}
-            for state, distances in current.items():
-                for bit in (1,) if step == 0 else (0, 1):
-                    register = bit << 6 | state
-                    weight = sum(k * (bin(register & g).count("1") & 1) for g, k in zip(GENERATORS, keep, strict=True))
-                    for distance, (paths, bits) in distances.items():
-                        new = distance + weight
-                        if new > limit:
-                            continue
-                        if register >> 1 == 0:
-                            found[new] += bits
-                            continue
-                        at = states.setdefault(register >> 1, {})
-                        old_paths, old_bits = at.get(new, (0, 0))
-                        at[new] = (old_paths + paths, old_bits + bits + bit * paths)
-            current = states
-            if not current:
-                break
-    return sorted(found.items())[:count]
 
 
 @pytest.mark.parametrize("kbps", KBPS[4:])
