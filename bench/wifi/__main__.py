@@ -12,13 +12,15 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.wifi import cost, experiments
+from bench.wifi import cost, experiments, ht
 from bench.wifi.bianchi import DOT11B, DOT11G
 from bench.wifi.experiments import Measure, in_folder
 
 #: Virtual seconds per run, for some 20,000 frames of each mode.
 _SECONDS_B = 40.0
 _SECONDS_G = 10.0
+#: For some 10,000 aggregates.
+_SECONDS_N = 60.0
 _SECONDS_DISTANCE = 5.0
 _ANOMALY = (2, 3, 5, 10)
 
@@ -48,6 +50,10 @@ PARTS: dict[str, _Part] = {
     ),
     "distance": lambda run: _each(
         [experiments.distance(metres, run, seconds=_SECONDS_DISTANCE) for metres in experiments.DISTANCES_M]
+    ),
+    "aggregation": lambda run: ht.all_aggregated(run, _report, _SECONDS_N),
+    "distance-n": lambda run: _each(
+        [ht.distance_n(metres, run, seconds=_SECONDS_DISTANCE) for metres in ht.DISTANCES_N_M]
     ),
     "cost": lambda run: _each([cost.measured(name, run) for name in cost.NETWORKS]),
 }

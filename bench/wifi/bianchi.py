@@ -78,10 +78,10 @@ def saturation(phy: Phy, stations: int, *, mpdu: int, payload: int, attempts: in
 
     ``payload`` bytes of it count; it is given up after ``attempts``.
     """
-    tau = _tau(phy, stations, attempts)
+    tau = fixed_point(phy, stations, attempts)
     idle, success, collision = _slots(tau, stations)
     slot_us = idle * phy.slot_us + success * phy.success_us(mpdu) + collision * phy.collision_us(mpdu)
-    return Saturation(tau, _busy(tau, stations), success * 8 * payload / slot_us)
+    return Saturation(tau, busy(tau, stations), success * 8 * payload / slot_us)
 
 
 def with_a_slow_station(fast: Phy, slow: Phy, stations: int, *, mpdu: int, payload: int, attempts: int) -> float:
@@ -90,7 +90,7 @@ def with_a_slow_station(fast: Phy, slow: Phy, stations: int, *, mpdu: int, paylo
     All get the channel equally often, so they have the same goodput: the anomaly of Heusse et al., "Performance anomaly
     of 802.11b", INFOCOM 2003. A collision lasts as long as its longest frame.
     """
-    tau = _tau(fast, stations, attempts)
+    tau = fixed_point(fast, stations, attempts)
     idle, success, collision = _slots(tau, stations)
     among_fast = (1 - tau) * _slots(tau, stations - 1)[2]
     slot_us = idle * fast.slot_us
@@ -106,7 +106,7 @@ def _slots(tau: float, stations: int) -> tuple[float, float, float]:
     return idle, success, 1 - idle - success
 
 
-def _busy(tau: float, stations: int) -> float:
+def busy(tau: float, stations: int) -> float:
     """Return the probability that one of the other stations sends in a slot."""
     return 1 - (1 - tau) ** (stations - 1)
 
@@ -118,12 +118,13 @@ def _attempt_rate(phy: Phy, collision: float, attempts: int) -> float:
     return sum(made) / sum(part * (window + 1) / 2 for part, window in zip(made, windows, strict=True))
 
 
-def _tau(phy: Phy, stations: int, attempts: int) -> float:
+def fixed_point(phy: Phy, stations: int, attempts: int) -> float:
+    """Return the attempts per slot of each station; none depends on how long frames last."""
     low, high = 0.0, 1.0
     for _ in range(100):
         tau = (low + high) / 2
         # The rate falls as collisions grow with tau, so there is one crossing.
-        if _attempt_rate(phy, _busy(tau, stations), attempts) > tau:
+        if _attempt_rate(phy, busy(tau, stations), attempts) > tau:
             low = tau
         else:
             high = tau

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from bench.wifi.bianchi import DOT11B, DOT11G
 from bench.wifi.experiments import Measure, names, ring
+from bench.wifi.ht import ring_n
 from bench.wifi.lab import ACCESS_POINT_B, Load, Network
 
 _SECONDS = 60.0
@@ -39,6 +40,7 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
     "2 access points, 9 stations, 802.11b, downloads": _two_access_points,
     "1 station, 802.11b, upload": lambda: ring(DOT11B, 1, seconds=_SECONDS),
     "10 stations, 802.11g, uploads": lambda: ring(DOT11G, 10, seconds=_SECONDS),
+    "10 stations, 802.11n, uploads": lambda: ring_n(10, seconds=_SECONDS),
 }
 
 
@@ -48,6 +50,7 @@ SCENARIOS: Mapping[str, Path] = {
     "2 access points, 9 stations, 802.11b, a scenario with TCP": Path(__file__).with_name("nine-stations.toml"),
     "2 access points, 8 hosts with 2 stations, 802.11b, a scenario with MPTCP": _ROOT
     / "examples/wifi/many-terminals.toml",
+    "2 access points, 1 host with 2 stations, 802.11n, a scenario with MPTCP": _ROOT / "examples/wifi/two-bands.toml",
 }
 
 

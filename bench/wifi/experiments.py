@@ -83,7 +83,18 @@ class DistanceRow:
     """As the access point's mac80211 tells; None if it heard nothing in the measured time."""
     model_rssi_dbm: float
     rates: dict[str, int]
-    """Attempts by rate in Mbit/s."""
+    """Attempts by rate in Mbit/s, or by MCS."""
+
+    @classmethod
+    def of(cls, metres: int, measured: Measured) -> DistanceRow:
+        """Return the row of a run of :func:`at_distance`."""
+        return cls(
+            metres=metres,
+            goodput_mbps=measured.goodput_mbps[0],
+            rssi_dbm=_signal_dbm(measured.stations["ap"]) if sum(measured.goodput_mbps) else None,
+            model_rssi_dbm=16 - 46.7 - 30 * math.log10(metres),
+            rates=measured.rates("sta0"),
+        )
 
 
 def names(stations: int) -> list[str]:
@@ -154,27 +165,23 @@ def _signal_dbm(dump: str) -> float | None:
     return next((float(words[1]) for words in lines if words[:1] == ["signal:"]), None)
 
 
-def distance(metres: int, run: Measure, *, seconds: float) -> DistanceRow:
-    """Measure one station that associates nearby, walks to ``metres`` at once, and sends at the rates it finds best."""
+def at_distance(metres: int, access_point: str, *, seconds: float) -> Network:
+    """Return one station that associates nearby, walks to ``metres`` at once, and sends at the rates it finds best."""
     moves = f"move sta0 {_MOVES_AT_S} 5 0\nmove sta0 {_MOVES_AT_S + 0.001} {metres} 0"
-    network = Network(
+    return Network(
         radios={"ap": "at 0 0", "sta0": f"at 5 0\n{moves}"},
-        access_points={"ap": ACCESS_POINT_B},
+        access_points={"ap": access_point},
         stations={"sta0": ()},
         loads=[Load("sta0", "ap", PAYLOAD)],
         medium=STUDY,
         warm_s=_WARM_S,
         measured_s=seconds,
     )
-    measured = run(network, f"distance-{metres}")
-    rates = measured.rates("sta0")
-    return DistanceRow(
-        metres=metres,
-        goodput_mbps=measured.goodput_mbps[0],
-        rssi_dbm=_signal_dbm(measured.stations["ap"]) if sum(measured.goodput_mbps) else None,
-        model_rssi_dbm=16 - 46.7 - 30 * math.log10(metres),
-        rates=rates,
-    )
+
+
+def distance(metres: int, run: Measure, *, seconds: float) -> DistanceRow:
+    """Measure a station of 802.11b that has walked to ``metres``, with rate control."""
+    return DistanceRow.of(metres, run(at_distance(metres, ACCESS_POINT_B, seconds=seconds), f"distance-{metres}"))
 
 
 def all_saturated(run: Measure, report: Callable[[str], None], seconds: Sequence[float]) -> list[SaturationRow]:

@@ -23,8 +23,6 @@ _CLONE_NEWNET = 0x40000000
 _SO_RCVBUFFORCE = 33
 _FOLDER = Path("/tmp/wifi")
 _RECEIVE_BUFFER = 16 << 20
-#: A few frames: the station always has one, and most of what waits is in mac80211.
-_SEND_BUFFER = 64 << 10
 _PORT = 5000
 #: Between two readings of what has arrived.
 _READ_S = 0.05
@@ -140,7 +138,7 @@ class Load:
         self._receiver.setsockopt(socket.SOL_SOCKET, _SO_RCVBUFFORCE, _RECEIVE_BUFFER)
         self._receiver.bind(("0.0.0.0", port))
         self.sender = socket_in(of["from"])
-        self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, _SEND_BUFFER)
+        self.sender.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, of["buffer"])
         self.sender.connect((addresses[of["to"]], port))
 
     def send(self) -> bool:

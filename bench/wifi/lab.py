@@ -27,16 +27,26 @@ ACCESS_POINT_B = f"{_ACCESS_POINT}hw_mode=b\nsupported_rates=10 20 55 110\nbasic
 ACCESS_POINT_G = (
     f"{_ACCESS_POINT}hw_mode=g\nsupported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240 540\n"
 )
+#: 802.11n with long guard intervals. Rates of OFDM alone are basic, so that nothing is protected from 802.11b.
+ACCESS_POINT_N = (
+    "ssid=lab\nchannel=1\nbeacon_int=1000\nwmm_enabled=1\nieee80211n=1\nhw_mode=g\n"
+    "supported_rates=60 90 120 180 240 360 480 540\nbasic_rates=60 120 240\n"
+)
 STATION = '\tssid="lab"\n\tkey_mgmt=NONE\n\tscan_freq=2412\n'
 
 
 @dataclass(frozen=True)
 class Load:
-    """Datagrams of ``payload`` bytes, as many as fit, from one node to another."""
+    """Datagrams of ``payload`` bytes, as many as fit, from one node to another.
+
+    ``buffer`` is the size of the sender's buffer in bytes: a few frames, so that it always has one and most of what
+    waits is in mac80211.
+    """
 
     source: str
     target: str
     payload: int = 1472
+    buffer: int = 64 << 10
 
 
 @dataclass(frozen=True)
@@ -78,7 +88,9 @@ class Network:
                 name: {"network": self.networks.get(name, STATION), "bitrates": list(words)}
                 for name, words in self.stations.items()
             },
-            "loads": [{"from": one.source, "to": one.target, "bytes": one.payload} for one in self.loads],
+            "loads": [
+                {"from": one.source, "to": one.target, "bytes": one.payload, "buffer": one.buffer} for one in self.loads
+            ],
             "commands": [list(words) for words in self.commands],
             "warm_s": self.warm_s,
             "measured_s": self.measured_s,

@@ -11,6 +11,8 @@ from typing import Any
 from docs.making.pages import table_of
 
 FILE = Path(__file__).with_name("measured.json")
+#: Rates with no more of the attempts are left out.
+_SHOWN = 0.005
 #: The head of a column, and the format of its cells.
 _Column = tuple[str, str]
 
@@ -55,22 +57,40 @@ def anomaly_table() -> str:
     return _table(columns, [{**row, "percent": 100 * row["survived"]} for row in rows_of("anomaly")])
 
 
-def distance_table() -> str:
-    """Return goodput, RSSI and rates by distance."""
+def distance_table(part: str = "distance", rates: str = "attempts by rate, Mbit/s") -> str:
+    """Return goodput, RSSI and rates by distance; ``rates`` is the head of the last column."""
     columns = (
         ("distance, m", "{metres}"),
         ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
         ("RSSI, dBm", "{heard}"),
         ("path loss gives", "{model_rssi_dbm:.1f}"),
-        ("attempts by rate, Mbit/s", "{shares}"),
+        (rates, "{shares}"),
     )
     rows = []
-    for row in rows_of("distance"):
+    for row in rows_of(part):
         attempts = sum(row["rates"].values())
-        shares = [f"{rate}: {100 * count / attempts:.0f} %" for rate, count in row["rates"].items() if count]
+        used = {rate.removeprefix("mcs"): count for rate, count in row["rates"].items() if count > _SHOWN * attempts}
+        shares = [f"{rate}: {100 * count / attempts:.0f} %" for rate, count in used.items()]
         heard = "-" if row["rssi_dbm"] is None else f"{row['rssi_dbm']:.0f}"
         rows.append({**row, "heard": heard, "shares": ", ".join(shares) or "-"})
     return _table(columns, rows)
+
+
+def aggregation_table() -> str:
+    """Return goodput, collision probability and length of aggregates by number of stations, beside the model."""
+    columns = (
+        ("stations", "{stations}"),
+        ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
+        ("model", "{model_mbps:.2f}"),
+        ("difference", "{difference:+.1f} %"),
+        ("collision probability", "{collision:.3f}"),
+        ("model", "{model_collision:.3f}"),
+        ("slot by slot", "{slots_collision:.3f}"),
+        ("MPDUs in an aggregate", "{mpdus:.1f}"),
+        ("model", "{model_mpdus}"),
+    )
+    rows = rows_of("aggregation")
+    return _table(columns, [{**row, "difference": 100 * (row["goodput_mbps"] / row["model_mbps"] - 1)} for row in rows])
 
 
 def cost_table() -> str:

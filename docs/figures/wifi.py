@@ -18,6 +18,7 @@ from mptcplab.stats import Interval
 _IMAGES = Path(__file__).resolve().parents[1] / "images"
 SATURATION = _IMAGES / "wifi-saturation.svg"
 DISTANCE = _IMAGES / "wifi-distance.svg"
+AGGREGATION = _IMAGES / "wifi-aggregation.svg"
 
 
 def _curve(name: str, rows: Sequence[Mapping[str, Any]], key: str) -> Curve:
@@ -33,6 +34,14 @@ def saturation() -> str:
         curves += [_curve(f"{phy}, model", of_phy, "model_mbps"), _curve(f"{phy}, measured", of_phy, "goodput_mbps")]
     draw_curves(curves, ("stations that always send", "goodput in Mbit/s"), SATURATION)
     return page.saturation_table()
+
+
+def aggregation() -> str:
+    """Draw goodput of 802.11n by stations, and return the table."""
+    rows = page.rows_of("aggregation")
+    curves = [_curve("802.11n, model", rows, "model_mbps"), _curve("802.11n, measured", rows, "goodput_mbps")]
+    draw_curves(curves, ("stations that always send", "goodput in Mbit/s"), AGGREGATION)
+    return page.aggregation_table()
 
 
 def distance() -> str:

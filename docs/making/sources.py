@@ -142,6 +142,8 @@ SOURCES: dict[str, Source] = {
     "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),
     "wifi-anomaly": _wifi(wifi_page.anomaly_table),
     "wifi-distance": _wifi(wifi.distance, wifi.DISTANCE),
+    "wifi-aggregation": _wifi(wifi.aggregation, wifi.AGGREGATION),
+    "wifi-distance-n": _wifi(lambda: wifi_page.distance_table("distance-n", "attempts of MPDUs by MCS")),
     "wifi-cost": _wifi(wifi_page.cost_table),
     **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),

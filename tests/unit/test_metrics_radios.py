@@ -59,7 +59,7 @@ RADIOS = [
 ]
 
 
-def sample(at_s: float, device: str, station: str, dbm: int | None, **counts: int) -> Line:
+def sample(at_s: float, device: str, station: str, dbm: int | None, **counts: int | bool) -> Line:
     known = {} if dbm is None else {"signal_dbm": dbm}
     counters = dict.fromkeys(("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries", "tx_failed"), 0)
     return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, "station": station, **known, **counters, **counts}
@@ -135,6 +135,27 @@ def test_sums_count_from_time_zero_and_over_associations(walk: Recording) -> Non
     assert rx_by_access_point([first, second]) == {"ap1": 330, "ap2": 7}
 
 
+def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
+    """MCS 7 is 65 Mbit/s, and 72.2 with the short guard interval; a frame of management has a rate without an index."""
+    high = {"tx_kbps": 72200, "tx_mcs": 7, "tx_short_guard": True}
+    lines = [
+        sample(-1, "air0", STATION, -50, tx_kbps=6000),
+        sample(1, "air0", STATION, -50, rx_kbps=6000, **high),
+        sample(2, "air0", STATION, -50, rx_kbps=65000, rx_mcs=7, tx_kbps=58500, tx_mcs=6),
+    ]
+    recording = recorded(tmp_path / "n", {"walker": [], "ap1": lines, "ap2": []})
+    samples = radio_samples(recording)
+    assert [(one.tx_mcs, one.tx_short_guard) for one in samples] == [(None, None), (7, True), (6, False)]
+    assert [(one.rx_mcs, one.rx_short_guard) for one in samples] == [(None, None), (None, None), (7, False)]
+    (link,) = radio_links(recording)
+    assert (link.rx_kbps, link.rx_mcs) == ((6000 + 65000) / 2, 7), "from time zero"
+    assert (link.tx_kbps, link.tx_mcs) == ((72200 + 58500) / 2, 6.5)
+    table = radio_table(radio_rows([run_of(recording)]))
+    found = dict(zip(table.columns, table.rows[0], strict=True))
+    assert (found["rx MCS"], found["tx MCS"], found["rx Mbit/s"]) == ("7.00", "6.50", "35.50")
+    assert len(table.notes) == 2
+
+
 def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recording) -> None:
     assert [one.associations for one in radio_links(walk)] == [1, 1]
     seen = changes_of_stations(walk)
@@ -180,6 +201,7 @@ def test_rows_and_table_over_seeds(walk: Recording) -> None:
     assert [row.access_point for row in access_point_rows(results)] == ["ap1", "ap2"]
     table = radio_table(radio_rows(results))
     assert table.rows[0][:3] == ("wifi", "walker", "ap1")
+    assert "tx MCS" not in table.columns, "only 802.11n has them"
     assert "radios" not in network_document([]), "scenarios without radios keep their documents"
 
 

@@ -132,6 +132,17 @@ def test_the_table_wifi_is_what_the_medium_is_told(write: Write) -> None:
     assert first == sorted(first), "only there `iw` finds it by its name"
 
 
+def test_the_medium_announces_long_frames_of_802_11n() -> None:
+    """mac80211 leaves that to the radio; it says so itself for all other frames."""
+
+    def medium(*settings: str) -> str:
+        lines = _lines(_plan(ONE, "wifi.rts_bytes=500", *settings))
+        return lines[_index(lines, "mkdir -p")]
+
+    assert "\nrts-bytes 500\n" in medium("access_points.ap.mode=802.11n")
+    assert "rts-bytes" not in medium()
+
+
 def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
     scenario = one(load(TWO, overrides=['hosts.terminal.waypoints=[{at="3 s",position=[1,1]}]']))
     described = radio_contract(Network(scenario), 1)
@@ -146,13 +157,52 @@ def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "channel", "mhz"), [("802.11b", 1, 2412), ("802.11g", 11, 2462), ("802.11a", 48, 5240)]
+    ("mode", "channel", "mhz"),
+    [
+        ("802.11b", 1, 2412),
+        ("802.11g", 11, 2462),
+        ("802.11a", 48, 5240),
+        ("802.11n", 1, 2412),
+        ("802.11n", 48, 5240),
+    ],
 )
 def test_frequencies(mode: Mode, channel: int, mhz: int) -> None:
     """The first and last channel of both bands in the standard's tables."""
     assert channel in CHANNELS[mode]
     cell = Cell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100, power_dbm=16)
     assert cell.mhz == mhz
+
+
+def _hostapd(*settings: str) -> list[str]:
+    """Return the lines of hostapd's configuration of the one access point."""
+    (line,) = (line for line in _lines(_plan(ONE, *settings)) if "hostapd -B" in line)
+    (config,) = (word for word in shlex.split(line) if word.startswith("interface="))
+    return config.splitlines()
+
+
+@pytest.mark.parametrize(("channel", "hw_mode"), [(11, "g"), (36, "a")])
+def test_802_11n_has_ht_and_wmm_in_both_bands(channel: int, hw_mode: str) -> None:
+    """hostapd switches HT off without WMM. Other modes keep the channel access of DCF, which is calibrated."""
+    said = _hostapd("access_points.ap.mode=802.11n", f"access_points.ap.channel={channel}")
+    assert {f"hw_mode={hw_mode}", f"channel={channel}", "wmm_enabled=1", "ieee80211n=1"} <= set(said)
+    assert not [line for line in said if line.startswith("ht_capab")]
+    others = _hostapd()
+    assert "wmm_enabled=0" in others
+    assert "ieee80211n=1" not in others
+
+
+def test_the_short_guard_interval_is_announced() -> None:
+    settings = ("access_points.ap.mode=802.11n", "access_points.ap.guard_interval=short")
+    assert "ht_capab=[SHORT-GI-20]" in _hostapd(*settings)
+
+
+def test_radios_at_5_ghz_have_a_domain_that_allows_them() -> None:
+    def domain(*settings: str) -> bool:
+        return any("regulatory-domain 0" in line for line in _lines(_plan(ONE, *settings)))
+
+    assert not domain("access_points.ap.mode=802.11n")
+    assert domain("access_points.ap.mode=802.11n", "access_points.ap.channel=44")
+    assert domain("access_points.ap.mode=802.11a")
 
 
 @pytest.mark.slow

@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#define MAX_RTS_BYTES 65535
 #define WORDS 32
 #define SPACE " \t\r\n"
 
@@ -250,6 +251,15 @@ static void capture(struct line *line, struct config *config)
 	config->capture_db = read_number(line, "a ratio in dB");
 }
 
+static void rts(struct line *line, struct config *config)
+{
+	double bytes = read_number(line, "a length in bytes");
+
+	if (bytes < 0 || bytes > MAX_RTS_BYTES || bytes != (int)bytes)
+		wrong(line, "%g is not a length in bytes up to %d", bytes, MAX_RTS_BYTES);
+	config->rts_from_bytes = (int)bytes + 1;
+}
+
 static void basic_rates(struct line *line, struct config *config)
 {
 	config->basic_rates = 0;
@@ -294,6 +304,7 @@ static const struct {
 	{ "path-loss", path_loss },
 	{ "shadowing-db", shadowing },
 	{ "capture-db", capture },
+	{ "rts-bytes", rts },
 	{ "basic-rates", basic_rates },
 	{ "regulatory-domain", domain },
 	{ "seed", read_seed },

@@ -38,6 +38,7 @@ struct config {
 	uint64_t seed;
 	struct propagation propagation;
 	double capture_db;
+	int rts_from_bytes;		/* frames and aggregates of HT from this length on come after an RTS; 0: none */
 	unsigned int basic_rates;	/* see response_rate() */
 	int regulatory_domain;		/* of mac80211_hwsim's own; -1: the world's */
 	struct radio_config defaults;

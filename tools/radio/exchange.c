@@ -197,6 +197,15 @@ static const struct tx_rate *count_attempt(struct contender *contender)
 	return table_next(frame->rates, frame->attempts++ - frame->earlier);
 }
 
+/* mac80211 has a threshold for RTS, which it leaves to the radio at rates of HT. */
+static bool is_long(const struct contender *contender)
+{
+	const struct radio *radio = contender->radio;
+	int from = radio->medium->config.rts_from_bytes;
+
+	return from && is_ht(radio->exchange.rate) && wants_ack(contender->head) && data_bytes(contender) >= from;
+}
+
 void exchange_start(struct contender *contender)
 {
 	struct radio *radio = contender->radio;
@@ -222,7 +231,7 @@ void exchange_start(struct contender *contender)
 		radio->stats.attempts++;
 		radio->stats.at_rate[rate_to_number(exchange->rate)] += frames;
 	}
-	if (next->flags & USE_RTS_CTS)
+	if (next->flags & USE_RTS_CTS || is_long(contender))
 		send(radio, RTS);
 	else if (next->flags & USE_CTS_PROTECT && is_ofdm(exchange->rate))
 		send(radio, CTS);

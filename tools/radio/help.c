@@ -31,6 +31,8 @@ const char help_text[] =
 "  shadowing-db SIGMA            each pair of radios has an additional loss, normal; default 0\n"
 "  capture-db DB                 a frame that begins during the preamble of another and is so much\n"
 "                                stronger is received instead; default 5\n"
+"  rts-bytes N                   longer frames and aggregates of 802.11n come after an RTS; of others\n"
+"                                the kernel says so (iw phy set rts)\n"
 "  basic-rates MBPS...           for responses; default 1 2. Where none is of OFDM: 6 12 24\n"
 "  regulatory-domain N           radios have this one of mac80211_hwsim's own, 0 to 3\n"
 "  default KEY VALUE...          for the radios below it\n"

@@ -41,6 +41,8 @@ enum nl80211 {
 	STA_RX_BITRATE = 14,
 	STA_RX_BYTES64 = 23,
 	STA_TX_BYTES64 = 24,
+	RATE_MCS = 2,
+	RATE_SHORT_GUARD = 4,
 	RATE_BITRATE32 = 5,
 	IFTYPE_AP = 3,
 };
@@ -94,14 +96,25 @@ static void begin_line(int64_t at_ns, const struct device *device, const struct 
 		printf(",\"station\":\"%02x:%02x:%02x:%02x:%02x:%02x\"", mac[0], mac[1], mac[2], mac[3], mac[4], mac[5]);
 }
 
-static void print_rate(const char *name, const void *info, size_t length, uint16_t type)
+/* The rate of one @direction, "tx" or "rx". One of 802.11n also has its MCS, and says if its guard interval is short. */
+static void print_rate(const char *direction, const void *info, size_t length, uint16_t type)
 {
-	size_t bytes, rate_bytes;
+	size_t bytes, value_bytes;
 	const void *rate = netlink_nested(info, length, type, &bytes);
-	const void *value = rate ? netlink_nested(rate, bytes, RATE_BITRATE32, &rate_bytes) : NULL;
+	const void *value;
 
+	if (!rate)
+		return;
+	value = netlink_nested(rate, bytes, RATE_BITRATE32, &value_bytes);
 	if (value)
-		printf(",\"%s\":%llu", name, (unsigned long long)(number(value, rate_bytes) * KBPS_PER_UNIT));
+		printf(",\"%s_kbps\":%llu", direction,
+		       (unsigned long long)(number(value, value_bytes) * KBPS_PER_UNIT));
+	value = netlink_nested(rate, bytes, RATE_MCS, &value_bytes);
+	if (!value)
+		return;
+	printf(",\"%s_mcs\":%llu", direction, (unsigned long long)number(value, value_bytes));
+	if (netlink_nested(rate, bytes, RATE_SHORT_GUARD, &value_bytes))
+		printf(",\"%s_short_guard\":true", direction);
 }
 
 static void print_station(const struct watch *watch, const struct nlmsghdr *message, int64_t at_ns)
@@ -134,8 +147,8 @@ static void print_station(const struct watch *watch, const struct nlmsghdr *mess
 		if (value)
 			printf(",\"%s\":%llu", counters[i].name, (unsigned long long)number(value, bytes));
 	}
-	print_rate("tx_kbps", info, length, STA_TX_BITRATE);
-	print_rate("rx_kbps", info, length, STA_RX_BITRATE);
+	print_rate("tx", info, length, STA_TX_BITRATE);
+	print_rate("rx", info, length, STA_RX_BITRATE);
 	puts("}");
 }
 

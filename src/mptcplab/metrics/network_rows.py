@@ -37,6 +37,10 @@ _OF_RADIOS: dict[str, Callable[[RadioLink], float | None]] = {
     "tx_bytes": lambda one: one.tx_bytes,
     "tx_retries_percent": lambda one: one.tx_retries_percent,
     "associations": lambda one: one.associations,
+    "rx_kbps": lambda one: one.rx_kbps,
+    "tx_kbps": lambda one: one.tx_kbps,
+    "rx_mcs": lambda one: one.rx_mcs,
+    "tx_mcs": lambda one: one.tx_mcs,
 }
 
 

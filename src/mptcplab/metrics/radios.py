@@ -32,7 +32,8 @@ class RadioSample:
     """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
 
     ``link`` is the link of the station. ``rssi_dbm`` is that of the last frame, None before the first. Bytes are those
-    of whole frames of data, both counts since the association.
+    of whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval
+    that may be short; both are None of others.
     """
 
     time_ns: int
@@ -49,6 +50,10 @@ class RadioSample:
     tx_failed: int
     rx_kbps: int | None
     tx_kbps: int | None
+    rx_mcs: int | None
+    tx_mcs: int | None
+    rx_short_guard: bool | None
+    tx_short_guard: bool | None
 
 
 @dataclass(frozen=True)
@@ -73,7 +78,8 @@ class RadioLink:
 
     ``rssi_dbm`` is the mean of the samples of the access point, ``station_rssi_dbm`` of the station, None without any.
     ``rx_bytes`` came from the station to the access point, ``tx_bytes`` went the other way, as the access point counted
-    them; ``tx_retries`` of its ``tx_packets`` were repeated. ``associations`` are those of the station after time zero.
+    them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None without any.
+    ``associations`` are those of the station after time zero.
     """
 
     link: str
@@ -87,6 +93,10 @@ class RadioLink:
     tx_packets: int
     tx_retries: int
     associations: int
+    rx_kbps: float | None
+    tx_kbps: float | None
+    rx_mcs: float | None
+    tx_mcs: float | None
 
     @property
     def tx_retries_percent(self) -> float | None:
@@ -104,6 +114,8 @@ class _Log:
 
 #: What an access point counts of a station; 0 of one that never came.
 _COUNTERS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries")
+#: What an access point says of the last frames in each sample.
+_RATES = ("rx_kbps", "tx_kbps", "rx_mcs", "tx_mcs")
 
 
 @dataclass
@@ -113,6 +125,7 @@ class _Total:
     heard: list[int] = field(default_factory=list)
     heard_by_station: list[int] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(_COUNTERS, 0))
+    rates: dict[str, float | None] = field(default_factory=lambda: dict.fromkeys(_RATES))
     associations: int = 0
 
 
@@ -147,6 +160,7 @@ def radio_links(recording: Recording) -> list[RadioLink]:
         total = totals.setdefault((link, node), _Total())
         total.heard += heard
         total.counts = {name: _grown(of_one, name) for name in _COUNTERS}
+        total.rates = {name: _mean(of_one, name) for name in _RATES}
     for change in changes_of_stations(recording):
         if change.kind != DISASSOCIATED:
             totals.setdefault((change.link, change.peer), _Total()).associations += 1
@@ -189,7 +203,17 @@ def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioL
         tx_packets=counts["tx_packets"],
         tx_retries=counts["tx_retries"],
         associations=total.associations,
+        rx_kbps=total.rates["rx_kbps"],
+        tx_kbps=total.rates["tx_kbps"],
+        rx_mcs=total.rates["rx_mcs"],
+        tx_mcs=total.rates["tx_mcs"],
     )
+
+
+def _mean(samples: Iterable[RadioSample], rate: str) -> float | None:
+    """Return the mean of a rate over the samples from time zero on; None if none has one."""
+    values = [getattr(one, rate) for one in samples if one.time_ns >= 0 and getattr(one, rate) is not None]
+    return fmean(values) if values else None
 
 
 def _grown(samples: Iterable[RadioSample], counter: str) -> int:
@@ -269,6 +293,10 @@ def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, A
         tx_failed=line["tx_failed"],
         rx_kbps=line.get("rx_kbps"),
         tx_kbps=line.get("tx_kbps"),
+        rx_mcs=line.get("rx_mcs"),
+        tx_mcs=line.get("tx_mcs"),
+        rx_short_guard=line.get("rx_short_guard", False) if "rx_mcs" in line else None,
+        tx_short_guard=line.get("tx_short_guard", False) if "tx_mcs" in line else None,
     )
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -20,7 +20,8 @@ _SSID = re.compile(r"[A-Za-z0-9_.-]{1,32}\Z")
 #: in a line, and in quotation marks.
 _PASSPHRASE = re.compile(r"(?! )[ !#-~]{8,63}(?<! )\Z")
 _PASSPHRASES = "use 8 to 63 ASCII characters without quotation marks, the first and the last no space"
-_DEFAULT_CHANNELS = {"802.11b": 1, "802.11g": 1, "802.11a": 36}
+_LAST_2_4_GHZ = 14
+_DEFAULT_CHANNELS = {"802.11b": 1, "802.11g": 1, "802.11a": 36, "802.11n": 1}
 
 
 class AccessPoint(Power, NodeBase):
@@ -33,9 +34,15 @@ class AccessPoint(Power, NodeBase):
     example: ClassVar[Mapping[str, Any]] = {"position": [0, 0]}
     corner = 32
 
-    mode: Mode = Field(default="802.11g", description="standard of its radio", examples=["802.11b"])
+    mode: Mode = Field(
+        default="802.11g",
+        description="standard of its radio; 802.11n is HT in 20 MHz, with aggregates",
+        examples=["802.11b"],
+    )
     channel: Whole | None = Field(
-        default=None, description="channel; default: 1, and 36 for 802.11a. Channels do not disturb each other"
+        default=None,
+        description="channel: 1 to 11, or 36, 40, 44 or 48 (5 GHz) of 802.11a and n; default: 1, and 36 for 802.11a. "
+        "Channels do not disturb each other",
     )
     ssid: (
         Annotated[
@@ -46,6 +53,10 @@ class AccessPoint(Power, NodeBase):
     ) = Field(default=None, description="name of its network; default: the node's name", examples=["office"])
     preamble: Literal["long", "short"] = Field(
         default="short", description="of frames of 802.11b above 1 Mbit/s; long also for stations that cannot do else"
+    )
+    guard_interval: Literal["long", "short"] = Field(
+        default="long",
+        description="between symbols of 802.11n: 800 ns, or also 400 ns, where rate control finds it better",
     )
     beacon_tu: Annotated[Whole, Field(ge=15, le=65535)] = Field(
         default=100, description="interval of its beacons in units of 1024 us", examples=[1000]
@@ -71,11 +82,14 @@ class AccessPoint(Power, NodeBase):
     def _check_channel(self) -> AccessPoint:
         channels = CHANNELS[self.mode]
         if self.channel is not None and self.channel not in channels:
-            if channels == tuple(range(channels[0], channels[-1] + 1)):
-                choice = f"from {channels[0]} to {channels[-1]}"
-            else:
-                choice = ", ".join(map(str, channels))
-            raise invalid(f"is not a channel of {self.mode} here", f"use {choice}", "channel")
+            raise invalid(f"is not a channel of {self.mode} here", f"use {_choice(channels)}", "channel")
+        return self
+
+    @model_validator(mode="after")
+    def _check_guard_interval(self) -> AccessPoint:
+        if self.mode != "802.11n" and self.is_set("guard_interval"):
+            hint = 'remove it, or write mode = "802.11n"'
+            raise idle(f"does nothing with {self.mode}, whose guard interval is fixed", hint, "guard_interval")
         return self
 
     def cell(self, name: str) -> Cell:
@@ -89,6 +103,7 @@ class AccessPoint(Power, NodeBase):
             power_dbm=self.power_dbm,
             security=self.security,
             passphrase=self.passphrase,
+            short_guard=self.guard_interval == "short",
         )
 
     def description(self, context: Context) -> dict[str, Any]:
@@ -105,3 +120,10 @@ class AccessPoint(Power, NodeBase):
         radio = (described["mode"], f"channel {channel}", described.get("security", "").upper())
         parts = (", ".join(part for part in radio if part), super().caption(described))
         return "; ".join(part for part in parts if part)
+
+
+def _choice(channels: Sequence[int]) -> str:
+    """Return the words for a choice of ``channels``: a range, then those of the 5 GHz band, where numbers skip."""
+    low = [channel for channel in channels if channel <= _LAST_2_4_GHZ]
+    words = [f"from {low[0]} to {low[-1]}"] if low else []
+    return ", ".join([*words, *(str(channel) for channel in channels if channel > _LAST_2_4_GHZ)])

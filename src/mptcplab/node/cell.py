@@ -11,14 +11,16 @@ from pydantic import Field
 
 from mptcplab.fields import Number, Part
 
-Mode = Literal["802.11b", "802.11g", "802.11a"]
+Mode = Literal["802.11b", "802.11g", "802.11a", "802.11n"]
 Security = Literal["open", "wpa2", "wpa3"]
-_HW_MODES = {"802.11b": "b", "802.11g": "g", "802.11a": "a"}
 #: Channels that every regulatory domain allows, and where no radar has to be avoided.
+_CHANNELS_2_4_GHZ = tuple(range(1, 12))
+_CHANNELS_5_GHZ = (36, 40, 44, 48)
 CHANNELS: dict[str, tuple[int, ...]] = {
-    "802.11b": tuple(range(1, 12)),
-    "802.11g": tuple(range(1, 12)),
-    "802.11a": (36, 40, 44, 48),
+    "802.11b": _CHANNELS_2_4_GHZ,
+    "802.11g": _CHANNELS_2_4_GHZ,
+    "802.11a": _CHANNELS_5_GHZ,
+    "802.11n": (*_CHANNELS_2_4_GHZ, *_CHANNELS_5_GHZ),
 }
 #: Seconds between scans for another access point, with a weak and with a good signal.
 _SCAN_S, _SELDOM_S = 2, 60
@@ -44,7 +46,7 @@ class Cell:
     """The properties that the stations of a cell have in common.
 
     ``beacon_tu`` is the beacons' interval in units of 1024 us. ``passphrase`` is that of the
-    network, None of an open one.
+    network, None of an open one. ``short_guard`` allows the guard interval of 400 ns between symbols of 802.11n.
     """
 
     ssid: str
@@ -55,16 +57,22 @@ class Cell:
     power_dbm: float
     security: Security = "open"
     passphrase: str | None = None
+    short_guard: bool = False
+
+    @property
+    def is_5_ghz(self) -> bool:
+        """Whether the channel is in the 5 GHz band."""
+        return self.channel in _CHANNELS_5_GHZ
 
     @property
     def mhz(self) -> int:
         """The frequency of the channel (IEEE Std 802.11-2016, 15.4.4.3 and 17.3.8.4.2)."""
-        return 5000 + 5 * self.channel if self.mode == "802.11a" else 2407 + 5 * self.channel
+        return 5000 + 5 * self.channel if self.is_5_ghz else 2407 + 5 * self.channel
 
     @property
     def typical_bps(self) -> float:
         """Roughly what one station nearby gets, to estimate how long a run takes (docs/wifi.md has measured it)."""
-        return 6e6 if self.mode == "802.11b" else 25e6
+        return {"802.11b": 6e6, "802.11n": 55e6}.get(self.mode, 25e6)
 
     @property
     def bitrates(self) -> tuple[str, ...]:
@@ -78,20 +86,29 @@ class Cell:
             yield f"bridge={bridge}"
         yield "driver=nl80211"
         yield f"ssid={self.ssid}"
-        yield f"hw_mode={_HW_MODES[self.mode]}"
+        yield f"hw_mode={'a' if self.is_5_ghz else 'b' if self.mode == '802.11b' else 'g'}"
         yield f"channel={self.channel}"
         yield f"beacon_int={self.beacon_tu}"
         yield f"preamble={int(self.short_preamble)}"
-        yield "wmm_enabled=0"
-        if self.mode == "802.11b":
-            yield "supported_rates=10 20 55 110"
-            yield "basic_rates=10 20"
+        yield from self._hostapd_of_mode()
         if self.passphrase is not None:
             yield "wpa=2"
             yield f"wpa_key_mgmt={_KEY_MANAGEMENT[self.security]}"
             yield "rsn_pairwise=CCMP"
             yield f"wpa_passphrase={self.passphrase}"
             yield f"ieee80211w={_PROTECTED_MANAGEMENT[self.security]}"
+
+    def _hostapd_of_mode(self) -> Iterator[str]:
+        """Yield the lines of hostapd that its mode needs. Only 802.11n has WMM, without which there is no HT."""
+        yield f"wmm_enabled={int(self.mode == '802.11n')}"
+        if self.mode == "802.11b":
+            yield "supported_rates=10 20 55 110"
+            yield "basic_rates=10 20"
+        if self.mode == "802.11n":
+            yield "ieee80211n=1"
+            # Without it hostapd also hides from the kernel that stations can receive it.
+            if self.short_guard:
+                yield "ht_capab=[SHORT-GI-20]"
 
 
 def network_lines(cells: Mapping[str, Cell], roam_below_dbm: float | None) -> Iterator[str]:

@@ -208,7 +208,10 @@ def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterato
     yield f"shadowing-db {wifi.shadowing_db:g}"
     yield f"capture-db {wifi.capture_db:g}"
     yield f"default noise-dbm {wifi.noise_dbm:g} sensitivity-dbm {wifi.sensitivity_dbm:g}"
-    if any(radio.cell.mode == "802.11a" for radio in radios):
+    if wifi.rts_bytes is not None and any(radio.cell.mode == "802.11n" for radio in radios):
+        # mac80211's own threshold, set with `iw`, does not concern the rates of 802.11n.
+        yield f"rts-bytes {wifi.rts_bytes}"
+    if any(radio.cell.is_5_ghz for radio in radios):
         # hwsim's first domain, which allows access points at 5 GHz.
         yield "regulatory-domain 0"
     for radio in radios:

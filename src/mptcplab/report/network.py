@@ -64,14 +64,20 @@ _RADIO_COLUMNS: Mapping[str, _Column] = {
     "at station": _Column("station_rssi_dbm"),
     "rx MB": _Column("rx_bytes", 1e6),
     "tx MB": _Column("tx_bytes", 1e6),
+    "rx Mbit/s": _Column("rx_kbps", 1e3),
+    "tx Mbit/s": _Column("tx_kbps", 1e3),
+    "rx MCS": _Column("rx_mcs"),
+    "tx MCS": _Column("tx_mcs"),
     "retries %": _Column("tx_retries_percent"),
     "associations": _Column("associations", is_count=True),
 }
 _RADIO_NOTE = (
     "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
     "point received from the station; tx: what it sent. Retries: repeated attempts, in percent of the frames that it "
-    "sent. Associations: of the station, after time zero."
+    "sent. Associations: of the station, after time zero. Mbit/s: mean of the rates of the last frames at each sample."
 )
+_MCS_NOTE = "MCS: mean of the indices of these rates, 0 to 7, as 802.11n numbers its modulations and codes."
+_MCS = ("rx MCS", "tx MCS")
 _NOTES = (
     "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
     "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
@@ -135,16 +141,19 @@ def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
 def radio_table(rows: Sequence[RadioRow]) -> Table:
     """Return what was heard and counted on every radio link."""
     keys = list(rows[0].settings) if rows else []
-    titles = (*short_names(keys).values(), "link", "station", "access point", *_RADIO_COLUMNS, "n")
+    has_mcs = any(row.values.get(_RADIO_COLUMNS[title].name) for row in rows for title in _MCS)
+    columns = {title: column for title, column in _RADIO_COLUMNS.items() if has_mcs or title not in _MCS}
+    titles = (*short_names(keys).values(), "link", "station", "access point", *columns, "n")
     cells = tuple(
         (
             *(*row.settings.values(), row.link, row.station, row.access_point),
-            *(_counted(row, column) for column in _RADIO_COLUMNS.values()),
+            *(_counted(row, column) for column in columns.values()),
             str(len(row.seeds)),
         )
         for row in rows[:_MAX_ROWS]
     )
-    return Table("Radio links", titles, cells, frozenset(_RADIO_COLUMNS), (_RADIO_NOTE, *_left_out(rows)))
+    notes = (_RADIO_NOTE, *((_MCS_NOTE,) if has_mcs else ()), *_left_out(rows))
+    return Table("Radio links", titles, cells, frozenset(columns), notes)
 
 
 def _counted(row: LinkRow | RadioRow, column: _Column) -> str:

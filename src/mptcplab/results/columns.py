@@ -202,6 +202,10 @@ FRAMES: Mapping[str, Columns] = {
         "tx_failed": ("packets", "given up since the association"),
         "rx_kbps": ("kbit/s", "rate of the last frame of data that was received; null before the first"),
         "tx_kbps": ("kbit/s", "rate that rate control has used last; null before the first frame"),
+        "rx_mcs": ("", "index of that rate in 802.11n, 0 to 7; null of other rates"),
+        "tx_mcs": ("", "the same of the rate that was used last"),
+        "rx_short_guard": ("", "whether the guard interval of that rate of 802.11n is 400 ns; null of other rates"),
+        "tx_short_guard": ("", "the same of the rate that was used last"),
     },
     "radio_links": {
         "link": ("", "name of the link"),
@@ -215,6 +219,10 @@ FRAMES: Mapping[str, Columns] = {
         },
         "tx_retries_percent": ("%", "`tx_retries` of `tx_packets`"),
         "associations": ("", "of the station, after time zero"),
+        "rx_kbps": ("kbit/s", "mean over the samples of the access point of the rate at which it received last"),
+        "tx_kbps": ("kbit/s", "mean over its samples of the rate at which it sent last"),
+        "rx_mcs": ("", "mean of the indices of these rates in 802.11n; null if none was"),
+        "tx_mcs": ("", "the same of the rates at which it sent"),
     },
     "associations": {
         "time_ns": ("ns", "when, from time zero"),

@@ -39,6 +39,8 @@ def ended(path: Path, *options: str) -> tuple[int, str]:
         ("path-loss two-ray\n", 1, "'two-ray' is not a model: free-space and log-distance are"),
         ("# nothing\n\nshadowing-db -1\n", 3, "a standard deviation is not negative"),
         ("basic-rates 1 7\n", 1, "7 Mbit/s is not a rate of 802.11b or g"),
+        ("rts-bytes 100000\n", 1, "100000 is not a length in bytes up to 65535"),
+        ("rts-bytes 0.5\n", 1, "0.5 is not a length in bytes up to 65535"),
         ("seed 1 2\n", 1, "'2' is one word too many"),
         ("seed -1\n", 1, "'-1' is not a seed"),
         ("radios 3\n", 1, "'radios' is not a statement"),
