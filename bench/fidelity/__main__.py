@@ -16,7 +16,7 @@ import time
 from pathlib import Path
 from typing import Any
 
-from bench.fidelity import causes, forms, gather, sides
+from bench.fidelity import forms, gather, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
@@ -116,15 +116,15 @@ def main() -> None:
     parser.add_argument("--seeds", type=int, default=forms.SEEDS, help="runs of each point; default %(default)s")
     parser.add_argument("--list", action="store_true", help="print the scenarios with their points; run nothing")
     parser.add_argument("--refusals", action="store_true", help="write only what an engine refuses; run nothing")
-    parser.add_argument("--causes", type=int, metavar="N", help="run what shows the causes, N times each")
+    parser.add_argument("--wire", type=int, metavar="N", help="divide the time of a file by captures, N times")
     parser.add_argument("--write", type=Path, metavar="FILE", help="compare all results into FILE; run nothing")
     arguments = parser.parse_args()
     files = forms.files()
-    if arguments.causes:
-        causes.run_causes(arguments.out, repeats=arguments.causes)
+    if arguments.wire:
+        wire.run_wire(arguments.out, repeats=arguments.wire)
         return
     if arguments.write:
-        found = gather.gathered(files, arguments.out) | {"causes": causes.gathered_causes(arguments.out)}
+        found = gather.gathered(files, arguments.out) | {"wire": wire.gathered_wire(arguments.out)}
         arguments.write.write_text(json.dumps(found, indent=1) + "\n")
         return
     for name in arguments.only or files:

@@ -4,14 +4,18 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from docs.making.pages import table_of
 
+from bench.fidelity import wire
 from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
 from mptcplab.metrics.compare import Verdict
 from mptcplab.metrics.points import short_names
+from mptcplab.report.table import interval_text
+from mptcplab.stats import mean_interval
 
 #: The sides of the main tables with the heads of their columns.
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
@@ -19,6 +23,15 @@ STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "sto
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
+#: The side with a slower network, which is compared with the lab with the same.
+SLOWER = "stock-7.2-slower"
+_PARTS = {
+    "whole": "the program, from start to end",
+    "rest": "before its first packet, and after its last data",
+    "wire": "from its first SYN to its last data",
+    "beginning": "of that, until 1 MB was sent",
+    "bulk": "of that, the other 19 MB",
+}
 _OF_OFFLOAD = {
     "goodput_mbps": "goodput, Mbit/s",
     "retransmitted_percent": "retransmitted, %",
@@ -96,7 +109,7 @@ def summary_table() -> str:
         "open",
     ]
     lines = []
-    for side, title in STOCK.items():
+    for side, title in {**STOCK, SLOWER: "stock 7.2, slower network"}.items():
         rows = [row for sides in scenarios().values() for row in sides.get(side, {}).get("rows", ())]
         cells = []
         for metric in ("goodput_mbps", "share_percent"):
@@ -187,21 +200,36 @@ def form_table() -> str:
     return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in STOCK.values())], lines)
 
 
-def cause_table() -> str:
-    """Return the difference of the newest stock kernel from the lab with one thing varied on both sides."""
+def wire_table() -> str:
+    """Return the parts of a file's time on both sides, and how much longer each takes on the stock kernel."""
+    found: wire.Parts = document().get("wire", {})
+    lab, stock = found.values() if found else ([], [])
     lines = []
-    for name, rows in document()["causes"].items():
-        row = next(one for one in rows if one["metric"] == "goodput_mbps")
-        later = next((one for one in rows if one["metric"] == "duration_s"), None)
-        cells = [f"{row['a']:#.4g}", f"{row['b']:#.4g}", _cell(row, lambda one: one["percent"])]
-        lines.append([name, *cells, _later(later) if later else "", str(row["n"][0])])
-    head = ["varied", "lab, Mbit/s", "stock 7.2, Mbit/s", "difference, %", "stock 7.2 later, ms", "n"]
-    return table_of(head, lines)
+    for key, title in _PARTS.items():
+        before, after = ([run[key] for run in runs] for runs in (lab, stock))
+        if not before:
+            break
+        later = mean_interval([two - one for one, two in zip(before, after, strict=True)])
+        percent = "" if key in ("rest", "beginning") else f"{100 * later.mean / statistics.mean(before):+.1f}"
+        cells = [interval_text(mean_interval(values)) for values in (before, after)]
+        lines.append([title, *cells, interval_text(later), percent, str(len(before))])
+    return table_of(["part of the time", "lab, ms", "stock 7.2, ms", "stock 7.2 later, ms", "%", "n"], lines)
 
 
-def _later(row: _Row) -> str:
-    spread = "" if row["half_width"] is None else f" ± {1000 * row['half_width']:.1f}"
-    return f"{1000 * row['difference']:.1f}{spread}"
+def slower_table() -> str:
+    """Return the difference of goodputs at the speed of the form, and on a network that is slower on both sides."""
+    head = ["scenario", "workload", "network as it is, %", "lab, slower, Mbit/s", "slower, %"]
+    return _beside("stock-7.2", SLOWER, head)
+
+
+def slower_share_table() -> str:
+    """Return the shares of paths on a slower network, and the difference of the stock kernel from the lab."""
+    lines = []
+    for name, sides in scenarios().items():
+        for (label, workload), row in _of_side(sides.get(SLOWER, {}), "share_percent").items():
+            cell = _cell(row, lambda one: one["difference"])
+            lines.append([_scenario(name, label), workload, f"{row['a']:.1f}", cell])
+    return table_of(["scenario", "workload", "lab, slower, %", "stock 7.2, slower"], lines)
 
 
 def spread_table() -> str:
@@ -225,11 +253,18 @@ def spread_table() -> str:
 def bucket_table() -> str:
     """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
     head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
+    return _beside("stock-7.2", BUCKETS, head)
+
+
+def _beside(first: str, second: str, head: Sequence[str]) -> str:
+    """Return the differences of goodputs on two sides, each from its own lab."""
     lines = []
     for name, sides in scenarios().items():
-        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in ("stock-7.2", BUCKETS))
-        for key in (key for key in after if key in before):
-            small, large = (_cell(found[key], lambda row: row["percent"]) for found in (before, after))
+        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in (first, second))
+        for key in after:
+            small, large = (
+                _cell(found[key], lambda row: row["percent"]) if key in found else "" for found in (before, after)
+            )
             lines.append([_scenario(name, key[0]), key[1], small, f"{after[key]['a']:#.4g}", large])
     return table_of(head, lines)
 
@@ -269,8 +304,10 @@ _TABLES = {
     "fidelity-shares": share_table,
     "fidelity-times": time_table,
     "fidelity-retransmissions": retransmission_table,
-    "fidelity-causes": cause_table,
     "fidelity-buckets": bucket_table,
+    "fidelity-slower": slower_table,
+    "fidelity-slower-shares": slower_share_table,
+    "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,
     "fidelity-refused": refused_table,

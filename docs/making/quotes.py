@@ -25,7 +25,7 @@ from docs.making.pages import Page, cells_of
 _COMMENT = re.compile(r"<!-- (=|holds) (.*?) -->", re.DOTALL)
 _WRITTEN = re.compile(r"([-−]?\d[\d,]*(?:\.\d+)?)\Z")
 _REFERENCE = re.compile(r"\[([^\]]+)\]")
-_CELL = re.compile(r"(-?[\d,.]*\d(?:e-?\d+)?)(?: ± ([\d.]+(?:e-?\d+)?))?(?: \(([^)]*)\))?(.*)", re.DOTALL)
+_CELL = re.compile(r"([-+]?[\d,.]*\d(?:e-?\d+)?)(?: ± ([\d.]+(?:e-?\d+)?))?(?: \(([^)]*)\))?(.*)", re.DOTALL)
 
 
 #: Tolerance for sums of decimal fractions.

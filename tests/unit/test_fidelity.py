@@ -5,13 +5,15 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from bench.fidelity import __main__ as command
-from bench.fidelity import forms, gather, page, sides
+from bench.fidelity import forms, gather, page, sides, wire
 from bench.fidelity.totals import TOGETHER, totals
 
+from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.scenario.load import Point, Run, load
 
@@ -98,6 +100,32 @@ def test_buckets_are_enlarged_where_they_are_the_default(tmp_path: Path) -> None
     links = sides.with_buckets(_point(tmp_path, 'links.link1.forward.burst = "4 kB"\n' + FLOW).scenario).links
     assert [str(one.burst) for one in (links["link1"].forward, links["link2"].forward)] == ["4 kB", "15 kB"]
     assert links["access1"].forward.burst is None, "it has no rate"
+
+
+def test_a_slower_network_carries_as_many_packets(tmp_path: Path) -> None:
+    """A queue in time lasts longer, one in bytes stays: both hold as many bytes as before."""
+    more = 'links.link1.forward.queue = "50 ms"\nlinks.link1.backward.queue = "64 kB"\n'
+    changed = sides.slower(_point(tmp_path, more + FLOW).scenario)
+    first, second = changed.links["link1"].forward, changed.links["link1"].backward
+    assert [str(one) for one in (first.rate, first.delay, first.queue)] == ["2.5 Mbit/s", "40 ms", "200 ms"]
+    assert str(second.queue) == "64 kB"
+    assert str(getattr(changed.workloads["bulk"], "duration")) == "4 min"  # noqa: B009
+    with pytest.raises(ValueError, match="events"):
+        sides.slower(_point(tmp_path, '[[events]]\nat = "1 s"\ntype = "down"\nlink = "link1"\n' + FLOW).scenario)
+
+
+def test_a_files_time_is_divided_by_what_is_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The program ends after 100 ms; its SYN leaves at 30, the first megabyte is sent at 50, the last data at 90."""
+    client, server = Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 2)
+
+    def packet(time_ms: int, flags: int, length: int) -> Packet:
+        return Packet(time_ms * 10**6, client, server, 0, 0, flags, length, b"", VantagePoint(0))
+
+    sent = [packet(30, 2, 0), packet(40, 16, 400_000), packet(50, 16, 600_000), packet(90, 16, 1000), packet(95, 16, 0)]
+    described = {"start_ns": 0, "end_ns": 10**8}
+    monkeypatch.setattr(wire, "read_packets", lambda _: sent)
+    monkeypatch.setattr(wire, "Recording", lambda _: SimpleNamespace(program=lambda _: described))
+    assert wire.parts_of(tmp_path) == {"whole": 100, "rest": 40, "wire": 60, "beginning": 20, "bulk": 40}
 
 
 def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
