@@ -83,7 +83,7 @@ def measured(name: str, run: Measure) -> CostRow:
 
 
 def measured_scenario(name: str, folder: Path, *, seed: int) -> CostRow:
-    """Run one of :data:`SCENARIOS` or :data:`SCENARIOS_N` with `mptcplab run`, whose own start and evaluation count too.
+    """Run one of :data:`SCENARIOS` or :data:`SCENARIOS_N` with `mptcplab run`, whose start and evaluation count too.
 
     :raises RuntimeError: with its message if it fails.
     """
