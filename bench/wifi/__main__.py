@@ -26,6 +26,8 @@ _ANOMALY = (2, 3, 5, 10)
 
 #: The part that runs scenarios, not networks of its own.
 _SCENARIOS = "scenarios"
+#: The part with networks and scenarios of 802.11n.
+_COST_N = "cost-n"
 _Part = Callable[[Measure], list[Any]]
 
 
@@ -64,7 +66,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m bench.wifi", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/wifi"), help="folder for what the runs write")
     parser.add_argument(
-        "--only", choices=[*PARTS, _SCENARIOS], action="append", help="measure only this part; repeatable"
+        "--only", choices=[*PARTS, _SCENARIOS, _COST_N], action="append", help="measure only this part; repeatable"
     )
     parser.add_argument("--seed", type=int, default=1, help="seed of all draws; default 1")
     parser.add_argument("--write", type=Path, metavar="FILE", help="also write the parts into this JSON file")
@@ -74,6 +76,12 @@ def main() -> None:
         **{name: partial(part, run) for name, part in PARTS.items()},
         _SCENARIOS: lambda: _each(
             [cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS]
+        ),
+        _COST_N: lambda: _each(
+            [
+                *(cost.measured(name, run) for name in cost.NETWORKS_N),
+                *(cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS_N),
+            ]
         ),
     }
     parts = {name: [asdict(row) for row in measures[name]()] for name in arguments.only or measures}

@@ -40,6 +40,9 @@ NETWORKS: Mapping[str, Callable[[], Network]] = {
     "2 access points, 9 stations, 802.11b, downloads": _two_access_points,
     "1 station, 802.11b, upload": lambda: ring(DOT11B, 1, seconds=_SECONDS),
     "10 stations, 802.11g, uploads": lambda: ring(DOT11G, 10, seconds=_SECONDS),
+}
+#: The same of 802.11n, in a part of their own.
+NETWORKS_N: Mapping[str, Callable[[], Network]] = {
     "10 stations, 802.11n, uploads": lambda: ring_n(10, seconds=_SECONDS),
 }
 
@@ -50,6 +53,8 @@ SCENARIOS: Mapping[str, Path] = {
     "2 access points, 9 stations, 802.11b, a scenario with TCP": Path(__file__).with_name("nine-stations.toml"),
     "2 access points, 8 hosts with 2 stations, 802.11b, a scenario with MPTCP": _ROOT
     / "examples/wifi/many-terminals.toml",
+}
+SCENARIOS_N: Mapping[str, Path] = {
     "2 access points, 1 host with 2 stations, 802.11n, a scenario with MPTCP": _ROOT / "examples/wifi/two-bands.toml",
 }
 
@@ -67,24 +72,26 @@ class CostRow:
 
 
 def measured(name: str, run: Measure) -> CostRow:
-    """Run a network of :data:`NETWORKS` for a minute."""
-    network = replace(NETWORKS[name](), warm_s=0.0, measured_s=_SECONDS)
+    """Run a network of :data:`NETWORKS` or :data:`NETWORKS_N` for a minute."""
+    networks = {**NETWORKS, **NETWORKS_N}
+    network = replace(networks[name](), warm_s=0.0, measured_s=_SECONDS)
     begin_s = time.monotonic()
-    result = run(network, f"cost-{list(NETWORKS).index(name)}")
+    result = run(network, f"cost-{list(networks).index(name)}")
     wall_s = time.monotonic() - begin_s
     attempts = sum(int(counters["attempts"]) for counters in result.radios.values())
     return CostRow(name, _SECONDS, wall_s, result.cpu_s, attempts, 1e6 * result.cpu_s / attempts)
 
 
 def measured_scenario(name: str, folder: Path, *, seed: int) -> CostRow:
-    """Run one of :data:`SCENARIOS` with `mptcplab run`, whose own start and evaluation count too.
+    """Run one of :data:`SCENARIOS` or :data:`SCENARIOS_N` with `mptcplab run`, whose start and evaluation count too.
 
     :raises RuntimeError: with its message if it fails.
     """
-    out = folder / SCENARIOS[name].stem
+    file = {**SCENARIOS, **SCENARIOS_N}[name]
+    out = folder / file.stem
     settings = ["--set", f"workloads.*.duration={_SECONDS:g} s", "--seed", str(seed), "--fresh", "--out", str(out)]
     before_s, begin_s = _cpu_of_children_s(), time.monotonic()
-    command = [sys.executable, "-m", "mptcplab", "run", str(SCENARIOS[name]), *settings]
+    command = [sys.executable, "-m", "mptcplab", "run", str(file), *settings]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode:
         raise RuntimeError(done.stderr)

@@ -104,3 +104,15 @@ def cost_table() -> str:
         ("CPU time per frame, us", "{us_per_attempt:.0f}"),
     )
     return _table(columns, rows_of("cost") + rows_of("scenarios"))
+
+
+def cost_n_table() -> str:
+    """Return what an exchange of 802.11n costs this machine, without wall times, which other work makes longer."""
+    columns = (
+        ("network", "{network}"),
+        ("virtual time, s", "{virtual_s:.0f}"),
+        ("CPU time, s", "{cpu_s:.1f}"),
+        ("frames and aggregates in the air", "{attempts}"),
+        ("CPU time for each, us", "{us_per_attempt:.0f}"),
+    )
+    return _table(columns, rows_of("cost-n"))

@@ -145,6 +145,7 @@ SOURCES: dict[str, Source] = {
     "wifi-aggregation": _wifi(wifi.aggregation, wifi.AGGREGATION),
     "wifi-distance-n": _wifi(lambda: wifi_page.distance_table("distance-n", "attempts of MPDUs by MCS")),
     "wifi-cost": _wifi(wifi_page.cost_table),
+    "wifi-cost-n": _wifi(wifi_page.cost_n_table),
     **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),

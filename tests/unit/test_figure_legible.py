@@ -340,6 +340,9 @@ def test_a_peak_leaves_the_curve_its_height() -> None:
         places, top = list(triangles.get_xdata()), axes.get_ylim()[1]
         plt.close(drawing)
     assert (places, top) == ([5.0], pytest.approx(11.5))
+    line = Line("goodput", (0.0, 4.0, 8.0, 10.0), (10.0, 14.0, 10.0, 10.0))
+    waited = Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000, goodput=line, twice_percent=15.0)
+    assert OverTime("t", (Column("a", waited),)).highest_rate == pytest.approx(14.7), "the goodput is drawn whole"
     smooth = Timeline("bulk", edges, {"p": (10.0,) * 1000}, (), (), (), 0, 1000)
     assert OverTime("t", (Column("a", smooth),)).highest_rate is None
 

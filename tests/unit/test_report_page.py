@@ -231,6 +231,17 @@ def test_phone(opened: LoadedPage, tmp_path: Path) -> None:
     assert 300 < box["width"] <= _PHONE[0]
     table = opened.page.locator(".table .scroll").first
     assert table.evaluate("one => one.scrollWidth > one.clientWidth")
+    title, entry, legend, figure = (
+        opened.page.locator(f"[data-panel=sweep]{part}").first.bounding_box()
+        for part in (" .legendtitletext", " .legendtext", " .legend", "")
+    )
+    assert title
+    assert entry
+    assert legend
+    assert figure
+    assert title["y"] + title["height"] <= entry["y"] + 2, "beside their title the entries of a legend were cut off"
+    assert legend["x"] + legend["width"] <= figure["x"] + figure["width"] + 1
+    assert opened.page.locator(".modebar-btn").count() == 0, "buttons that cover the legend"
     _screenshot(opened.page, tmp_path / "phone.png")
 
 

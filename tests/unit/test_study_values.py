@@ -19,11 +19,12 @@ from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.scenario.load import load
+from mptcplab.stats import mean_interval
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import index_results
+from mptcplab.study.measured import Value, combined, index_results, ratio
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.source import fill
@@ -347,3 +348,28 @@ def test_values_over_several_workloads_of_a_run() -> None:
     assert names == {"goodput, Mbit/s", "longest gap without data, s", "ratio"}, (
         "all three are in the figure of goodput"
     )
+
+
+@pytest.mark.parametrize(
+    ("seeds", "n"),
+    [
+        # Exactly half in each pair: the noise that both share, a factor of three, does not widen the interval.
+        ((1, 2, 3), 3),
+        ((2, 3, 4, 5), 2),
+        # One pair has no interval, so all runs count, by their means.
+        ((3, 4, 5), 1),
+        ((4, 5, 6), 1),
+    ],
+)
+def test_a_ratio_is_formed_of_the_seeds_that_both_have(seeds: tuple[int, ...], n: int) -> None:
+    of, to = _value({seed: 10.0 * seed for seed in (1, 2, 3)}), _value({seed: 20.0 * seed for seed in seeds})
+    found = combined(of, [to], ratio).interval
+    assert found.n == n
+    if n > 1:
+        assert (found.mean, found.half_width) == (0.5, 0)
+    else:
+        assert (found.mean, found.half_width) == (20 / to.interval.mean, None)
+
+
+def _value(by_seed: dict[int, float]) -> Value:
+    return Value(mean_interval(list(by_seed.values())), by_seed)

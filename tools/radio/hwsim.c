@@ -332,8 +332,9 @@ static void handle(struct medium *medium, const struct nlmsghdr *message)
 
 void hwsim_receive(struct medium *medium)
 {
-	int bytes = netlink_read(&medium->netlink);
-	const struct nlmsghdr *message = (struct nlmsghdr *)medium->netlink.in;
+	size_t length = 0;
+	const struct nlmsghdr *message = netlink_next(&medium->netlink, &length);
+	int bytes = length;
 
 	for (; NLMSG_OK(message, bytes); message = NLMSG_NEXT(message, bytes))
 		handle(medium, message);

@@ -103,6 +103,17 @@ static void wait_for_work(const struct medium *medium, struct pollfd *polled, in
 		die(EXIT_RUNTIME, "ppoll: %s", strerror(errno));
 }
 
+/* What arrived together, one after the other: what is due now can come between. */
+static void receive(struct medium *medium)
+{
+	hwsim_receive(medium);
+	while (netlink_has_next(&medium->netlink)) {
+		netlink_flush(&medium->netlink);
+		run_events(medium, medium->now_ns);
+		hwsim_receive(medium);
+	}
+}
+
 static void run(struct medium *medium, const char *stats, int signals)
 {
 	struct pollfd polled[] = {
@@ -115,7 +126,7 @@ static void run(struct medium *medium, const char *stats, int signals)
 		wait_for_work(medium, polled, ARRAY_SIZE(polled));
 		run_events(medium, clock_ns());
 		if (polled[0].revents)
-			hwsim_receive(medium);
+			receive(medium);
 		netlink_flush(&medium->netlink);
 		if (!polled[1].revents || read(signals, &signal, sizeof(signal)) != sizeof(signal))
 			continue;

@@ -6,8 +6,10 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-/* Room for what the kernel sends before this program runs: each radio has a few frames here at most. */
-#define RECEIVE_BUFFER_BYTES (8 << 20)
+/* Room for what the kernel sends before this program runs: of each station an aggregate at most. */
+#define RECEIVE_BUFFER_BYTES (64 << 20)
+/* A message has at most one frame, of less than 4 KiB. */
+#define MESSAGE_BYTES (1 << 13)
 
 static void open_socket(struct netlink *netlink)
 {
@@ -26,8 +28,7 @@ struct nlmsghdr *netlink_begin(struct netlink *netlink, uint16_t type, uint8_t c
 	struct nlmsghdr *message;
 	struct genlmsghdr *generic;
 
-	/* A message has at most one frame, of less than 4 KiB. */
-	if (netlink->filled > NETLINK_BYTES - (1 << 13))
+	if (netlink->filled > NETLINK_BYTES - MESSAGE_BYTES)
 		netlink_flush(netlink);
 	message = (struct nlmsghdr *)(netlink->out + netlink->filled);
 	memset(message, 0, NLMSG_HDRLEN + GENL_HDRLEN);
@@ -86,6 +87,38 @@ static size_t receive(struct netlink *netlink, int flags)
 size_t netlink_read(struct netlink *netlink)
 {
 	return receive(netlink, MSG_DONTWAIT);
+}
+
+static void read_batch(struct netlink *netlink)
+{
+	struct mmsghdr messages[NETLINK_BATCH] = { 0 };
+	struct iovec places[NETLINK_BATCH];
+	int count;
+
+	for (int i = 0; i < NETLINK_BATCH; i++) {
+		places[i] = (struct iovec){ netlink->batch + i * MESSAGE_BYTES, MESSAGE_BYTES };
+		messages[i].msg_hdr.msg_iov = &places[i];
+		messages[i].msg_hdr.msg_iovlen = 1;
+	}
+	do {
+		count = recvmmsg(netlink->fd, messages, NETLINK_BATCH, MSG_DONTWAIT, NULL);
+	} while (count < 0 && errno == EINTR);
+	if (count < 0 && errno != EAGAIN)
+		die(EXIT_RUNTIME, "netlink: %s", strerror(errno));
+	netlink->batched = count > 0 ? count : 0;
+	netlink->next = 0;
+	for (int i = 0; i < netlink->batched; i++)
+		netlink->lengths[i] = messages[i].msg_len;
+}
+
+const void *netlink_next(struct netlink *netlink, size_t *bytes)
+{
+	if (!netlink_has_next(netlink))
+		read_batch(netlink);
+	if (!netlink_has_next(netlink))
+		return NULL;
+	*bytes = netlink->lengths[netlink->next];
+	return netlink->batch + netlink->next++ * MESSAGE_BYTES;
 }
 
 int netlink_ask(struct netlink *netlink)
@@ -175,6 +208,7 @@ void netlink_open(struct netlink *netlink, const char *family)
 {
 	netlink->out = allocate(NETLINK_BYTES);
 	netlink->in = allocate(NETLINK_BYTES);
+	netlink->batch = allocate(NETLINK_BATCH * MESSAGE_BYTES);
 	open_socket(netlink);
 	find_family(netlink, family);
 }

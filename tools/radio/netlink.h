@@ -10,13 +10,19 @@
 #include <stdint.h>
 
 #define NETLINK_BYTES (1 << 16)
+/* Datagrams that are read at once: the kernel sends one for each frame, and the frames of an aggregate together. */
+#define NETLINK_BATCH 32
 
 struct netlink {
 	int fd;
 	uint16_t family;
 	size_t filled;
 	char *out;
-	char *in;
+	char *in;			/* of one answer */
+	char *batch;			/* of NETLINK_BATCH messages */
+	int batched;			/* those read, and the next of them */
+	int next;
+	size_t lengths[NETLINK_BATCH];
 };
 
 void netlink_open(struct netlink *netlink, const char *family);
@@ -32,6 +38,15 @@ void netlink_flush(struct netlink *netlink);
 
 /* Sends a message that was begun with NLM_F_ACK; returns the kernel's error, 0 if it has none. */
 int netlink_ask(struct netlink *netlink);
+
+/* The next datagram that has arrived, without waiting, and its length; NULL if there is none. */
+const void *netlink_next(struct netlink *netlink, size_t *bytes);
+
+/* Whether some that were read have not been taken yet. */
+static inline bool netlink_has_next(const struct netlink *netlink)
+{
+	return netlink->next < netlink->batched;
+}
 
 /* Reads what has arrived without waiting; returns bytes in netlink->in, 0 if there is nothing. */
 size_t netlink_read(struct netlink *netlink);

@@ -38,7 +38,8 @@ _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
 #: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
 _CLOSEST, _CLOSE_PEAKS = 0.03, 0.015
 #: The axis of rates ends a little above what they are for this part of the time, if the highest exceeds it by so much.
-_USUAL, _PEAK, _ABOVE = 0.99, 1.5, 1.15
+#: The goodput, the mean of longer intervals, is never beyond it.
+_USUAL, _PEAK, _ABOVE, _ROOM = 0.99, 1.5, 1.15, 1.05
 #: The name of the line that shows the goodput where the stacked rates are more.
 _GOODPUT = "goodput"
 #: The part of the axis beside the time that is shown.
@@ -107,7 +108,9 @@ class OverTime:
         order = np.argsort(rates)
         shares = np.cumsum(lengths[order]) / lengths.sum()
         usual = float(rates[order][np.searchsorted(shares, _USUAL)])
-        return _ABOVE * usual if rates.max() > _PEAK * usual > 0 else None
+        lines = [one.timeline.goodput.values for one in self.columns if one.timeline.goodput is not None]
+        goodput = max((rate or 0.0 for line in lines for rate in line), default=0.0)
+        return max(_ABOVE * usual, _ROOM * goodput) if rates.max() > _PEAK * max(usual, goodput) > 0 else None
 
     @property
     def size(self) -> tuple[float, float]:

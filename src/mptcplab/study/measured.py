@@ -165,10 +165,11 @@ def ratio(of: float, parts: Sequence[float]) -> float:
 
 
 def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
-    """Apply the formula seed by seed, or to the means if seeds are not shared."""
+    """Apply the formula to each seed that all have, or to the means if that leaves only one of several, or none."""
     seeds, missing = set(of.by_seed), max(one.missing for one in (of, *parts))
-    if seeds and all(set(part.by_seed) == seeds for part in parts):
-        by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(seeds)}
+    shared = seeds.intersection(*(part.by_seed for part in parts))
+    if len(shared) > 1 or (shared and all(set(one.by_seed) == shared for one in (of, *parts))):
+        by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(shared)}
         return _of_seeds(by_seed, missing)
     mean = formula(of.interval.mean, [part.interval.mean for part in parts])
     return Value(Interval(mean, None, 1), missing=missing)

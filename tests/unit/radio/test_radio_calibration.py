@@ -184,3 +184,9 @@ def test_a_minute_takes_less_than_half_a_minute_of_wall_time(row: dict[str, Any]
     """Required is a minute, for nine stations at two access points. Half of it is room for a slower machine."""
     assert row["virtual_s"] == 60
     assert row["wall_s"] < 30
+
+
+@pytest.mark.parametrize("row", MEASURED["cost-n"], ids=lambda row: row["network"])
+def test_a_minute_of_802_11n_takes_less_than_a_minute_of_cpu_time(row: dict[str, Any]) -> None:
+    assert row["virtual_s"] == 60
+    assert row["cpu_s"] < 60

@@ -52,10 +52,13 @@
     return value.toFixed(size >= 1000 ? 0 : size >= 100 ? 1 : size >= 0.1 || size === 0 ? 2 : 4);
   }
 
+  // A telephone, where a legend has no room beside its title, or below buttons.
+  const isNarrow = (div) => div.clientWidth < 480;
+
   function plot(div, traces, layout) {
     const colour = colours();
     const axis = { gridcolor: colour.grid, linecolor: colour.grid, zerolinecolor: colour.grid, automargin: true };
-    const narrow = div.clientWidth < 480;
+    const narrow = isNarrow(div);
     const full = {
       margin: { l: 56, r: 14, t: 8, b: 44 },
       font: { family: "system-ui, 'Segoe UI', 'DejaVu Sans', sans-serif", size: narrow ? 11 : 12.5, color: colour.ink },
@@ -81,6 +84,7 @@
     };
     const config = {
       displaylogo: false,
+      ...(narrow ? { displayModeBar: false } : {}),
       responsive: !printing,
       modeBarButtons: [["toImage", "zoom2d", "pan2d", "resetScale2d"]],
     };
@@ -174,7 +178,8 @@
     const many = series.length > FEW_LINES;
     const traces = series.flatMap((one, index) => curve(one, index, axis, unit, !many, limits));
     div.style.height = many ? "34rem" : "";
-    const legend = legendTitle && !many ? { title: { text: plain(`${legendTitle}:`), side: "left" } } : {};
+    const side = isNarrow(div) ? "top" : "left";
+    const legend = legendTitle && !many ? { title: { text: plain(`${legendTitle}:`), side } } : {};
     plot(div, traces, { x: name + SCALES[axis.scale], y, xaxis, legend });
   }
 
