@@ -25,6 +25,7 @@ OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab w
 BUCKETS = "stock-7.2-burst"
 #: The side with a slower network, which is compared with the lab with the same.
 SLOWER = "stock-7.2-slower"
+_WITH_SLOWER = {**STOCK, SLOWER: "stock 7.2, slower network"}
 _PARTS = {
     "whole": "the program, from start to end",
     "rest": "before its first packet, and after its last data",
@@ -109,7 +110,7 @@ def summary_table() -> str:
         "open",
     ]
     lines = []
-    for side, title in {**STOCK, SLOWER: "stock 7.2, slower network"}.items():
+    for side, title in _WITH_SLOWER.items():
         rows = [row for sides in scenarios().values() for row in sides.get(side, {}).get("rows", ())]
         cells = []
         for metric in ("goodput_mbps", "share_percent"):
@@ -195,9 +196,9 @@ def form_table() -> str:
     for name, found in document()["scenarios"].items():
         if found["form"]["points"]:
             points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
-            seeds = {title: str(found["form"]["seeds"].get(side, "")) for side, title in STOCK.items()}
+            seeds = {title: str(found["form"]["seeds"].get(side, "")) for side, title in _WITH_SLOWER.items()}
             lines.append([f"`{name}`", points or "the only one", changes, *seeds.values()])
-    return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in STOCK.values())], lines)
+    return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in _WITH_SLOWER.values())], lines)
 
 
 def wire_table() -> str:
