@@ -136,13 +136,13 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
         labels=(("access2", "second line"), ("path_manager", "who decides")),
     )
     note = " ".join(drawn(results, choice).note.split())
-    assert note.startswith("only second line backup or handover workload bulk bars: 95 %"), note
+    assert note.startswith("only second line backup or handover workload bulk means; whiskers: 95 %"), note
     assert "n/a: no value, since second line" in note, note
     assert "is no mode of the kernel's path manager" in note, note
     words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
     made = drawn(results, words_of_values)
     note = " ".join(made.note.split())
-    assert note.startswith("only second line backup or only when told workload bulk bars: 95 %"), note
+    assert note.startswith("only second line backup or only when told workload bulk means; whiskers: 95 %"), note
     assert 'since second line "only when told" is no mode of the kernel' in note, note
     with plotting() as plt:
         drawing = plt.figure()

@@ -40,7 +40,7 @@ _KINDS = ("time", "lines", "bars", "cdf")
     multiple=True,
     type=click.Path(path_type=Path),
     metavar="FILE",
-    help="File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg in this folder.",
+    help="File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg, where you are.",
 )
 @click.option(
     "--kind",

@@ -55,8 +55,8 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     print_table(_runs(experiment))
     count = len(experiment.runs)
     at_most = "at most " if experiment.until else ""
-    text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} with {default_jobs()} jobs"
-    text += f", about {size_text(size)} on disk"
+    text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} on an idle machine"
+    text += f" with {default_jobs()} jobs, about {size_text(size)} on disk"
     out.print(text, markup=False)
 
 

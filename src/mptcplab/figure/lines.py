@@ -147,7 +147,8 @@ def _leave_room(axes: Axes, places: Sequence[float]) -> None:
 def label_positions(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
     """Write the positions below the axis: words in several lines if there is room, inclined if they would overlap."""
     room = _WRAPPED_LETTERS // len(positions)
-    wrapped = (textwrap.wrap(one, room, break_long_words=False) if room >= _SHORT else [one] for one in positions)
+    wrap = partial(textwrap.wrap, width=room, break_long_words=False, break_on_hyphens=False)
+    wrapped = (wrap(one) if room >= _SHORT else [one] for one in positions)
     axes.set_xticks(places, ["\n".join(lines) for lines in wrapped])
     if sum(map(len, positions)) > _LEVEL_LETTERS:
         axes.set_xticks(places, positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)

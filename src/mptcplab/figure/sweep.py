@@ -86,8 +86,8 @@ def _same_place(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]
 
 
 def spread_note(rows: Sequence[ResultRow]) -> str:
-    """Return what the bars mean, and which kernel the rows come from."""
+    """Return what the whiskers mean, and which kernel the rows come from."""
     counts = sorted({row.n for row in rows})
     n = str(counts[0]) if len(counts) == 1 else f"{counts[0]} to {counts[-1]}"
-    bars = f"bars: 95 % confidence interval (Student's t), n = {n}" if counts[-1] > 1 else "one run per point"
-    return f"{bars}; {rows[0].measured_on}"
+    spread = f"means; whiskers: 95 % confidence interval (Student's t), n = {n}"
+    return f"{spread if counts[-1] > 1 else 'one run per point'}; {rows[0].measured_on}"

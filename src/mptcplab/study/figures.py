@@ -31,7 +31,7 @@ def _figure(judged: JudgedTable, kind: str) -> Figure:
         f"{described.axis}{unit}",
         positions,
         tuple(_series(judged, name, positions) for name in names),
-        f"measured: lab kernel in virtual time, n = {n}" + (", bars: 95 % interval" if n > 1 else ""),
+        f"measured: lab kernel in virtual time, n = {n}" + (", whiskers: 95 % interval" if n > 1 else ""),
         lowest=described.lowest,
         marks=tuple(_claim_marks(judged, names, positions)),
         named=table.along in NAMES,
