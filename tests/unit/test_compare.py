@@ -396,3 +396,38 @@ def test_many_pairs_are_reported_briefly() -> None:
     notes = paired_notes(_swept(*rows))
     assert len(notes) == 7
     assert notes[-1] == "MPTCP - TCP: 3 more in results.json (paired)."
+
+
+def test_warnings_of_the_runs_are_repeated_once(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A wide interval may come from what a warning names: that of a workload which is not compared is left out."""
+    rows = [
+        replace(row_of({"cc": name}, values, run=name), warnings=warnings)
+        for name, values, warnings in (
+            ("cubic", A, ()), ("balia", SLOWER, ("3 segments were dropped",)), ("olia", A, ("5 segments were dropped",))
+        )
+    ]  # fmt: skip
+    rows.append(replace(row_of({"cc": "balia"}, A, workload="call"), warnings=("the call was cut",)))
+    folder = write(tmp_path / "a", rows)
+    words = (folder, "--by", "cc", "--reference", "cubic", "--metric", "bulk:goodput")
+    _, out, _ = output(capsys, monkeypatch, *words)
+    assert "[!] Warning: 3 to 5 segments were dropped (balia; olia)." in out, out
+    assert "the call was cut" not in out
+    _, out, _ = output(capsys, monkeypatch, *words, "--json")
+    assert json.loads(out)["warnings"] == [{"warning": "3 to 5 segments were dropped", "rows": ["balia", "olia"]}]
+    _, out, _ = output(capsys, monkeypatch, folder, folder)
+    assert "(A balia: bulk; A olia: bulk; B balia: bulk; B olia: bulk)." in out, out
+
+
+def test_few_seeds_are_called_few(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    note = "are wide (Student's t). Use at least 5 seeds"
+    for count, said in ((3, True), (5, False)):
+        a, b = (
+            write(tmp_path / f"{name}{count}", [row_of({}, dict(list(values.items())[:count]), run=name)])
+            for name, values in (("a", A), ("b", MUCH_SLOWER))
+        )
+        _, out, _ = output(capsys, monkeypatch, a, b)
+        assert (f"Intervals for n = {count} {note}" in out) == said, out

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -20,8 +20,16 @@ from mptcplab.metrics.compare import compare as compare_rows
 from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.named import metric_of, swept_key
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.warned import warnings_of
 from mptcplab.report.choosing import choose
-from mptcplab.report.comparison import comparison_table, conditions_notes, ranking_notes, ranking_table
+from mptcplab.report.comparison import (
+    comparison_table,
+    conditions_notes,
+    few_seeds_notes,
+    ranking_notes,
+    ranking_table,
+    warning_notes,
+)
 from mptcplab.report.table import Table
 
 _RESULTS = "results.json"
@@ -106,10 +114,11 @@ def compare(
         found = _Within(documents[0], listed(by), reference, margin).of(asked)
     else:
         found = _two_folders(str(a), str(b), documents, asked, margin)
+    warnings = warnings_of(documents, asked)
     if as_json:
-        click.echo(json.dumps(_document(found, margin)))
+        click.echo(json.dumps(_document(found, margin, warnings)))
     else:
-        for table in found.tables:
+        for table in _with_limits(found, warnings):
             print_table(choose(table, listed(columns), sort))
     if fail_if_different or fail_if_uncertain:
         _require_rows(asked, found.comparisons)
@@ -256,7 +265,13 @@ def _read(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _document(found: _Found, margin: float) -> dict[str, Any]:
+def _with_limits(found: _Found, warnings: Mapping[str, Sequence[str]]) -> list[Table]:
+    """Return the tables; the last one ends with what limits all of them: few seeds, and warnings about the runs."""
+    notes = (*few_seeds_notes(found.comparisons), *warning_notes(warnings))
+    return [*found.tables[:-1], *(replace(last, notes=(*last.notes, *notes)) for last in found.tables[-1:])]
+
+
+def _document(found: _Found, margin: float, warnings: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return {
         "tests": sum(one.tests for one in found.comparisons),
         "significance": SIGNIFICANCE,
@@ -274,4 +289,5 @@ def _document(found: _Found, margin: float) -> dict[str, Any]:
             for one in found.comparisons
         ],
         "rankings": [one.to_json() for one in found.rankings],
+        "warnings": [{"warning": text, "rows": list(names)} for text, names in warnings.items()],
     }

@@ -13,10 +13,12 @@ from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import Unit, percent, suited
+from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
 from mptcplab.report.table import Table
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
+_MAX_WARNED = 4
 _MIN_P = 0.0001
 _MAX_LETTERS = 6
 #: The head of the column with the number of runs in the test against the best.
@@ -295,6 +297,20 @@ def conditions_notes(
         more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
         texts = (f"{name}: A {first}, B {second}" for name, first, second in rows[:_MAX_NAMED])
         yield f"[!] MPTCP was not used alike. {'; '.join(texts)}{more}."
+
+
+def few_seeds_notes(comparisons: Iterable[Comparison]) -> Iterator[str]:
+    """Yield a note if any test is of few runs."""
+    counts = [min(match.difference.n) for one in comparisons for match in one.matches if match.is_tested]
+    if counts and min(counts) < MIN_SEEDS:
+        yield few_seeds_note(min(counts))
+
+
+def warning_notes(warnings: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield the warnings of the compared rows, each with the names of rows that have it."""
+    for text, names in warnings.items():
+        more = f"; and {len(names) - _MAX_WARNED} more" if len(names) > _MAX_WARNED else ""
+        yield f"[!] Warning: {text} ({'; '.join(names[:_MAX_WARNED])}{more})."
 
 
 def _test_notes(matches: Sequence[Match]) -> Iterator[str]:

@@ -9,10 +9,10 @@ from collections.abc import Iterator, Sequence
 from mptcplab.metrics.alike import merged
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
 from mptcplab.report.html_model import Notice
 from mptcplab.results import Results
 
-_MIN_SEEDS = 5
 _MAX_LISTED = 12
 
 
@@ -122,9 +122,8 @@ def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
         yield Notice("note", text)
     elif fewest == 1:
         yield Notice("note", f"{counts.count(1)} rows have a single run, and so no interval.")
-    elif fewest < _MIN_SEEDS:
-        text = f"Intervals for n = {fewest} are wide (Student's t). Use at least {_MIN_SEEDS} seeds for comparisons."
-        yield Notice("note", text)
+    elif fewest < MIN_SEEDS:
+        yield Notice("note", few_seeds_note(fewest))
 
 
 def _shortened(names: Sequence[str]) -> tuple[str, ...]:

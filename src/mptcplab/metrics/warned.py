@@ -1,0 +1,47 @@
+# SPDX-License-Identifier: MIT
+"""The warnings of the rows that a comparison compares."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from mptcplab.metrics.alike import merged
+from mptcplab.metrics.compare import has_metric
+
+
+def warnings_of(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
+) -> dict[str, list[str]]:
+    """Return each warning of the compared rows once, with the names of the rows that have it.
+
+    ``documents`` are those of ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
+    that differ only in numbers are one, with their range. Of two documents, a name has A or B before it.
+    """
+    rows = list(_compared(documents, asked))
+    several = len({row["workload"] for _, row in rows}) > 1
+    texts = merged(warning for _, row in rows for warning in row.get("warnings", ()))
+    found: dict[str, list[str]] = {}
+    for side, row in rows:
+        for text in dict.fromkeys(texts[warning] for warning in row.get("warnings", ())):
+            name = f"{side} {_name(row, with_workload=several)}".strip()
+            found.setdefault(text, []).append(name)
+    return found
+
+
+def _compared(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the rows that have a metric that is asked for, each with its side: A or B, nothing if there is only one."""
+    sides = "AB" if len(documents) > 1 else ("",)
+    for side, document in zip(sides, documents, strict=True):
+        for row in document["rows"]:
+            if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
+                yield side, row
+
+
+def _name(row: Mapping[str, Any], *, with_workload: bool) -> str:
+    values = ", ".join(map(str, row["settings"].values()))
+    if not values:
+        return str(row["workload"])
+    return f"{values}: {row['workload']}" if with_workload else values
