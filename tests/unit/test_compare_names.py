@@ -48,6 +48,7 @@ def folder(tmp_path: Path) -> Path:
         ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
         ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
+        ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])
@@ -80,6 +81,15 @@ def test_names_of_tables_and_of_json_are_the_same(
     assert (compared["metric"], [row["workload"] for row in compared["rows"]]) == ("completion_p95_s", ["pages"])
 
 
+def test_a_second_folder_and_by_exclude_each_other(
+    folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, _, err = output(capsys, monkeypatch, folder, folder, "--by", "path_manager")
+    assert (status, "a second folder and --by exclude each other" in err) == (2, True), err
+    status, _, err = output(capsys, monkeypatch, folder)
+    assert (status, "name a second folder, or a swept key with --by" in err) == (2, True), err
+
+
 def test_a_name_of_several_is_refused() -> None:
     keys = ["links.link1.rate", "links.link2.rate", "transport.protocol"]
     assert swept_key("protocol", keys) == "transport.protocol"
@@ -101,5 +111,9 @@ def test_words_of_other_tools_are_explained() -> None:
     with pytest.raises(InputError) as caught:
         metric_named("loss", ["goodput_mbps", "retransmitted_percent"])
     assert "lost_percent" not in str(caught.value.hint), "only what these results have"
+    with pytest.raises(InputError, match="there is no metric 'troughput'") as caught:
+        metric_named("troughput", ["goodput_mbps", "duration_s"])
+    hint = str(caught.value.hint)
+    assert hint.startswith("did you mean `goodput_mbps` ("), f"a misspelled word of other tools: {hint}"
     for words in _OTHER_WORDS.values():
         assert set(words) <= set(METRICS)

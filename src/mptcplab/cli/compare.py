@@ -94,7 +94,9 @@ def compare(
     runs as independent samples (Welch's t). All rows of all tables form one family of tests: the probability of any
     false alarm in it is at most 5 %, and the intervals are those of the corrected tests.
     """
-    if (b is None) == (by is None):
+    if b is not None and by is not None:
+        raise click.UsageError("a second folder and --by exclude each other: leave one out")
+    if b is None and by is None:
         raise click.UsageError("name a second folder, or a swept key with --by")
     if reference is not None and by is None:
         raise click.UsageError("--reference needs --by")

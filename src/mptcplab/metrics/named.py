@@ -71,12 +71,15 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
 
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
-    others = [one for one in _OTHER_WORDS.get(wanted, ()) if one in there]
-    if others:
-        told = (f"`{one}` ({METRICS[one].definition.partition('. ')[0]})" for one in others)
-        return f"did you mean {', or '.join(told)}?"
-    near = difflib.get_close_matches(wanted, CALLED, n=1)
-    return f"did you mean `{near[0]}`?" if near else f"these results have {', '.join(there)}"
+    others = {word: [one for one in names if one in there] for word, names in _OTHER_WORDS.items()}
+    known = [*CALLED, *(word for word, names in others.items() if names)]
+    near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)
+    if not near:
+        return f"these results have {', '.join(there)}"
+    if near[0] not in others:
+        return f"did you mean `{near[0]}`?"
+    told = (f"`{one}` ({METRICS[one].definition.partition('. ')[0]})" for one in others[near[0]])
+    return f"did you mean {', or '.join(told)}?"
 
 
 def _names_of(metric: Metric) -> set[str]:
