@@ -255,3 +255,17 @@ def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
     second = '[[sweep.zip]]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     experiment = load(write(PATHS + WORKLOAD + NAMED + second), overrides=["name2=b"])
     assert [list(one.settings.values())[1:] for one in experiment.points[:2]] == [["near", "b"], ["far", "b"]]
+
+
+def test_a_queue_that_one_swept_discipline_does_not_use(write: Write) -> None:
+    """Without the queue, the points of the other disciplines would have another one; the zip of the hint works."""
+    queue, discipline = "links.link1.forward.queue", '"links.link*.forward.discipline" = ["fq_codel", "cake"]\n'
+    fixed, rate = write(PATHS + WORKLOAD + "[sweep]\n" + discipline), "links.link*.rate=5 Mbit/s"
+    with pytest.raises(ScenarioError, match="does nothing with cake") as wrong:
+        load(fixed, overrides=[rate, f"{queue}=1 s"])
+    hint = wrong.value.hint or ""
+    assert hint.startswith("the sweep sets links.link*.forward.discipline = cake; sweep the queue beside it"), hint
+    zipped = load(
+        write(PATHS + WORKLOAD + f'[[sweep.zip]]\n{discipline}"{queue}" = ["1 s", "100 ms"]\n'), overrides=[rate]
+    )
+    assert [str(one.scenario.links["link1"].forward.queue) for one in zipped.points] == ["1 s", "100 ms"]

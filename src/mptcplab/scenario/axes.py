@@ -8,6 +8,7 @@ keys, or by their names.
 
 from __future__ import annotations
 
+import fnmatch
 from collections.abc import Iterator, Sequence
 from typing import Any, Literal, get_args, get_origin
 
@@ -46,6 +47,23 @@ def explain_list(document: Document, error: ScenarioError, settings: Sequence[Se
         elif is_about and isinstance(setting.value, str) and "," in setting.value:
             words = ", ".join(f'"{word.strip()}"' for word in setting.value.split(","))
             error.hint = f"{error.hint}; to sweep the key, write --set {setting.name}='[{words}]'"
+
+
+def explain_queue(error: ScenarioError, choice: Sequence[Setting]) -> None:
+    """Add to the hint of an ``error`` about a queue that it does nothing only with a swept discipline.
+
+    To remove the queue, as without a sweep, would change the points of the other disciplines.
+    """
+    written = error.place.written or ()
+    if error.kind != Mistake.IDLE or written[-1:] != ("queue",):
+        return
+    for setting in choice:
+        is_about = all(fnmatch.fnmatchcase(str(a), str(b)) for a, b in zip(written[:2], setting.pattern, strict=False))
+        if is_about and setting.pattern[-1] == "discipline":
+            error.hint = (
+                f"the sweep sets {setting.name} = {setting.text}; sweep the queue beside it in a [[sweep.zip]], with "
+                f'"100 ms", the default, for {setting.text}'
+            )
 
 
 def _is_axis(document: Document, setting: Setting) -> bool:

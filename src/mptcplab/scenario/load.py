@@ -269,6 +269,7 @@ def _points(
         except ScenarioError as error:
             varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
             if error.kind != Mistake.UNAVAILABLE or not varies:
+                axes.explain_queue(error, choice)
                 raise
             unavailable.append(Unavailable(_labels(choice), error.about))
             first = error
