@@ -175,10 +175,12 @@ def test_fixes_may_be_named_in_any_order() -> None:
     assert build_options("join-window") == ["--fix", "join", "--fix", "window"]
 
 
-def test_radios_push_back_only_in_the_variant_for_wifi() -> None:
+def test_radios_push_back_and_aggregate_only_in_the_variant_for_wifi() -> None:
     lab, wifi = (load_inputs("7.2", variant=variant) for variant in ("", "wifi"))
-    (added,) = wifi.patches[len(lab.patches) :]
-    assert added.name == "options/wifi/0001-mac80211_hwsim-back-pressure.patch"
+    assert [added.name for added in wifi.patches[len(lab.patches) :]] == [
+        "options/wifi/0001-mac80211_hwsim-back-pressure.patch",
+        "options/wifi/0002-mac80211_hwsim-aggregates.patch",
+    ]
     assert wifi.overlay == lab.overlay
     options = parse_config(wifi.fragment)
     assert (options["CONFIG_MAC80211_DEBUGFS"], options["CONFIG_LOCALVERSION"]) == ("y", '"-mptcplab-wifi"')

@@ -109,7 +109,8 @@ BEYOND = {
     ),
     "radios": (
         "radio-access-point-without-station radio-capture-at-access-point radio-channel "
-        "radio-channel-5-ghz radio-event-at-access-point radio-event-change radio-event-carrier "
+        "radio-channel-5-ghz radio-channel-of-802-11n radio-guard-interval "
+        "radio-event-at-access-point radio-event-change radio-event-carrier "
         "radio-event-mode-of-node radio-event-move-of-a-link radio-event-move-of-a-walker "
         "radio-event-move-without-node radio-event-move-without-position radio-event-node-without-radio "
         "radio-event-off-twice radio-event-on-without-off radio-event-one-direction "
