@@ -35,6 +35,7 @@ class Made:
         #: Kernels before 6.5 do not number subflows.
         self.numbered: bool = facts.get("numbered", True)
         self.asked: bool = facts.get("asked", mptcp)
+        self.offered: bool = facts.get("offered", self.asked)
         self.seed: int = facts.get("seed", 1)
         self.settings: list[list[str]] = facts.get("settings", [])
         self.checksums: tuple[str, str] = facts.get("checksums", ("aa", "aa"))
@@ -78,12 +79,20 @@ class Made:
 
     def _manifest(self) -> dict[str, Any]:
         limits = {"subflows": 8, "add_addr_accepted": 8}
-        transport = {"protocol": "mptcp" if self.asked else "tcp", "limits": limits}
-        host = {"kind": "host", "transport": transport, "endpoints": []}
+        speaks = {"client": self.asked, "server": self.offered}
+        hosts = [
+            {
+                "name": name,
+                "kind": "host",
+                "transport": {"protocol": "mptcp" if asked else "tcp", "limits": limits},
+                "endpoints": [],
+            }
+            for name, asked in speaks.items()
+        ]
         flow = {"kind": "flow", "reverse": False, "checksum": True, **self.wanted}
         return manifest(
             {"bulk": flow},
-            nodes=[{"name": name, **host} for name in ("client", "server")],
+            nodes=hosts,
             seed=self.seed,
             settings=self.settings,
             addresses=ADDRESSES,

@@ -88,7 +88,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     transports = {name: nodes[name]["transport"] for name in (sender, receiver)}
     requested = algorithms.requested_algorithms(entry, transports[sender])
     protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
-    requests_mptcp = "mptcp" in protocols
+    # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
+    requests_mptcp = (ends.protocol or transports[entry["from"]]["protocol"]) == "mptcp"
     gateways = tuple(gateway_uses(recording, ends, entry))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
