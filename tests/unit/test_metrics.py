@@ -71,11 +71,6 @@ def test_plain_tcp_says_no(tmp_path: Path) -> None:
     assert (measured.sockets.use.text, measured.scheduler, measured.warnings) == ("no", "", ())
 
 
-def test_a_server_that_offers_mptcp_requests_nothing_of_a_client_without(tmp_path: Path) -> None:
-    (measured,) = measure(Made(tmp_path / "r", (1_000_000,), mptcp=False, offered=True).write())
-    assert (measured.sockets.use.text, measured.warnings) == ("no", ())
-
-
 @pytest.mark.parametrize(
     ("facts", "received", "text", "warning"),
     [
@@ -85,7 +80,13 @@ def test_a_server_that_offers_mptcp_requests_nothing_of_a_client_without(tmp_pat
         ({}, (1_000_000, 5_000), "2 subflows", "access2>link2 carried less than 1 %"),
         ({"fallback": True}, (1_000_000,), "fell back", "1 of 1 connections fell back to TCP"),
         ({"mptcp": False, "asked": True}, (1_000_000,), "no", "1 of 1 connections are plain TCP"),
-        ({"mptcp": False, "asked": True, "offered": False}, (1_000_000,), "no", "1 of 1 connections are plain TCP"),
+        ({"mptcp": False, "asked": True, "offered": False}, (1_000_000,), "no", "MPTCP was requested, but 1 of 1"),
+        (
+            {"mptcp": False, "asked": False, "offered": True},
+            (1_000_000,),
+            "no",
+            "1 of 1 connections are plain TCP, since client is set to TCP",
+        ),
         ({}, (), "no", "no connection was seen carrying data"),
         (
             {"counted": {"MPTcpExtMPCapableACKRX": 0}},

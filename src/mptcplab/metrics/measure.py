@@ -88,8 +88,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     transports = {name: nodes[name]["transport"] for name in (sender, receiver)}
     requested = algorithms.requested_algorithms(entry, transports[sender])
     protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
-    # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
-    requests_mptcp = (ends.protocol or transports[entry["from"]]["protocol"]) == "mptcp"
+    requests_mptcp = "mptcp" in protocols
     gateways = tuple(gateway_uses(recording, ends, entry))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
     started = events(recording, ends.sending, "start") if ends.sending is not None else []
@@ -105,7 +104,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         counts=counts,
         warnings=(
             *(
-                _warnings(sockets, counts, requests_mptcp=requests_mptcp, ends=ends, transports=transports)
+                _warnings(sockets, counts, entry, requests_mptcp=requests_mptcp, ends=ends, transports=transports)
                 if protocols != {"udp"}
                 else ()
             ),
@@ -207,7 +206,13 @@ def _backup_links(transports: Mapping[str, Any]) -> set[str]:
 
 
 def _warnings(
-    sockets: Sockets, counts: MptcpCounts, *, requests_mptcp: bool, ends: Ends, transports: Mapping[str, Any]
+    sockets: Sockets,
+    counts: MptcpCounts,
+    entry: Mapping[str, Any],
+    *,
+    requests_mptcp: bool,
+    ends: Ends,
+    transports: Mapping[str, Any],
 ) -> Iterator[str]:
     backups = _backup_links(transports)
     is_bulk = ends.is_bulk
@@ -220,8 +225,10 @@ def _warnings(
     elif use.fell_back:
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:
-        plain = use.connections - use.with_mptcp
-        yield f"MPTCP was requested, but {plain} of {use.connections} connections are plain TCP"
+        plain = f"{use.connections - use.with_mptcp} of {use.connections} connections are plain TCP"
+        # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
+        offered = ends.protocol is None and transports[entry["from"]]["protocol"] == "tcp"
+        yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1):
         some = "" if use.single == use.with_mptcp else f" in {use.single} of {use.with_mptcp} connections"
         yield f"MPTCP was in use, but only one subflow carried data{some}"
