@@ -130,14 +130,14 @@ static void send(struct radio *radio, enum kind kind)
 
 void report_one(struct radio *radio, const struct frame *frame, bool acked, double signal_dbm)
 {
-	bool tells = frame->session.window && frame->alone;
+	bool only_one = frame->session.window && frame->alone;
 	struct outcome outcome = {
 		.rates = frame->rates,
 		.attempts = frame->attempts - frame->earlier,
 		.acked = acked,
-		.moves_window = tells && !acked,
+		.moves_window = only_one && !acked,
 		.signal_dbm = signal_dbm,
-		.frames = tells,
+		.frames = only_one,
 		.frames_acked = acked,
 	};
 

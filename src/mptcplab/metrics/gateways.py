@@ -167,10 +167,9 @@ def _weak_use(use: GatewayUse, sides: _Sides) -> Iterator[str]:
     plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
-    total, single = sum(use.carrying.values()), sum(count for number, count in use.carrying.items() if number < 2)
+    total, single = sum(use.carrying.values()), subflows.single_connections(use.carrying)
     if single or not total:
-        some = "" if single == total else f" in {single} of {total} connections"
-        yield f"gateway {use.name}: only one of its subflows carried data{some}"
+        yield f"gateway {use.name}: only one of its subflows carried data{subflows.some_of(single, total)}"
     for path in subflows.idle_paths(use.shares):
         yield f"gateway {use.name}: the subflow on {path} carried less than 1 % of the data"
 

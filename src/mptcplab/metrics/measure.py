@@ -230,8 +230,7 @@ def _warnings(
         offered = ends.protocol is None and transports[entry["from"]]["protocol"] == "tcp"
         yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1):
-        some = "" if use.single == use.with_mptcp else f" in {use.single} of {use.with_mptcp} connections"
-        yield f"MPTCP was in use, but only one subflow carried data{some}"
+        yield f"MPTCP was in use, but only one subflow carried data{subflows.some_of(use.single, use.with_mptcp)}"
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
         yield f"the sockets show MPTCP, but the kernel accepted only {counts.mp_capable} MPTCP connections"
     if counts.fallbacks and not use.fell_back:

@@ -13,8 +13,8 @@ from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import CALLED, METRICS
 
-#: Words of other tools for metrics, by the names in JSON.
 _DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
+#: The metrics, by their names in JSON, for which other tools have these words.
 _OTHER_WORDS = {
     "loss": ("lost_percent", "retransmitted_percent"),
     "losses": ("lost_percent", "retransmitted_percent"),

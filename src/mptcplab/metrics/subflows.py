@@ -48,7 +48,7 @@ class MptcpUse:
     @property
     def single(self) -> int:
         """The number of connections with MPTCP of which at most one subflow carried payload."""
-        return sum(count for subflows, count in self.carrying.items() if subflows < 2)
+        return single_connections(self.carrying)
 
 
 def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
@@ -66,6 +66,16 @@ def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
 def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:
     """Return the number of connections by the number of their subflows that received payload."""
     return dict(Counter(sum(1 for row in rows if row["bytes_received"]) for rows in connections))
+
+
+def single_connections(carrying: Mapping[int, int]) -> int:
+    """Return the number of connections of which at most one subflow carried payload."""
+    return sum(count for subflows, count in carrying.items() if subflows < 2)
+
+
+def some_of(count: int, total: int) -> str:
+    """Return in how many connections something was seen, as the end of a sentence; nothing if in all."""
+    return "" if count == total else f" in {count} of {total} connections"
 
 
 def subflows_text(carrying: Mapping[int, int], existing: int = 0) -> str:

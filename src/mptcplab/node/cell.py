@@ -61,7 +61,7 @@ class Cell:
 
     @property
     def is_5_ghz(self) -> bool:
-        """Whether the channel is in the 5 GHz band."""
+        """Return whether the channel is in the 5 GHz band."""
         return self.channel in _CHANNELS_5_GHZ
 
     @property

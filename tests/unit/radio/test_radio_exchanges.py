@@ -80,7 +80,7 @@ def test_legacy_modes_are_as_before_802_11n(
 
 @dataclass
 class Session:
-    """What a sender and a receiver know of the frames from one to the other."""
+    """The state of a sender and a receiver for the frames from one to the other."""
 
     window: int
     oldest: int = 0
@@ -88,10 +88,10 @@ class Session:
     """Frames that were reported, and whether as acknowledged."""
     delivered: set[int] = field(default_factory=set)
     head: int = 0
-    """What mac80211's receiver waits for; frames before it are dropped."""
+    """The frame that mac80211's receiver waits for; earlier ones are dropped."""
     buffered: set[int] = field(default_factory=set)
     passed: list[int] = field(default_factory=list)
-    """What it passed on, in this order."""
+    """The frames that it passed on, in this order."""
 
     def number(self, low: int) -> int:
         """Return a count of frames for a number of 12 bits, near those that are on the way."""

@@ -71,7 +71,7 @@ class ModuleTree:
 
     @cached_property
     def _wants_signatures(self) -> bool:
-        """Whether the kernel refuses modules without a signature: Debian's does not."""
+        """Return whether the kernel refuses modules without a signature: Debian's does not."""
         config = self._kernel.config
         return config is not None and "CONFIG_MODULE_SIG_FORCE=y" in config.read_text().splitlines()
 

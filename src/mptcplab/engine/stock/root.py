@@ -153,6 +153,7 @@ def _bytecode(source: Path) -> bytes:
 
 
 @cache
+@cache
 def _python_files(source: Path, interpreter: Path, whole_library: bool) -> tuple[Path, ...]:
     """Return the interpreter, the modules that the guest imports, and all their libraries."""
     done = subprocess.run([interpreter, "-IS", "-c", _IMPORTS, source], capture_output=True, text=True, check=False)
