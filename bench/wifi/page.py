@@ -15,6 +15,16 @@ FILE = Path(__file__).with_name("measured.json")
 _SHOWN = 0.005
 #: The head of a column, and the format of its cells.
 _Column = tuple[str, str]
+#: The columns of stations that always send, beside their model.
+_CONTENTION: tuple[_Column, ...] = (
+    ("stations", "{stations}"),
+    ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
+    ("model", "{model_mbps:.2f}"),
+    ("difference", "{difference:+.1f} %"),
+    ("collision probability", "{collision:.3f}"),
+    ("model", "{model_collision:.3f}"),
+    ("slot by slot", "{slots_collision:.3f}"),
+)
 
 
 def rows_of(part: str) -> list[dict[str, Any]]:
@@ -27,20 +37,18 @@ def _table(columns: Sequence[_Column], rows: Sequence[dict[str, Any]]) -> str:
     return table_of([head for head, _ in columns], [[cell.format(**row) for _, cell in columns] for row in rows])
 
 
+def _beside_the_model(part: str) -> list[dict[str, Any]]:
+    """Return the rows of a part with the difference of their goodput from the model, in percent."""
+    return [{**row, "difference": 100 * (row["goodput_mbps"] / row["model_mbps"] - 1)} for row in rows_of(part)]
+
+
 def saturation_table() -> str:
     """Return goodput and collision probability by number of stations, beside Bianchi's model."""
     columns = (
         ("mode", "{phy}"),
-        ("stations", "{stations}"),
-        ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
-        ("model", "{model_mbps:.2f}"),
-        ("difference", "{difference:+.1f} %"),
-        ("collision probability", "{collision:.3f}"),
-        ("model", "{model_collision:.3f}"),
-        ("slot by slot", "{slots_collision:.3f}"),
+        *_CONTENTION,
     )
-    rows = rows_of("saturation")
-    return _table(columns, [{**row, "difference": 100 * (row["goodput_mbps"] / row["model_mbps"] - 1)} for row in rows])
+    return _table(columns, _beside_the_model("saturation"))
 
 
 def anomaly_table() -> str:
@@ -79,18 +87,11 @@ def distance_table(part: str = "distance", rates: str = "attempts by rate, Mbit/
 def aggregation_table() -> str:
     """Return goodput, collision probability and length of aggregates by number of stations, beside the model."""
     columns = (
-        ("stations", "{stations}"),
-        ("goodput, Mbit/s", "{goodput_mbps:.2f}"),
-        ("model", "{model_mbps:.2f}"),
-        ("difference", "{difference:+.1f} %"),
-        ("collision probability", "{collision:.3f}"),
-        ("model", "{model_collision:.3f}"),
-        ("slot by slot", "{slots_collision:.3f}"),
+        *_CONTENTION,
         ("MPDUs in an aggregate", "{mpdus:.1f}"),
         ("model", "{model_mpdus}"),
     )
-    rows = rows_of("aggregation")
-    return _table(columns, [{**row, "difference": 100 * (row["goodput_mbps"] / row["model_mbps"] - 1)} for row in rows])
+    return _table(columns, _beside_the_model("aggregation"))
 
 
 def cost_table() -> str:

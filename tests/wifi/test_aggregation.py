@@ -15,8 +15,9 @@ from pathlib import Path
 
 import pytest
 from bench.wifi.experiments import Measure, names
-from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, Load, Measured, Network, measure
-from tests.unit.radio.parts import q, spectrum
+from bench.wifi.lab import ACCESS_POINT_G, Load, Measured, Network, measure
+from tests.unit.radio.parts import coded_errors, spectrum
+from tests.wifi.neighbours import beside_802_11b
 
 PAYLOAD = 1472
 FRAME = 26 + 8 + 20 + 8 + PAYLOAD + 4
@@ -117,10 +118,7 @@ def weights() -> list[tuple[int, int]]:
 
 def error_rate(sinr: float) -> float:
     """Return the part of frames that is lost at MCS 7, by the union bound over its code (64-QAM, 5/6)."""
-    snr = sinr * 64 / 56
-    wrong = 7 / 12 * q(math.sqrt(snr / 21))
-    d = math.sqrt(4 * wrong * (1 - wrong))
-    bit = sum(bits * d**distance for distance, bits in weights()) / (2 * 5)
+    _, bit = coded_errors(6, sinr * 64 / 56, 5, weights())
     return 1 - (1 - bit) ** (8 * (4 + FRAME))
 
 
@@ -219,13 +217,7 @@ def test_a_station_of_802_11g_has_as_many_turns(run: Measure) -> None:
 def test_aggregates_are_protected_beside_802_11b(run: Measure) -> None:
     """hostapd hears beacons of 802.11b, so that each aggregate comes after a CTS at a rate that all know."""
     network = network_of(names(1), seconds=1)
-    network = replace(
-        network,
-        warm_s=4,
-        radios={**network.radios, "old": "at 0 5 dsss-only"},
-        access_points={**network.access_points, "old": ACCESS_POINT_B.replace("ssid=lab", "ssid=old")},
-    )
-    measured = run(network, "protection")
+    measured = run(beside_802_11b(network), "protection")
     counters = measured.radios["sta0"]
     print("goodput", measured.goodput_mbps, "protected", counters["cts_to_self"], "of", counters["attempts"])
     assert counters["cts_to_self"] == counters["attempts"] > 200

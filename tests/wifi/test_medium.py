@@ -30,6 +30,7 @@ from bench.wifi.experiments import (
     saturated,
 )
 from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, STATION, Load, Network, measure
+from tests.wifi.neighbours import beside_802_11b
 
 from mptcplab.engine.tools import radio_program
 
@@ -66,13 +67,7 @@ def test_5_ghz_has_its_own_times(run: Measure) -> None:
 def test_frames_of_802_11g_are_protected_beside_802_11b(run: Measure) -> None:
     """hostapd hears beacons of 802.11b, so that each frame of OFDM comes after a CTS at a rate that all know."""
     network = ring(DOT11G, 1, seconds=1)
-    network = replace(
-        network,
-        warm_s=4,
-        radios={**network.radios, "old": "at 0 5 dsss-only"},
-        access_points={**network.access_points, "old": ACCESS_POINT_B.replace("ssid=lab", "ssid=old")},
-    )
-    measured = run(network, "protection")
+    measured = run(beside_802_11b(network), "protection")
     counters = measured.radios["sta0"]
     print("goodput", measured.goodput_mbps, "protected", counters["cts_to_self"], "of", counters["attempts"])
     assert counters["cts_to_self"] == counters["attempts"]

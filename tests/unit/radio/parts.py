@@ -76,6 +76,19 @@ def q(x: float) -> float:
     return 0.5 * math.erfc(x / math.sqrt(2))
 
 
+def coded_errors(carrier: int, snr: float, code_in: int, weights: Sequence[tuple[int, int]]) -> tuple[float, float]:
+    """Return Bhattacharyya's parameter D, and the union bound over a code's first weights, for square QAM with OFDM.
+
+    ``carrier`` is the number of bits on a subcarrier, ``snr`` the ratio on it.
+    """
+    # Of square QAM: neighbours per bit, and half the distance between two.
+    wrong = {1: q(math.sqrt(2 * snr)), 2: q(math.sqrt(snr)), 4: 0.75 * q(math.sqrt(snr / 5))}.get(
+        carrier, 7 / 12 * q(math.sqrt(snr / 21))
+    )
+    d = math.sqrt(4 * wrong * (1 - wrong))
+    return d, sum(bits * d**distance for distance, bits in weights) / (2 * code_in)
+
+
 def spectrum(code_in: int, count: int) -> list[tuple[int, int]]:
     """Distances of the punctured code and the wrong information bits there, by walking its trellis."""
     pattern = PUNCTURED[code_in]

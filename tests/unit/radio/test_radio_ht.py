@@ -10,7 +10,7 @@ import random
 from fractions import Fraction
 
 import pytest
-from tests.unit.radio.parts import Parts, q, spectrum
+from tests.unit.radio.parts import Parts, coded_errors, spectrum
 
 pytestmark = pytest.mark.slow
 
@@ -86,15 +86,10 @@ def test_errors_are_the_union_bound_over_the_code(parts: Parts, mcs: int) -> Non
     checked = 0
     for sinr_db in range(4, 31):
         snr = 10 ** (sinr_db / 10) * 64 / 56
-        # Of square QAM: neighbours per bit, and half the distance between two.
-        wrong = {1: q(math.sqrt(2 * snr)), 2: q(math.sqrt(snr)), 4: 0.75 * q(math.sqrt(snr / 5))}.get(
-            carrier, 7 / 12 * q(math.sqrt(snr / 21))
-        )
-        d = math.sqrt(4 * wrong * (1 - wrong))
+        d, expected = coded_errors(carrier, snr, code.numerator, weights)
         if d > 0.02 or d < 1e-9:
             continue
         checked += 1
-        expected = sum(bits * d**distance for distance, bits in weights) / (2 * code.numerator)
         found = parts.bit_error_rate(number(mcs), 10 ** (sinr_db / 10))
         # What is left out are weights of at least 4 more, each about 10 times the one before: 2 % at the bound of d.
         assert found == pytest.approx(expected, rel=0.03)

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 import pytest
-from tests.unit.radio.parts import q, spectrum
+from tests.unit.radio.parts import coded_errors, q, spectrum
 
 pytestmark = pytest.mark.slow
 
@@ -81,14 +81,9 @@ def test_ofdm_is_the_union_bound_over_its_code(library: ctypes.CDLL, kbps: int) 
     weights = spectrum(code_in, 5)
     for sinr_db in (10, 16, 24) if carrier > 2 else (4, 6, 8):
         snr = 10 ** (sinr_db / 10) * 64 / 52
-        # Of square QAM: neighbours per bit, and half the distance between two.
-        wrong = {1: q(math.sqrt(2 * snr)), 2: q(math.sqrt(snr)), 4: 0.75 * q(math.sqrt(snr / 5))}.get(
-            carrier, 7 / 12 * q(math.sqrt(snr / 21))
-        )
-        d = math.sqrt(4 * wrong * (1 - wrong))
+        d, expected = coded_errors(carrier, snr, code_in, weights)
         if d > 0.05 or d < 1e-12:
             continue
-        expected = sum(bits * d**distance for distance, bits in weights) / (2 * code_in)
         found = ber(library, kbps, 10 ** (sinr_db / 10))
         print(kbps, sinr_db, found, expected)
         # What is left out is some 3 weights further, each about 8 times the one before.
