@@ -41,6 +41,7 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
     side, started = sides.SIDES[name], time.monotonic()
     document: dict[str, object] = {
         "form": form.digest,
+        "ran": "",
         "kernels": [],
         "points": [point.label for point in form.points],
         "changes": form.changes,
@@ -55,7 +56,9 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
         return
     try:
         points = forms.changed(form, side.of)
-        runs = forms.runs_of(points[-1:] if side.runs_last_only else points, seeds)
+        points = points[-1:] if side.runs_last_only else points
+        runs = forms.runs_of(points, seeds)
+        document["ran"] = forms.digest_of(points)
         document["kernels"] = kernels_of(runs, side.engine)
         if only_refusals or _is_measured(file, document):
             return
@@ -82,7 +85,7 @@ def _is_measured(file: Path, document: dict[str, Any]) -> bool:
     if not file.exists():
         return False
     found = json.loads(file.read_text())
-    same = all(found.get(key) == document[key] for key in ("form", "kernels"))
+    same = all(found.get(key) == document[key] for key in ("form", "ran", "kernels"))
     return same and (bool(found.get("refused")) or found["seeds"] >= document["seeds"])
 
 
