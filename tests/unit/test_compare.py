@@ -145,7 +145,9 @@ def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     status, _, err = output(capsys, monkeypatch, one_left, "--by", "kernel")
     assert (status, "do not have two values of 'kernel'" in err) == (2, True)
     status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
-    assert (status, "do not have '7.3'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
+    assert (status, "do not have '7.3'" in err, "did you mean 7.2?" in err) == (2, True, True)
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "stock")
+    assert (status, "do not have 'stock'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
     assert output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
 
 

@@ -55,6 +55,14 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
     assert (found.kind, found.shows) == (kind, shows)
 
 
+@pytest.mark.parametrize("choice", [{}, {"kind": "time", "points": (("delay", "30 ms"),)}, {"kind": "bars"}])
+def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: dict[str, Any]) -> None:
+    make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
+    note = drawn(open_results(tmp_path / "made"), Choice(**choice)).note.replace("\n", " ")
+    assert note.endswith("Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"), note
+    assert "command line" not in _made(tmp_path / "plain", TWO_LINES, **choice).note
+
+
 @pytest.mark.parametrize(
     ("text", "choice"),
     [

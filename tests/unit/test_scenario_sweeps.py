@@ -66,6 +66,18 @@ def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
     assert one(load(write(text))).links["link1"].forward.delay == Duration(10**6)
 
 
+def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> None:
+    """The file's jitter fits its delay, and exceeds that of the first point: only mistakes of a value itself count."""
+    link = '[links.link1]\ndelay = "30 ms"\njitter = "20 ms"\n'
+    zipped = '[[sweep.zip]]\n"links.link1.delay" = ["5 ms", "50 ms"]\n"links.link1.jitter" = ["1 ms", "2 ms"]\n'
+    experiment = load(write(PATHS + WORKLOAD + link + zipped))
+    assert len(experiment.points) == 2
+    assert [one.links["link1"].forward.delay for one in experiment.replaced] == [Duration(30 * 10**6)]
+    with pytest.raises(ScenarioError) as refused:
+        load(write(PATHS + WORKLOAD + link.replace("20 ms", "20 mm") + zipped))
+    assert refused.value.kind == Mistake.QUANTITY
+
+
 def test_sweep_of_the_topology(write: Write) -> None:
     sweep = '[sweep]\n"topology.paths" = [1, 2, 4]\n"links.link*.rate" = ["8 Mbit/s"]\n'
     points = load(write(PATHS + WORKLOAD + sweep)).points

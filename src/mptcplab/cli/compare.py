@@ -31,6 +31,7 @@ from mptcplab.report.comparison import (
     warning_notes,
 )
 from mptcplab.report.table import Table
+from mptcplab.scenario.document import nearest
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"
@@ -214,7 +215,9 @@ class _Within:
     def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
         chosen = tuple(listed(reference))
         if chosen not in values:
-            hint = f"use one of {'; '.join(','.join(one) for one in values)}"
+            names = [",".join(one) for one in values]
+            near = nearest(",".join(chosen), names)
+            hint = f"did you mean {near}?" if near else f"use one of {'; '.join(names)}"
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
         return chosen
 

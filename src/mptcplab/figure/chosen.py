@@ -26,7 +26,7 @@ from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import metric_named, swept_key
-from mptcplab.metrics.points import point_text, short_names, swept_values
+from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
@@ -130,10 +130,8 @@ def drawn(results: Results, choice: Choice) -> Drawn:
         made = _distribution(results, runs, rows, choice, found)
     else:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
-    only = found.only(wanted)
-    return replace(
-        made, note="\n".join(_wrapped([one for one in (results.incomplete, only, made.note) if one], made.size[0]))
-    )
+    lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
+    return replace(made, note="\n".join(_wrapped([one for one in lines if one], made.size[0])))
 
 
 def _check_options(choice: Choice, kind: Kind) -> None:

@@ -26,6 +26,11 @@ def point_text(settings: Mapping[str, str], names: Mapping[str, str] | None = No
     return ", ".join(f"{shown[key]} {value}".strip() for key, value in settings.items())
 
 
+def changed_note(changes: Sequence[str]) -> str:
+    """Return which keys the command line set, without a full stop; empty if none."""
+    return f"Changed on the command line: {', '.join(changes)}" if changes else ""
+
+
 def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """Return the swept keys with their values in ``rows``, in the order of the sweep."""
     found: dict[str, dict[str, None]] = {}

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.alike import merged
-from mptcplab.metrics.points import short_names
+from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
@@ -71,7 +71,7 @@ def result_table(
     ]
     cells = tuple(zip(*(column.cells for column in found), strict=True))
     lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
-    changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
+    changed = [f"{changed_note(changes)}."] if changes else []
     return Table(
         title,
         tuple(column.head for column in found),

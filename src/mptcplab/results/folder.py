@@ -71,6 +71,11 @@ class Results:
         return [(one["settings"], str(one["reason"])) for one in self.document.get("unavailable", ())]
 
     @property
+    def changes(self) -> list[str]:
+        """The keys that ``--set`` changed, with their values: ``links.link2.delay = 30 ms``."""
+        return [str(change) for change in self.document.get("changed", ())]
+
+    @property
     def question(self) -> str:
         """The question that the experiment should answer; may be empty."""
         return str(self.document.get("question") or "")

@@ -39,7 +39,7 @@ class WorkloadBase(Part):
     """Its client can use a SOCKS5 proxy."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
-    recorded_if_set: ClassVar[tuple[str, ...]] = ("through",)
+    recorded_if_set: ClassVar[tuple[str, ...]] = ("through", "start_spread")
     """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside those that all kinds have."""
@@ -55,6 +55,11 @@ class WorkloadBase(Part):
         default=None, description="the gateway with mode local that `from` speaks to, at its entry", examples=["bond"]
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
+    start_spread: Time | None = Field(
+        default=None,
+        description="each seed draws the start, uniformly from `start` to so much later, in place of its random phase",
+        examples=["2 s"],
+    )
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")
     congestion_control: Algorithm | None = Field(
         default=None, description="congestion control of the workload's sockets, on both hosts", examples=["cubic"]
@@ -102,6 +107,11 @@ class WorkloadBase(Part):
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:  # noqa: ARG003
         """Return what a workload of a recording delivered one by one; None for a kind that sends a single stream."""
         return None
+
+    @property
+    def latest_start(self) -> Duration:
+        """The latest start that a seed may draw, without phases."""
+        return Duration(int(self.start) + int(self.start_spread or 0))
 
     @property
     def own_protocol(self) -> str | None:

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, idle, invalid
+from mptcplab.fields import Boolean, Time, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
@@ -107,7 +107,7 @@ class PacedWorkload(TimedWorkload):
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
         default=None, description="protocol of its sockets; default: that of each host's transport"
     )
-    reverse: bool = False
+    reverse: Boolean = False
 
     @model_validator(mode="after")
     def _udp_has_no_algorithms(self) -> PacedWorkload:
