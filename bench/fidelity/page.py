@@ -11,8 +11,10 @@ from typing import Any
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
-from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
-from mptcplab.metrics.compare import Verdict
+from bench.fidelity.classes import SLOWER, Class, class_of
+from bench.fidelity.gather import FILE
+from bench.fidelity.kept import is_of_earlier_kernel
+from bench.fidelity.place import IN_POINTS, place, units_of
 from mptcplab.metrics.points import short_names
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval
@@ -23,8 +25,6 @@ STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "sto
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
-#: The side with a slower network, which is compared with the lab with the same.
-SLOWER = "stock-7.2-slower"
 _WITH_SLOWER = {**STOCK, SLOWER: "stock 7.2, slower network"}
 _PARTS = {
     "whole": "the program, from start to end",
@@ -40,8 +40,6 @@ _OF_OFFLOAD = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
 }
-#: Metrics in percent, whose differences are in points.
-_IN_POINTS = ("share_percent", "retransmitted_percent")
 _TIMES = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
@@ -49,6 +47,8 @@ _TIMES = {
     "gap_s": "gap, s",
     "mos": "MOS",
 }
+#: The mark of a difference that was measured with an earlier build of a kernel.
+_EARLIER = "†"
 #: Rows of a scenario, by settings, workload and metric.
 _Key = tuple[str, str, str]
 _Row = dict[str, Any]
@@ -61,8 +61,18 @@ def document() -> dict[str, Any]:
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
-    """Return the compared sides of each scenario."""
-    return {name: found["sides"] for name, found in document()["scenarios"].items()}
+    """Return the compared sides of each scenario, whose rows know whether they are of an earlier kernel."""
+    written = document()
+    return {
+        name: {side: _marked(one, side, written["kernels"]) for side, one in found["sides"].items()}
+        for name, found in written["scenarios"].items()
+    }
+
+
+def _marked(one: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
+    if not is_of_earlier_kernel(one, side, kernels):
+        return one
+    return one | {"rows": [row | {"earlier": True} for row in one["rows"]]}
 
 
 def goodput_table() -> str:
@@ -120,6 +130,23 @@ def summary_table() -> str:
     return table_of(head, lines)
 
 
+def class_table() -> str:
+    """Return all scenarios by what is known of them on a fast CPU, and by their folder."""
+    written = document()
+    found: dict[tuple[Class, str, str], list[str]] = {}
+    for name, unlimited in written["all"].items():
+        folder, _, own = name.rpartition("/")
+        kind, reason = class_of(written["scenarios"].get(name, {}).get("sides", {}), unlimited)
+        found.setdefault((kind, reason, folder), []).append(own)
+    lines = [
+        [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{one}`" for one in names)]
+        for kind in Class
+        for (one_kind, reason, folder), names in found.items()
+        if one_kind is kind
+    ]
+    return table_of(["class", "folder", "number", "scenarios"], lines)
+
+
 def refused_table() -> str:
     """Return what a stock kernel cannot run, with the reason that the engine gives."""
     lines = []
@@ -130,22 +157,6 @@ def refused_table() -> str:
                 reasons.setdefault(found["refused"], []).append(STOCK[side])
         lines += [[f"`{name}`", ", ".join(where), reason] for reason, where in reasons.items()]
     return table_of(["scenario", "kernel", "reason"], lines)
-
-
-def place(row: _Row) -> str:
-    """Return where a difference lies: "" inside the margin, "!" outside, "?" if its interval does not tell."""
-    verdict = Verdict(row["verdict"])
-    if verdict in (Verdict.IDENTICAL, Verdict.SAME_RUNS, Verdict.EQUIVALENT, Verdict.NEGLIGIBLE):
-        return ""
-    if verdict is not Verdict.DIFFERS:
-        return "?"
-    size, half = (abs(row[key] or 0) for key in _units_of(row))
-    margin = SHARE_MARGIN if row["metric"] == "share_percent" else GOODPUT_MARGIN
-    return "!" if size - half > margin else "?"
-
-
-def _units_of(row: _Row) -> tuple[str, str]:
-    return ("difference", "half_width") if row["metric"] in _IN_POINTS else ("percent", "percent_half_width")
 
 
 def _differences(
@@ -164,11 +175,11 @@ def _differences(
 
 
 def _cell(row: _Row, value: Callable[[_Row], float | None]) -> str:
-    number, half = value(row), row[_units_of(row)[1]]
+    number, half = value(row), row[units_of(row)[1]]
     if number is None:
         return "0" if not row["b"] else ""
     spread = "" if half is None else f" ± {half:.1f}"
-    return f"{number:+.1f}{spread} {place(row)}".rstrip()
+    return " ".join(filter(None, (f"{number:+.1f}{spread}", place(row), _EARLIER if row.get("earlier") else "")))
 
 
 def _by_key(sides: dict[str, Any], metrics: Sequence[str]) -> dict[_Key, dict[str, _Row]]:
@@ -196,8 +207,8 @@ def form_table() -> str:
     for name, found in document()["scenarios"].items():
         if found["form"]["points"]:
             points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
-            seeds = {title: str(found["form"]["seeds"].get(side, "")) for side, title in _WITH_SLOWER.items()}
-            lines.append([f"`{name}`", points or "the only one", changes, *seeds.values()])
+            seeds = (str(found["sides"].get(side, {}).get("seeds", "")) for side in _WITH_SLOWER)
+            lines.append([f"`{name}`", points or "the only one", changes, *seeds])
     return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in _WITH_SLOWER.values())], lines)
 
 
@@ -244,8 +255,8 @@ def spread_table() -> str:
             str(row["n"]),
             str(row["needed"] or "over 10,000"),
         ]
-        for name, rows in document()["spread"].items()
-        for row in rows
+        for name, found in document()["spread"].items()
+        for row in found["rows"]
     ]
     head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
     return table_of(head, lines)
@@ -293,14 +304,15 @@ def offload_table() -> str:
 
 
 def _changed(row: _Row) -> str:
-    value, half = _units_of(row)
-    unit = "points" if row["metric"] in _IN_POINTS else "%"
+    value, half = units_of(row)
+    unit = "points" if row["metric"] in IN_POINTS else "%"
     spread = "" if row[half] is None else f" ± {row[half]:.1f}"
     return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
 _TABLES = {
     "fidelity-summary": summary_table,
+    "fidelity-classes": class_table,
     "fidelity-goodput": goodput_table,
     "fidelity-shares": share_table,
     "fidelity-times": time_table,
