@@ -94,8 +94,9 @@ def table(file: Path = FILE) -> str:
         release = next(row.release for row in rows if row.engine == engine)
         name = f"lab kernel {release}" if engine == "virtual" else f"Debian's {release}"
         counts = sorted({interval.n for interval in of_engine})
+        span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         cells = (interval_text(found[engine, one]) if (engine, one) in found else "" for one in CONTROLS)
-        lines.append(f"| {name} | {' | '.join(cells)} | {' to '.join(map(str, counts))} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {span} |")
     return "\n".join(lines) + "\n"
 
 
