@@ -246,6 +246,12 @@ def slower_share_table() -> str:
     return table_of(["scenario", "workload", "lab, slower, %", "stock 7.2, slower"], lines)
 
 
+def _value_of(row: _Row) -> float | None:
+    """Return a difference in its own unit, percent or points."""
+    found: float | None = row[units_of(row)[0]]
+    return found
+
+
 def chance_table() -> str:
     """Return the open rows of slower networks: how much each side differs from itself, and whether both differ."""
     lines = []
@@ -254,10 +260,9 @@ def chance_table() -> str:
             both = spreads_of(row)
             if row["metric"] not in COMPARED or place(row) != "?" or both is None:
                 continue
-            value = units_of(row)[0]
             spreads = [f"{deviation_percent(one):.1f}" for one in both]
             runs = ", ".join(str(len(one)) for one in both)
-            cells = [_cell(row, lambda one, value=value: one[value]), *spreads, runs, f"{rank_p(*both):.2f}"]
+            cells = [_cell(row, _value_of), *spreads, runs, f"{rank_p(*both):.2f}"]
             lines.append([_scenario(name, _label(row["settings"])), row["workload"], _UNITS[row["metric"]], *cells])
     head = ["scenario", "workload", "of", "difference", "lab's deviation, %", "stock's", "runs", "p"]
     return table_of(head, lines)
