@@ -46,8 +46,9 @@ _DIGITS = 4
 
 def _large_send_buffer(scenario: Scenario) -> Scenario:
     hosts = {
-        name: host.model_copy(update={"transport": host.transport.model_copy(update={"tcp_wmem": _SEND_BUFFER})})
-        for name, host in scenario.hosts.items()
+        name: host.model_copy(update={"transport": host.own_transport.model_copy(update={"tcp_wmem": _SEND_BUFFER})})
+        for name, host in scenario.node_tables["hosts"].items()
+        if host.own_transport is not None
     }
     return scenario.model_copy(update={"hosts": hosts})
 
@@ -83,11 +84,9 @@ class Variant:
 VARIANTS = {
     "as-it-is": Variant("as it is"),
     "each-packet": Variant("the reader wakes up for each packet", patched=_each_packet),
-    "buckets": Variant("buckets of ten packets", sides.with_buckets),
     "send-buffer": Variant("a send buffer of 4 MB from the start", _large_send_buffer),
     "softirqs": Variant("`ksoftirqd` goes before programs", patched=_softirqs_first),
     "softirqs-buffer": Variant("both of these", _large_send_buffer, patched=_softirqs_first),
-    "slower": Variant("a network four times slower", sides.slower),
 }
 
 
