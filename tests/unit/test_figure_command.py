@@ -147,7 +147,16 @@ def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
         (("--kind", "cdf", "--by", "protocol"), "--by changes nothing in a figure of kind cdf", "remove it"),
         (("--kind", "time"), "6 points do not fit side by side", "--points"),
         (("--kind", "time", "--points", "delay=10 ms", "--seed", "99"), "no run has the seed 99", "1, 2, 3"),
-        (("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"), "there is no panel 'speed'", "rate, rtt"),
+        (
+            ("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"),
+            "there is no panel 'speed'",
+            "rate, rtt, cwnd",
+        ),
+        (
+            ("--kind", "time", "--points", "delay=10 ms", "--panels", "delay"),
+            "bulk has no samples for delay",
+            "rate, rtt, cwnd",
+        ),
         (("--panels", "rate"), "--panels is for figures over time", "--kind time"),
         (("--workload", "bulk,web"), "there is no workload 'web'", "bulk"),
         (("--metric", "web:goodput"), "there is no workload 'web'", "bulk"),

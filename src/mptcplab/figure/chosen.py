@@ -275,9 +275,6 @@ def _over_time(
     choice: Choice,
     found: Words,
 ) -> Drawn:
-    unknown = [panel for panel in choice.panels if panel not in PANELS]
-    if unknown:
-        raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(PANELS)}")
     chosen = _one_seed(runs, choice.seed)
     if len(chosen) > _MAX_COLUMNS:
         raise InputError(
@@ -288,7 +285,16 @@ def _over_time(
     varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
     columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
-    figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
+    every = OverTime(_title(results, choice), columns)
+    unknown = [panel for panel in choice.panels if panel not in PANELS]
+    if unknown:
+        raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(every.shown or PANELS)}")
+    figure = replace(every, panels=choice.panels or tuple(PANELS))
+    if every.shown and not figure.shown:
+        raise InputError(
+            f"the workload {workload} has no samples for {' and '.join(choice.panels)}",
+            hint=f"use some of {', '.join(every.shown)}, or another --workload",
+        )
     if not figure.shown:
         raise InputError(
             f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"

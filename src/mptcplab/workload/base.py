@@ -15,7 +15,7 @@ from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import Context
-from mptcplab.workload.outputs import Items, Reading
+from mptcplab.workload.outputs import Items, Reading, TimedMessages
 
 
 class WorkloadBase(Part):
@@ -106,6 +106,11 @@ class WorkloadBase(Part):
     @classmethod
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:  # noqa: ARG003
         """Return what a workload of a recording delivered one by one; None for a kind that sends a single stream."""
+        return None
+
+    @classmethod
+    def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:  # noqa: ARG003
+        """Return the messages of a workload that sends them at scheduled instants; None for another kind."""
         return None
 
     @property
