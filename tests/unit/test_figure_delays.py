@@ -22,7 +22,7 @@ from mptcplab.workload.registry import timed_messages
 DUE = tuple(0.02 * number for number in range(3000) if not 2000 <= number < 2050)
 LOST = tuple(0.02 * number for number in range(2000, 2050))
 FADED = TimedMessages(DUE, tuple(30.0 if due < 20 else 30.0 + 100 * (due - 20) for due in DUE), LOST, 130.0)
-GOOD = TimedMessages(DUE, (30.0,) * len(DUE), (), 130.0)
+GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3000, (), 130.0)
 
 
 def _column(title: str, found: TimedMessages) -> Column:

@@ -50,7 +50,7 @@ class Delays:
     def note(self) -> str:
         """What the lines and marks are."""
         length = self.edges[1] - self.edges[0]
-        marks = f"; marks: some {_LATE}, so beyond the {_LATEST} or not there at all" if self.bad else ""
+        marks = f"; marks: some were beyond the {_LATEST}, or lost" if self.bad else ""
         return f"delay: of the messages that were due in each {length:.2g} s{marks}"
 
 
