@@ -212,13 +212,13 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     )
     note = " ".join(drawn(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk means; whiskers: 95 %"), note
-    assert "n/a: no value, since second line" in note, note
+    assert 'n/a: no value, since "handover" (second line) is no mode' in note, note
     assert "is no mode of the kernel's path manager" in note, note
     words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
     made = drawn(results, words_of_values)
     note = " ".join(made.note.split())
     assert note.startswith("only second line backup or only when told workload bulk means; whiskers: 95 %"), note
-    assert 'since second line "only when told" is no mode of the kernel' in note, note
+    assert 'since "only when told" (second line) is no mode of the kernel' in note, note
     with plotting() as plt:
         drawing = plt.figure()
         made.draw(drawing)
@@ -287,7 +287,7 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     made = drawn(open_results(tmp_path / "made"), Choice(workloads=("bulk",), x="access2", by=("path_manager",)))
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
-    assert "n/a: no value, since hosts.client" in note, note
+    assert 'n/a: no value, since "handover" (hosts.client.transport.modes.access2) is no mode' in note, note
     with plotting() as plt:
         drawing = plt.figure()
         made.draw(drawing)
