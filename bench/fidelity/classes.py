@@ -12,7 +12,7 @@ from mptcplab.scenario.schema import Scenario
 #: The side whose CPU is fast, by a network that is slower.
 SLOWER = "stock-7.2-slower"
 #: What the margins are for.
-_COMPARED = ("goodput_mbps", "share_percent")
+COMPARED = ("goodput_mbps", "share_percent")
 
 
 class Class(StrEnum):
@@ -36,7 +36,7 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
         return Class.UNLIMITED, unlimited
     if "refused" in found:
         return Class.REFUSED, found["refused"]
-    places = {place(row) for row in found.get("rows", ()) if row["metric"] in _COMPARED}
+    places = {place(row) for row in found.get("rows", ()) if row["metric"] in COMPARED}
     if not places:
         return Class.NOT_MEASURED, ""
     return (Class.OUTSIDE if "!" in places else Class.OPEN if "?" in places else Class.INSIDE), ""

@@ -107,11 +107,22 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, dict[str, Any]]) -
 
 
 def _with_values(rows: Iterable[dict[str, Any]], documents: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
-    """Yield rows of a comparison with the values of both sides, by seed."""
+    """Yield rows of a comparison with the values of both sides, by seed.
+
+    ``beyond`` are the segments beyond the connection's window that were dropped in each run, if any were: a bug of
+    mainline that makes transfers wait.
+    """
+    beyond = [{_key_of(row): row.get("kernel_counts", ()) for row in one["rows"]} for one in documents]
     for row in rows:
-        key = (tuple(row["settings"].items()), row["workload"])
+        key = _key_of(row)
         of_row = [values_of(one, row["metric"])[key].values for one in documents]
-        yield row | {"values": [[_short(value) for _, value in sorted(one.items())] for one in of_row]}
+        dropped = [[run["dropped_beyond_window"] or 0 for run in one.get(key, ())] for one in beyond]
+        more = {"beyond": dropped} if any(map(any, dropped)) else {}
+        yield row | {"values": [[_short(value) for _, value in sorted(one.items())] for one in of_row], **more}
+
+
+def _key_of(row: dict[str, Any]) -> tuple[tuple[tuple[str, str], ...], str]:
+    return tuple((key, str(value)) for key, value in row["settings"].items()), row["workload"]
 
 
 def _has(documents: Sequence[dict[str, Any]], metric: str) -> bool:

@@ -11,7 +11,8 @@ from typing import Any
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
-from bench.fidelity.classes import SLOWER, Class, class_of
+from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
+from bench.fidelity.classes import COMPARED, SLOWER, Class, class_of
 from bench.fidelity.gather import FILE
 from bench.fidelity.kept import is_of_earlier_kernel
 from bench.fidelity.place import IN_POINTS, place, units_of
@@ -40,6 +41,7 @@ _OF_OFFLOAD = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
 }
+_UNITS = {"goodput_mbps": "goodput, %", "share_percent": "share, points"}
 _TIMES = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
@@ -244,6 +246,45 @@ def slower_share_table() -> str:
     return table_of(["scenario", "workload", "lab, slower, %", "stock 7.2, slower"], lines)
 
 
+def _value_of(row: _Row) -> float | None:
+    """Return a difference in its own unit, percent or points."""
+    found: float | None = row[units_of(row)[0]]
+    return found
+
+
+def chance_table() -> str:
+    """Return the open rows of slower networks: how much each side differs from itself, and whether both differ."""
+    lines = []
+    for name, sides in scenarios().items():
+        for row in sides.get(SLOWER, {}).get("rows", ()):
+            both = spreads_of(row)
+            if row["metric"] not in COMPARED or place(row) != "?" or both is None:
+                continue
+            spreads = [f"{deviation_percent(one):.1f}" for one in both]
+            runs = ", ".join(str(len(one)) for one in both)
+            cells = [_cell(row, _value_of), *spreads, runs, f"{rank_p(*both):.2f}"]
+            lines.append([_scenario(name, _label(row["settings"])), row["workload"], _UNITS[row["metric"]], *cells])
+    head = ["scenario", "workload", "of", "difference", "lab's deviation, %", "stock's", "runs", "p"]
+    return table_of(head, lines)
+
+
+def window_table() -> str:
+    """Return goodputs of slower networks where the bug of the connection's window showed, and without those runs."""
+    lines = []
+    for name, sides in scenarios().items():
+        for row in sides.get(SLOWER, {}).get("rows", ()):
+            if row["metric"] != "goodput_mbps" or "beyond" not in row:
+                continue
+            runs = list(zip(*row["beyond"], *row["values"], strict=False))
+            rest = [100 * (other / lab - 1) for one, two, lab, other in runs if not one and not two]
+            met = (f"{sum(map(bool, one))} of {len(one)}" for one in row["beyond"])
+            without = interval_text(mean_interval(rest)) if rest else ""
+            cells = [*met, _cell(row, lambda one: one["percent"]), without, str(len(rest))]
+            lines.append([_scenario(name, _label(row["settings"])), row["workload"], *cells])
+    head = ["scenario", "workload", "runs of the lab", "of stock 7.2", "difference, %", "without these, %", "pairs"]
+    return table_of(head, lines)
+
+
 def spread_table() -> str:
     """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
     lines = [
@@ -320,6 +361,8 @@ _TABLES = {
     "fidelity-buckets": bucket_table,
     "fidelity-slower": slower_table,
     "fidelity-slower-shares": slower_share_table,
+    "fidelity-chance": chance_table,
+    "fidelity-window": window_table,
     "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,

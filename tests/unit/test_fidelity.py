@@ -130,6 +130,7 @@ def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
         "hz": 1000,
         "time": "virtual",
         "mptcp": "no",
+        "kernel_counts": [{"dropped_beyond_window": count} for count in more.pop("beyond", [0, 0, 0])],
     }
     document = {
         "form": "f",
@@ -149,7 +150,7 @@ def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
 
 def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
-    _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0])
+    _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
     found = gather.gathered(["made", "missing"], tmp_path)["scenarios"]
     assert list(found) == ["made"]
@@ -158,6 +159,7 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
+    assert rows["goodput_mbps"]["beyond"] == [[0, 0, 0], [0, 7, 0]]
     assert rows["goodput_mbps"]["values"] == [[100.0, 101.0, 102.0], [95.0, 96.1, 97.0]]
     assert place(rows["goodput_mbps"]) == "!"
     assert place(rows["share_percent"]) == ""

@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 from bench.fidelity import forms, page
+from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
 from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
 
@@ -127,3 +128,31 @@ def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:
 )  # fmt: skip
 def test_what_limits_a_scenario(name: str, expected: str) -> None:
     assert not_of_rates(load(forms.files()[name]).points[-1].scenario) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [([1, 2, 3], [4, 5, 6], 2 / 20), ([1, 2, 3, 4], [5, 6, 7, 8], 2 / 70), ([1, 4], [2, 3], 1.0),
+     ([1, 1, 1], [1, 1, 1], 1.0), ([1, 2, 3, 4, 6], [5, 7, 8, 9, 10], 4 / 252)],
+)  # fmt: skip
+def test_a_rank_test_is_exact(first: list[float], second: list[float], expected: float) -> None:
+    """All divisions are equally probable if both sides are the same; published tables have these values."""
+    assert rank_p(first, second) == pytest.approx(expected)
+    assert rank_p(second, first) == pytest.approx(expected)
+
+
+def test_too_few_runs_cannot_be_told_apart() -> None:
+    """The smallest p of four and four runs is 2/70, which is below 5 %; that of three and three is not."""
+    assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * MIN_RUNS]}) is not None
+    assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * (MIN_RUNS - 1)]}) is None
+    assert spreads_of({}) is None, "measured before values were kept"
+    assert rank_p(range(MIN_RUNS), range(MIN_RUNS, 2 * MIN_RUNS)) < 0.05 < rank_p([1, 2, 3], [4, 5, 6])
+
+
+def test_runs_that_met_the_bug_of_the_window_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the third run of the stock kernel segments were dropped, and the transfer waited."""
+    row = _row("goodput_mbps", "not shown", -3.0, 9.0) | {"settings": {}, "workload": "bulk", "a": 100.0, "b": 97.0}
+    row |= {"values": [[100.0, 100.0, 100.0], [100.5, 101.5, 89.0]], "beyond": [[0, 0, 0], [0, 0, 13]]}
+    written = _found(made={"stock-7.2-slower": _entry("stock-7.2-slower") | {"rows": [row]}})
+    monkeypatch.setattr(page, "document", lambda: written)
+    assert "| bulk | 0 of 3 | 1 of 3 | -3.0 ± 9.0 ? † | 1.00 ± 6.35 | 2 |" in page.window_table()
