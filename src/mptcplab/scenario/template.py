@@ -335,7 +335,7 @@ def _link_rows(path: PathAnswer) -> Iterator[tuple[str, str, str]]:
         yield "forward.rate", f'"{path.uplink}"', "the uplink"
     yield "delay", f'"{path.delay}"', f"one-way: the round-trip time is {Duration(2 * path.delay)}"
     loss = path.loss if path.loss else "0 %"
-    yield "loss", f'"{loss}"', "of every packet, at random and in both directions"
+    yield "loss", f'"{loss}"', "of every packet, at random and in both directions: half of what ping shows"
 
 
 def _workload(answers: Answers) -> str:
