@@ -46,9 +46,9 @@ class Words:
     def reason(self, text: str, settings: Mapping[str, str]) -> str:
         """Return why the point with these ``settings`` has no value, in the words of the figure."""
         for key, value in settings.items():
-            if key in self.labelled or value in self.values:
-                name = self.keys[key] if key in self.labelled else key
-                text = text.replace(f'{key} = "{value}": ', f'{name} "{self.value(value)}" ').replace(key, name)
+            name = self.keys[key] if key in self.labelled else key
+            # The value is what the sentence is about.
+            text = text.replace(f'{key} = "{value}": ', f'"{self.value(value)}" ({name}) ').replace(key, name)
         return text
 
 

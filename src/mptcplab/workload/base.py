@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Time, conflict, invalid
+from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Scheduler, Time, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
@@ -64,7 +64,7 @@ class WorkloadBase(Part):
     congestion_control: Algorithm | None = Field(
         default=None, description="congestion control of the workload's sockets, on both hosts", examples=["cubic"]
     )
-    scheduler: Algorithm | None = Field(
+    scheduler: Scheduler | None = Field(
         default=None, description="scheduler of the workload's MPTCP sockets, on both hosts", examples=["roundrobin"]
     )
 
