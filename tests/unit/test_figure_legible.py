@@ -299,6 +299,20 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     assert warning.command.startswith("mptcplab run ")
 
 
+def test_names_of_points_and_folders_are_hinted_at(tmp_path: Path) -> None:
+    text = (
+        THREE.partition('sweep."transport')[0] + 'sweep.zip = [{ name = ["both, first", "one"], "repeats" = [1, 1] }]\n'
+    )
+    text = text.replace('"repeats" = [1, 1]', '"links.link1.delay" = ["10 ms", "20 ms"]')
+    make_results(tmp_path / "night", text)
+    with pytest.raises(InputError) as refused:
+        drawn(open_results(tmp_path / "night"), Choice(points=(("name", "both"),)))
+    assert refused.value.hint == 'use one of "both, first", one'
+    with pytest.raises(InputError) as refused:
+        open_results(tmp_path / "nigth")
+    assert refused.value.hint == f"did you mean {tmp_path / 'night'}?"
+
+
 def test_an_unknown_kind_is_refused() -> None:
     unknown: Any = "tme"
     with pytest.raises(InputError, match="no kind of figure 'tme'"):
@@ -322,6 +336,19 @@ def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     assert height > 2.5, f"{height:.1f} inches"
     assert bottom >= 0, "it is cut off"
     assert legend.x0 > axes.bbox.x1 or legend.y1 <= label.y0 + 1, "it is beside the plot, or below its labels"
+
+
+def test_a_curve_below_another_is_seen() -> None:
+    """A later curve with the same values hid it."""
+    values = tuple(float(number) for number in range(20, 40))
+    shown = (Sample("5G", values), Sample("DSL", tuple(4 * one for one in values)), Sample("minrtt", values))
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_distribution(Distribution("t", "delay, ms", shown), axes)
+        hidden, alone, above = (line.get_linewidth() for line in axes.lines)
+        plt.close(drawing)
+    assert alone == above
+    assert hidden >= above + 1, "less than half a point on each side"
 
 
 def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:
