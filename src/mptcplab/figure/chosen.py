@@ -164,11 +164,16 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
         values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
         for value in chosen:
             if value not in values:
-                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(values)}")
+                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(map(_quoted, values))}")
     kept = [run for run in runs if all(run.settings.get(key) in values for key, values in wanted.items())]
     if not kept:
         raise InputError("no point has all of these values", hint="leave out a --points")
     return kept
+
+
+def _quoted(value: str) -> str:
+    """Return a value for a list with commas."""
+    return f'"{value}"' if "," in value else value
 
 
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:

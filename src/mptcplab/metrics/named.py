@@ -15,7 +15,7 @@ from mptcplab.metrics.registry import CALLED, METRICS
 
 _DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
 #: The metrics, by their names in JSON, for which other tools have these words.
-_OTHER_WORDS = {
+OTHER_WORDS = {
     "loss": ("lost_percent", "retransmitted_percent"),
     "losses": ("lost_percent", "retransmitted_percent"),
     "throughput": ("goodput_mbps",),
@@ -71,7 +71,7 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
 
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
-    others = {word: [one for one in names if one in there] for word, names in _OTHER_WORDS.items()}
+    others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
     near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)
     if not near:
