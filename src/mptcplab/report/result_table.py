@@ -19,6 +19,8 @@ from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
+#: So few are never too many, even where most of their cells are empty.
+_FEW_METRIC_COLUMNS = 5
 _ALL_METRICS = "metrics"
 #: The heads of columns about what was found on sockets, with the names by which users choose them.
 _OF_SOCKETS = {
@@ -171,9 +173,15 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Co
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
-    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few."""
+    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few.
+
+    Of three kinds of workloads, each has a value in a third of the columns: most of a wide table would be empty.
+    """
     kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
-    return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
+    if len(kinds) == 1 or len(shown) <= _FEW_METRIC_COLUMNS:
+        return True
+    filled = sum(name in row.metrics for row in rows for name in shown)
+    return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
 def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
