@@ -239,11 +239,36 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
     one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
     assert "only second line backup" in one.note
-    with pytest.raises(InputError, match="'access9' is not a swept key or value") as refused:
+    with pytest.raises(InputError, match="'access9' is not a swept key or value, nor a workload") as refused:
         drawn(results, Choice(labels=(("access9", "x"),)))
-    assert refused.value.hint == "use one of path_manager, access2, kernel, backup, userspace, handover"
+    assert refused.value.hint is not None
+    assert refused.value.hint.startswith(
+        "use one of path_manager, access2, kernel, backup, userspace, handover, bulk, other; or a metric: goodput"
+    )
     with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
         drawn(results, Choice(labels=(("backup", "handover"),)))
+
+
+@pytest.mark.parametrize("kind", ["bars", "cdf"])
+def test_labels_name_metrics_and_workloads(tmp_path: Path, kind: Any) -> None:
+    make_results(tmp_path / "made", MODES)
+    results = open_results(tmp_path / "made")
+    labels = (("goodput", "what arrives"), ("bulk", "the download"))
+    points = (("access2", "backup"), ("path_manager", "kernel"))
+    with plotting() as plt:
+        drawing = plt.figure()
+        drawn(results, Choice(kind=kind, metric="goodput", points=points, labels=labels)).draw(drawing)
+        (axes,) = drawing.axes
+        title = axes.get_ylabel() if kind == "bars" else axes.get_xlabel()
+        entries = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+        plt.close(drawing)
+    assert title.startswith("what arrives, Mbit/s"), "the unit is kept"
+    assert "the download" in entries, entries
+    assert "other" in entries, entries
+    alone = drawn(results, Choice(kind=kind, metric="bulk:goodput", points=points, labels=labels))
+    assert kind == "cdf" or "workload the download" in alone.note, alone.note
+    with pytest.raises(InputError, match="two workloads have the same words"):
+        drawn(results, Choice(labels=(("bulk", "other"),)))
 
 
 THREE = """

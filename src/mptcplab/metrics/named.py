@@ -54,13 +54,18 @@ def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str
     raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
+def named_metrics(name: str) -> list[str]:
+    """Return the names in JSON of the metrics that JSON or tables call so."""
+    return [one for one in METRICS if name.casefold() in _names_of(METRICS[one])]
+
+
 def metric_named(name: str, there: Collection[str]) -> Metric:
     """Return the metric with a name as JSON or tables have it, preferably one that is ``there``.
 
     :raises InputError: if there is no such metric, or the name is that of several.
     """
     wanted = name.casefold()
-    found = [one for one in METRICS if wanted in _names_of(METRICS[one])]
+    found = named_metrics(name)
     found = [one for one in found if one in there] or found
     if len(found) > 1 and name not in found:
         raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(found)}")
