@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from dataclasses import astuple
 from itertools import pairwise
 from types import SimpleNamespace
 from typing import Any
@@ -28,7 +29,9 @@ GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3
 def _column(title: str, found: TimedMessages) -> Column:
     rtt = (Line("p", (0.0, 60.0), (1.0, 2.0)),)
     edges = (0.0, 30.0, 60.0)
-    return Column(title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(found)))
+    return Column(
+        title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)))
+    )
 
 
 def _drawn(figure: OverTime) -> dict[str, Any]:
@@ -53,7 +56,7 @@ def _drawn(figure: OverTime) -> dict[str, Any]:
 
 
 def test_one_sees_when_a_call_became_bad() -> None:
-    delays = delays_of(FADED)
+    delays = delays_of(*astuple(FADED))
     assert delays is not None
     assert len(delays.edges) == 121
     assert (delays.edges[0], delays.edges[-1]) == pytest.approx((0, 59.98))
@@ -64,10 +67,10 @@ def test_one_sees_when_a_call_became_bad() -> None:
     assert nothing == pytest.approx([40, 40.5], abs=0.1), "where all was lost there is no delay"
     assert delays.median[0] == delays.high[0] == 30
     assert delays.high[-1] > delays.median[-1] > 3000
-    good = delays_of(GOOD)
+    good = delays_of(*astuple(GOOD))
     assert good is not None
     assert (good.bad, set(good.median)) == ((), {30})
-    assert delays_of(TimedMessages((), (), (), 130.0)) is None
+    assert delays_of((), (), (), 130.0) is None
 
 
 def test_the_panel_is_legible_and_says_what_it_shows() -> None:
@@ -102,7 +105,9 @@ def test_delays_that_differ_little_begin_at_zero() -> None:
 
 def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
     """It has no subflows, and so no other curves."""
-    figure = OverTime("t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(GOOD))),))
+    figure = OverTime(
+        "t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)))),)
+    )
     assert figure.shown == ("delay",)
     assert figure.span == pytest.approx((0, 59.98))
     assert OverTime("t", figure.columns, panels=("rate", "rtt")).shown == ()

@@ -10,8 +10,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from mptcplab.workload.outputs import TimedMessages
-
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -54,12 +52,17 @@ class Delays:
         return f"delay: of the messages that were due in each {length:.2g} s{marks}"
 
 
-def delays_of(found: TimedMessages) -> Delays | None:
-    """Return the delays of the messages of one run; None if none was sent."""
-    due = np.array([*found.due_s, *found.lost_s], dtype=np.float64)
+def delays_of(
+    due_s: Sequence[float], delay_ms: Sequence[float], lost_s: Sequence[float], latest_ms: float
+) -> Delays | None:
+    """Return the delays of the messages of one run; None if none was sent.
+
+    Those that arrived were due at ``due_s``, the others at ``lost_s``; beyond ``latest_ms`` a message is late.
+    """
+    due = np.array([*due_s, *lost_s], dtype=np.float64)
     if not due.size:
         return None
-    took = np.array([*found.delay_ms, *[math.inf] * len(found.lost_s)], dtype=np.float64)
+    took = np.array([*delay_ms, *[math.inf] * len(lost_s)], dtype=np.float64)
     count = max(1, min(_INTERVALS, due.size // _LEAST))
     edges = np.linspace(due.min(), max(due.max(), due.min() + 1e-9), count + 1)
     places = np.clip(np.searchsorted(edges, due, side="right") - 1, 0, count - 1)
@@ -69,11 +72,9 @@ def delays_of(found: TimedMessages) -> Delays | None:
         arrived = np.sort(here[np.isfinite(here)])
         median.append(_share(arrived, 0.5))
         high.append(_share(arrived, 0.95))
-        if (here > found.latest_ms).any():
+        if (here > latest_ms).any():
             bad.append(round(float(edges[number] + edges[number + 1]) / 2, 5))
-    return Delays(
-        tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), found.latest_ms
-    )
+    return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
 
 
 def _share(ordered: np.ndarray[tuple[int], np.dtype[np.float64]], share: float) -> float:

@@ -24,12 +24,12 @@ from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.results import subflow_path
-from mptcplab.workload.registry import timed_messages
 
 #: More subflows or queues than this cannot be distinguished in a figure.
 MAX_LINES = 8
@@ -150,7 +150,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
     shown = sorted(zip(names, sent, strict=True), key=lambda pair: pair[0])[:MAX_LINES]
-    found = timed_messages(recording, ends.workload, described(recording, ends.workload))
+    found = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
     return Timeline(
         workload=ends.workload,
@@ -164,7 +164,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         rssi=_rssi(recording, ends, max_values),
         goodput=goodput,
         twice_percent=twice_percent,
-        delays=delays_of(found) if found is not None else None,
+        delays=delays_of(found.due_s, found.delay_ms, found.lost_s, found.latest_ms) if found is not None else None,
     )
 
 

@@ -28,8 +28,8 @@ from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import Items, events
-from mptcplab.workload.registry import items, read
+from mptcplab.workload.outputs import Items, TimedMessages, events
+from mptcplab.workload.registry import items, read, timed_messages
 
 
 @dataclass(frozen=True)
@@ -62,6 +62,11 @@ def items_of(recording: Recording) -> dict[str, Items]:
         (one.workload, items(recording, one.workload, described(recording, one.workload))) for one in ends_of(recording)
     )
     return {name: some for name, some in found if some is not None}
+
+
+def timed_messages_of(recording: Recording, workload: str) -> TimedMessages | None:
+    """Return the messages of a workload with the instants at which they were due, if it sends such."""
+    return timed_messages(recording, workload, described(recording, workload))
 
 
 def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
