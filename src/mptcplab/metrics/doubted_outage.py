@@ -34,9 +34,10 @@ def outage_warnings(subject: Subject) -> Iterator[str]:
 
 def episode_warnings(curve: Delivery, episode: Episode) -> Iterator[str]:
     """Yield a warning if the outage of one failure is rather a low rate."""
-    if not outage_s(curve, episode):
+    spans = outages(curve, episode)
+    if not spans or not outage_s(curve, episode):
         return
-    begin, end = max(outages(curve, episode), key=lambda span: span[1] - span[0])
+    begin, end = max(spans, key=lambda span: span[1] - span[0])
     gap = gap_s(curve, begin, end)
     usual = _usual_bps(curve, episode, end)
     if gap is None or end - begin <= _GAPS * gap or not 0 < usual < _NEAR * episode.trickle_bps:

@@ -23,6 +23,7 @@ from mptcplab.metrics.delivery import (
     Numbers,
     delivery,
     earlier_rate,
+    gap_s,
     pauses_in,
     recovery_s,
 )
@@ -73,14 +74,18 @@ def usable_s(curve: Delivery, episode: Episode) -> float | None:
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
     """Return the longest time in the episode without data, or in which no window had a tenth of the expected rate.
 
-    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. None if data
-    came in pieces before the failure: if a tenth of such windows had less.
+    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too, and one that had
+    not ended when the run did is infinity. None if data came in pieces before the failure: if a tenth of such windows
+    had less.
     """
     window, begin = outage_window_s(curve), episode.failure.time_s
     before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, episode.trickle_bps)
     if len(before) and float(before.mean()) > _PIECES:
         return None
-    return max(map(_length, outages(curve, episode)), default=0.0)
+    longest = max(map(_length, outages(curve, episode)), default=0.0)
+    # Only the gap knows that data which was sent did not arrive before the end: then it is infinity.
+    gap = gap_s(curve, begin, episode.until_s)
+    return longest if gap is None else max(longest, gap)
 
 
 def outage_window_s(curve: Delivery) -> float:
@@ -167,8 +172,8 @@ def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
 
 
 def _longest(times: Sequence[float | None]) -> float | None:
-    """Return the longest time; None if there is none, or if one is unknown."""
-    known = [time for time in times if time is not None]
+    """Return the longest time; None if there is none, or if one is unknown or had not ended when the run did."""
+    known = [time for time in times if time is not None and math.isfinite(time)]
     return max(known) if known and len(known) == len(times) else None
 
 
