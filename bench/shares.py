@@ -69,9 +69,19 @@ def ratios(rows: Sequence[Row]) -> Mapping[tuple[str, str], Interval]:
     return {key: mean_interval([row.ratio for row in group]) for key, group in groups}
 
 
+def read(file: Path) -> list[Row]:
+    """Return the rows of a file; none if it does not exist."""
+    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+
+
+def joined(old: Sequence[Row], new: Sequence[Row]) -> list[Row]:
+    """Return all rows; of the same engine, control and seed, the new one."""
+    return list({(row.engine, row.control, row.seed): row for row in (*old, *new)}.values())
+
+
 def table(file: Path = FILE) -> str:
     """Return the table of docs/ebpf.md, from what ``--write`` wrote."""
-    rows = [Row(**row) for row in json.loads(file.read_text())["rows"]]
+    rows = read(file)
     found = ratios(rows)
     lines = [
         f"| kernel | {' | '.join(CONTROLS.values())} | n |",
@@ -84,8 +94,9 @@ def table(file: Path = FILE) -> str:
         release = next(row.release for row in rows if row.engine == engine)
         name = f"lab kernel {release}" if engine == "virtual" else f"Debian's {release}"
         counts = sorted({interval.n for interval in of_engine})
+        span = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
         cells = (interval_text(found[engine, one]) if (engine, one) in found else "" for one in CONTROLS)
-        lines.append(f"| {name} | {' | '.join(cells)} | {' to '.join(map(str, counts))} |")
+        lines.append(f"| {name} | {' | '.join(cells)} | {span} |")
     return "\n".join(lines) + "\n"
 
 
@@ -96,7 +107,7 @@ def main() -> None:
     parser.add_argument("--control", choices=CONTROLS, action="append", help="only this control; repeatable")
     parser.add_argument("--seeds", type=int, default=8, help="runs with the seeds 1 to this; default 8")
     parser.add_argument("--out", type=Path, default=_ROOT / "results/bench/shares", help="folder of the runs")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="also write the rows as JSON")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="also put the rows into this JSON file")
     arguments = parser.parse_args()
     rows: list[Row] = []
     for seed in range(1, arguments.seeds + 1):
@@ -109,7 +120,7 @@ def main() -> None:
                     sys.exit(error.status)
                 print(f"{engine} {control} seed {seed}: ratio {rows[-1].ratio:.3f}", file=sys.stderr, flush=True)
         if arguments.write:
-            document = {"rows": [asdict(row) for row in rows]}
+            document = {"rows": [asdict(row) for row in joined(read(arguments.write), rows)]}
             arguments.write.write_text(json.dumps(document, indent=1) + "\n")
     for (engine, control), interval in ratios(rows).items():
         print(f"{engine} {control}: {interval_text(interval)} (n = {interval.n})")

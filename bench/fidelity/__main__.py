@@ -13,10 +13,11 @@ import json
 import os
 import sys
 import time
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.fidelity import forms, gather, sides, wire
+from bench.fidelity import classes, forms, gather, kept, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
@@ -24,7 +25,10 @@ from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
-from mptcplab.scenario.load import Run
+from mptcplab.scenario.load import Run, load
+
+#: A scenario that every engine can execute.
+_SIMPLE = "two-paths"
 
 
 def _report(text: str) -> None:
@@ -41,6 +45,7 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
     side, started = sides.SIDES[name], time.monotonic()
     document: dict[str, object] = {
         "form": form.digest,
+        "ran": "",
         "kernels": [],
         "points": [point.label for point in form.points],
         "changes": form.changes,
@@ -55,7 +60,9 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
         return
     try:
         points = forms.changed(form, side.of)
-        runs = forms.runs_of(points[-1:] if side.runs_last_only else points, seeds)
+        points = points[-1:] if side.runs_last_only else points
+        runs = forms.runs_of(points, seeds)
+        document["ran"] = forms.digest_of(points)
         document["kernels"] = kernels_of(runs, side.engine)
         if only_refusals or _is_measured(file, document):
             return
@@ -82,7 +89,7 @@ def _is_measured(file: Path, document: dict[str, Any]) -> bool:
     if not file.exists():
         return False
     found = json.loads(file.read_text())
-    same = all(found.get(key) == document[key] for key in ("form", "kernels"))
+    same = all(found.get(key) == document[key] for key in ("form", "ran", "kernels"))
     return same and (bool(found.get("refused")) or found["seeds"] >= document["seeds"])
 
 
@@ -100,6 +107,27 @@ def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
 def _write(file: Path, document: dict[str, object]) -> None:
     file.parent.mkdir(parents=True, exist_ok=True)
     file.write_text(json.dumps(document, indent=1) + "\n")
+
+
+def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
+    """Compare all results, and write them with what ``file`` has of others and what limits each scenario.
+
+    :raises LabError: if this machine lacks the reference kernel, without which no form can be made.
+    """
+    engine = sides.SIDES[sides.REFERENCE].engine
+    if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
+        raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
+    found = gather.gathered(files, out) | {"wire": wire.gathered_wire(out)}
+    if file.exists():
+        before = json.loads(file.read_text())
+        present = {name: partial(_present, name, path, engine) for name, path in files.items()}
+        found = kept.with_earlier(found, before, present)
+    found["all"] = {name: classes.not_of_rates(load(path).points[-1].scenario) for name, path in files.items()}
+    file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+
+
+def _present(name: str, path: Path, engine: str) -> kept.Present:
+    return kept.Present(forms.form_of(name, path, engine))
 
 
 def _progress(done: CompletedRun) -> None:
@@ -124,8 +152,7 @@ def main() -> None:
         wire.run_wire(arguments.out, repeats=arguments.wire)
         return
     if arguments.write:
-        found = gather.gathered(files, arguments.out) | {"wire": wire.gathered_wire(arguments.out)}
-        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
+        _write_measured(arguments.write, files, arguments.out)
         return
     for name in arguments.only or files:
         form = forms.form_of(name, files[name], sides.SIDES[sides.REFERENCE].engine)

@@ -68,9 +68,14 @@ class Form:
     @property
     def digest(self) -> str:
         """The hash of everything that the runs of the form follow from, except engine, kernel and seeds."""
-        runs = [Run(point, 0, _FIRST_SEED) for point in self.points]
-        text = json.dumps([resolved(run, exclude_defaults=True) for run in runs], sort_keys=True)
-        return hashlib.sha256(text.encode()).hexdigest()[:16]
+        return digest_of(self.points)
+
+
+def digest_of(points: Iterable[Point]) -> str:
+    """Return the hash of everything that runs of these points follow from, except engine, kernel and seeds."""
+    runs = [Run(point, 0, _FIRST_SEED) for point in points]
+    text = json.dumps([resolved(run, exclude_defaults=True) for run in runs], sort_keys=True)
+    return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
 def files() -> dict[str, Path]:
@@ -79,10 +84,15 @@ def files() -> dict[str, Path]:
         sorted((ROOT / "examples").glob("*.toml")),
         sorted(STUDIES.glob("*/table-*.toml")),
         [STUDIES / "nguyen2014" / f"{name}.toml" for name in ("rtt", "loss", "unequal-rtt", "unequal-loss")],
-        sorted(file for file in (ROOT / "examples").glob("*/*.toml") if file.name != "inventory.toml"),
+        sorted(file for file in (ROOT / "examples").glob("*/*.toml") if not _is_of_machines(file)),
         sorted(file for file in STUDIES.glob("*/*.toml") if file.name != "study.toml"),
     )
     return {_name_of(file): file for group in groups for file in group}
+
+
+def _is_of_machines(file: Path) -> bool:
+    """Return whether a file describes real machines, in place of a scenario."""
+    return file.name == "inventory.toml" or file.parent.name == "steering"
 
 
 def _name_of(file: Path) -> str:

@@ -4,21 +4,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
+from bench.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from bench.fidelity.sides import LAB, PAIRS
 from bench.fidelity.spread import spread_of
 from mptcplab.cli.compare import compare
 from mptcplab.errors import InputError
+from mptcplab.metrics.compare import sides as values_of
 from mptcplab.metrics.named import metric_of
 
 FILE = Path(__file__).with_name("measured.json")
-#: The smallest differences that matter: of goodput and times in percent, of shares in percent of the whole.
-GOODPUT_MARGIN, SHARE_MARGIN = 2.0, 3.0
 _SHARE = "share_percent"
 #: Compared in one family of tests each. A workload has those that have a meaning for it.
 FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
@@ -38,14 +38,19 @@ def gathered(names: Collection[str], out: Path) -> dict[str, Any]:
     for side in {*PAIRS, *PAIRS.values()}:
         _check_kernels(side, names, out)
     found: dict[str, Any] = {}
-    kernels: dict[str, str] = {}
+    kernels: dict[str, dict[str, Any]] = {}
     for name in names:
         beside = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
         if beside:
             found[name] = {"form": _form(name, out), "sides": beside}
     lab = {name: document for name in names if (document := _read(out / LAB / name)) is not None}
-    spread = {name: list(spread_of(one, GOODPUT_MARGIN)) for name, one in lab.items() if "refused" not in one}
-    return {"kernels": kernels, "scenarios": found, "spread": {name: rows for name, rows in spread.items() if rows}}
+    spread = {
+        name: {"ran": one["ran"], "rows": list(spread_of(one, GOODPUT_MARGIN))}
+        for name, one in lab.items()
+        if "refused" not in one
+    }
+    kept = {name: one for name, one in spread.items() if one["rows"]}
+    return {"kernels": kernels, "scenarios": found, "spread": kept}
 
 
 def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
@@ -60,15 +65,16 @@ def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
 
 
 def _form(name: str, out: Path) -> dict[str, Any]:
-    """Return the points of a scenario that ran, what was changed in it, and the number of runs of each side."""
-    found = {side: document for side in PAIRS if (document := _read(out / side / name)) is not None}
-    first = next(iter(found.values()))
-    seeds = {side: document["seeds"] for side, document in found.items() if "refused" not in document}
-    return {**{key: first[key] for key in ("points", "changes")}, "seeds": seeds}
+    """Return the points of a scenario that ran, and what was changed in it."""
+    first = next(document for side in PAIRS if (document := _read(out / side / name)) is not None)
+    return {"digest": first["form"], **{key: first[key] for key in ("points", "changes")}}
 
 
-def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str, Any] | None:
-    """Return one side of a scenario against the one that it is compared with; None if one of them was not run."""
+def _side(name: str, side: str, out: Path, kernels: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
+    """Return one side of a scenario against the one that it is compared with; None if one of them was not run.
+
+    ``ran`` and ``kernels`` are the digests of what both executed, and of the kernels on which they did.
+    """
     folder, against = out / side / name, out / PAIRS[side] / name
     document = _read(folder)
     if document is None:
@@ -86,10 +92,37 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, str]) -> dict[str,
         words = [str(against), str(folder), "--json", "--margin", str(margin)]
         words += [word for metric in there for word in ("--metric", metric)]
         found = compared(words)
-        kernels |= {PAIRS[side]: found["a_measured_on"][0], side: found["b_measured_on"][0]}
-        rows += rows_of(found, document["sized"])
+        for key, one, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
+            kernels[key] = {"name": found[measured][0], "digest": one["kernels"][0]}
+        rows += _with_values(rows_of(found, document["sized"]), (other, document))
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
-    return {"rows": rows, "mptcp": use, "load": round(document["load"], 1)}
+    return {
+        "rows": rows,
+        "mptcp": use,
+        "load": round(document["load"], 1),
+        "seeds": document["seeds"],
+        "ran": [one["ran"] for one in (other, document)],
+        "kernels": [one["kernels"][0] for one in (other, document)],
+    }
+
+
+def _with_values(rows: Iterable[dict[str, Any]], documents: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+    """Yield rows of a comparison with the values of both sides, by seed.
+
+    ``beyond`` are the segments beyond the connection's window that were dropped in each run, if any were: a bug of
+    mainline that makes transfers wait.
+    """
+    beyond = [{_key_of(row): row.get("kernel_counts", ()) for row in one["rows"]} for one in documents]
+    for row in rows:
+        key = _key_of(row)
+        of_row = [values_of(one, row["metric"])[key].values for one in documents]
+        dropped = [[run["dropped_beyond_window"] or 0 for run in one.get(key, ())] for one in beyond]
+        more = {"beyond": dropped} if any(map(any, dropped)) else {}
+        yield row | {"values": [[_short(value) for _, value in sorted(one.items())] for one in of_row], **more}
+
+
+def _key_of(row: dict[str, Any]) -> tuple[tuple[tuple[str, str], ...], str]:
+    return tuple((key, str(value)) for key, value in row["settings"].items()), row["workload"]
 
 
 def _has(documents: Sequence[dict[str, Any]], metric: str) -> bool:
@@ -138,6 +171,7 @@ def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dic
                 "percent": _short(row["percent"]),
                 "percent_half_width": _short(row["percent_simultaneous_half_width"]),
                 "n": row["n"],
+                "more": row["more_runs"],
                 "verdict": row["verdict"],
             }
 

@@ -11,8 +11,11 @@ from typing import Any
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
-from bench.fidelity.gather import FILE, GOODPUT_MARGIN, SHARE_MARGIN
-from mptcplab.metrics.compare import Verdict
+from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
+from bench.fidelity.classes import COMPARED, SLOWER, Class, class_of
+from bench.fidelity.gather import FILE
+from bench.fidelity.kept import is_of_earlier_kernel
+from bench.fidelity.place import IN_POINTS, place, units_of
 from mptcplab.metrics.points import short_names
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval
@@ -23,8 +26,6 @@ STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "sto
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
-#: The side with a slower network, which is compared with the lab with the same.
-SLOWER = "stock-7.2-slower"
 _WITH_SLOWER = {**STOCK, SLOWER: "stock 7.2, slower network"}
 _PARTS = {
     "whole": "the program, from start to end",
@@ -40,8 +41,7 @@ _OF_OFFLOAD = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
 }
-#: Metrics in percent, whose differences are in points.
-_IN_POINTS = ("share_percent", "retransmitted_percent")
+_UNITS = {"goodput_mbps": "goodput, %", "share_percent": "share, points"}
 _TIMES = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
@@ -49,6 +49,8 @@ _TIMES = {
     "gap_s": "gap, s",
     "mos": "MOS",
 }
+#: The mark of a difference that was measured with an earlier build of a kernel.
+_EARLIER = "†"
 #: Rows of a scenario, by settings, workload and metric.
 _Key = tuple[str, str, str]
 _Row = dict[str, Any]
@@ -61,8 +63,18 @@ def document() -> dict[str, Any]:
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
-    """Return the compared sides of each scenario."""
-    return {name: found["sides"] for name, found in document()["scenarios"].items()}
+    """Return the compared sides of each scenario, whose rows know whether they are of an earlier kernel."""
+    written = document()
+    return {
+        name: {side: _marked(one, side, written["kernels"]) for side, one in found["sides"].items()}
+        for name, found in written["scenarios"].items()
+    }
+
+
+def _marked(one: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
+    if not is_of_earlier_kernel(one, side, kernels):
+        return one
+    return one | {"rows": [row | {"earlier": True} for row in one["rows"]]}
 
 
 def goodput_table() -> str:
@@ -120,6 +132,23 @@ def summary_table() -> str:
     return table_of(head, lines)
 
 
+def class_table() -> str:
+    """Return all scenarios by what is known of them on a fast CPU, and by their folder."""
+    written = document()
+    found: dict[tuple[Class, str, str], list[str]] = {}
+    for name, unlimited in written["all"].items():
+        folder, _, own = name.rpartition("/")
+        kind, reason = class_of(written["scenarios"].get(name, {}).get("sides", {}), unlimited)
+        found.setdefault((kind, reason, folder), []).append(own)
+    lines = [
+        [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{one}`" for one in names)]
+        for kind in Class
+        for (one_kind, reason, folder), names in found.items()
+        if one_kind is kind
+    ]
+    return table_of(["class", "folder", "number", "scenarios"], lines)
+
+
 def refused_table() -> str:
     """Return what a stock kernel cannot run, with the reason that the engine gives."""
     lines = []
@@ -130,22 +159,6 @@ def refused_table() -> str:
                 reasons.setdefault(found["refused"], []).append(STOCK[side])
         lines += [[f"`{name}`", ", ".join(where), reason] for reason, where in reasons.items()]
     return table_of(["scenario", "kernel", "reason"], lines)
-
-
-def place(row: _Row) -> str:
-    """Return where a difference lies: "" inside the margin, "!" outside, "?" if its interval does not tell."""
-    verdict = Verdict(row["verdict"])
-    if verdict in (Verdict.IDENTICAL, Verdict.SAME_RUNS, Verdict.EQUIVALENT, Verdict.NEGLIGIBLE):
-        return ""
-    if verdict is not Verdict.DIFFERS:
-        return "?"
-    size, half = (abs(row[key] or 0) for key in _units_of(row))
-    margin = SHARE_MARGIN if row["metric"] == "share_percent" else GOODPUT_MARGIN
-    return "!" if size - half > margin else "?"
-
-
-def _units_of(row: _Row) -> tuple[str, str]:
-    return ("difference", "half_width") if row["metric"] in _IN_POINTS else ("percent", "percent_half_width")
 
 
 def _differences(
@@ -164,11 +177,11 @@ def _differences(
 
 
 def _cell(row: _Row, value: Callable[[_Row], float | None]) -> str:
-    number, half = value(row), row[_units_of(row)[1]]
+    number, half = value(row), row[units_of(row)[1]]
     if number is None:
         return "0" if not row["b"] else ""
     spread = "" if half is None else f" ± {half:.1f}"
-    return f"{number:+.1f}{spread} {place(row)}".rstrip()
+    return " ".join(filter(None, (f"{number:+.1f}{spread}", place(row), _EARLIER if row.get("earlier") else "")))
 
 
 def _by_key(sides: dict[str, Any], metrics: Sequence[str]) -> dict[_Key, dict[str, _Row]]:
@@ -196,8 +209,8 @@ def form_table() -> str:
     for name, found in document()["scenarios"].items():
         if found["form"]["points"]:
             points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
-            seeds = {title: str(found["form"]["seeds"].get(side, "")) for side, title in _WITH_SLOWER.items()}
-            lines.append([f"`{name}`", points or "the only one", changes, *seeds.values()])
+            seeds = (str(found["sides"].get(side, {}).get("seeds", "")) for side in _WITH_SLOWER)
+            lines.append([f"`{name}`", points or "the only one", changes, *seeds])
     return table_of(["scenario", "points", "changes", *(f"seeds, {title}" for title in _WITH_SLOWER.values())], lines)
 
 
@@ -233,6 +246,45 @@ def slower_share_table() -> str:
     return table_of(["scenario", "workload", "lab, slower, %", "stock 7.2, slower"], lines)
 
 
+def _value_of(row: _Row) -> float | None:
+    """Return a difference in its own unit, percent or points."""
+    found: float | None = row[units_of(row)[0]]
+    return found
+
+
+def chance_table() -> str:
+    """Return the open rows of slower networks: how much each side differs from itself, and whether both differ."""
+    lines = []
+    for name, sides in scenarios().items():
+        for row in sides.get(SLOWER, {}).get("rows", ()):
+            both = spreads_of(row)
+            if row["metric"] not in COMPARED or place(row) != "?" or both is None:
+                continue
+            spreads = [f"{deviation_percent(one):.1f}" for one in both]
+            runs = ", ".join(str(len(one)) for one in both)
+            cells = [_cell(row, _value_of), *spreads, runs, f"{rank_p(*both):.2f}"]
+            lines.append([_scenario(name, _label(row["settings"])), row["workload"], _UNITS[row["metric"]], *cells])
+    head = ["scenario", "workload", "of", "difference", "lab's deviation, %", "stock's", "runs", "p"]
+    return table_of(head, lines)
+
+
+def window_table() -> str:
+    """Return goodputs of slower networks where the bug of the connection's window showed, and without those runs."""
+    lines = []
+    for name, sides in scenarios().items():
+        for row in sides.get(SLOWER, {}).get("rows", ()):
+            if row["metric"] != "goodput_mbps" or "beyond" not in row:
+                continue
+            runs = list(zip(*row["beyond"], *row["values"], strict=False))
+            rest = [100 * (other / lab - 1) for one, two, lab, other in runs if not one and not two]
+            met = (f"{sum(map(bool, one))} of {len(one)}" for one in row["beyond"])
+            without = interval_text(mean_interval(rest)) if rest else ""
+            cells = [*met, _cell(row, lambda one: one["percent"]), without, str(len(rest))]
+            lines.append([_scenario(name, _label(row["settings"])), row["workload"], *cells])
+    head = ["scenario", "workload", "runs of the lab", "of stock 7.2", "difference, %", "without these, %", "pairs"]
+    return table_of(head, lines)
+
+
 def spread_table() -> str:
     """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
     lines = [
@@ -244,8 +296,8 @@ def spread_table() -> str:
             str(row["n"]),
             str(row["needed"] or "over 10,000"),
         ]
-        for name, rows in document()["spread"].items()
-        for row in rows
+        for name, found in document()["spread"].items()
+        for row in found["rows"]
     ]
     head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
     return table_of(head, lines)
@@ -293,14 +345,15 @@ def offload_table() -> str:
 
 
 def _changed(row: _Row) -> str:
-    value, half = _units_of(row)
-    unit = "points" if row["metric"] in _IN_POINTS else "%"
+    value, half = units_of(row)
+    unit = "points" if row["metric"] in IN_POINTS else "%"
     spread = "" if row[half] is None else f" ± {row[half]:.1f}"
     return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
 _TABLES = {
     "fidelity-summary": summary_table,
+    "fidelity-classes": class_table,
     "fidelity-goodput": goodput_table,
     "fidelity-shares": share_table,
     "fidelity-times": time_table,
@@ -308,6 +361,8 @@ _TABLES = {
     "fidelity-buckets": bucket_table,
     "fidelity-slower": slower_table,
     "fidelity-slower-shares": slower_share_table,
+    "fidelity-chance": chance_table,
+    "fidelity-window": window_table,
     "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,
     "fidelity-offload": offload_table,

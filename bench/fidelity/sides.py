@@ -7,14 +7,13 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bench.fidelity.slower import slower
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.schema import Scenario
-from mptcplab.units import Duration, QueueLength, Rate, Size
+from mptcplab.units import Size
 
 Change = Callable[[Scenario], Scenario]
 _AGGREGATE, _BUCKET = Size(64_000), Size(15_000)
-#: How many times slower a network is made, which makes the CPU as many times faster for it.
-SLOWER = 4
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -29,31 +28,6 @@ def with_offload(scenario: Scenario) -> Scenario:
 def with_buckets(scenario: Scenario) -> Scenario:
     """Return the scenario with a bucket of ten packets wherever a rate has the default one, of one packet."""
     return _with_links(scenario, lambda one: {"burst": _BUCKET} if one.rate is not None and one.burst is None else {})
-
-
-def slower(scenario: Scenario) -> Scenario:
-    """Return the scenario with rates divided, and times multiplied, by :data:`SLOWER`.
-
-    An instruction of the emulated CPU takes at least a nanosecond. Where nothing but the CPU and the kernel's own
-    timers has a time of its own, a slower network is the same as a faster CPU.
-    :raises ValueError: for a scenario with events, whose times are not changed.
-    """
-    if scenario.events:
-        raise ValueError("a scenario with events is not made slower")
-    workloads = {name: one.model_copy(update=_slower_keys(one)) for name, one in scenario.workloads.items()}
-    return _with_links(scenario.model_copy(update={"workloads": workloads}), _slower_keys)
-
-
-def _slower_keys(part: Any) -> dict[str, Any]:
-    keys = ("delay", "jitter", "start", "duration", "read_quantum")
-    times = {key: value for key in keys if (value := getattr(part, key, None))}
-    new: dict[str, Any] = {key: type(value)(value * SLOWER) for key, value in times.items()}
-    if getattr(part, "rate", None) is not None:
-        new["rate"] = Rate(part.rate // SLOWER)
-        # A queue in bytes or packets stays as it is: at the lower rate it lasts longer.
-        if part.queue.time is not None:
-            new["queue"] = QueueLength(time=Duration(part.queue.time * SLOWER))
-    return new
 
 
 def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[str, Any]]) -> Scenario:

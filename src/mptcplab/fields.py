@@ -97,11 +97,25 @@ def _not_longer(time: Duration) -> Duration:
     return time
 
 
+def _algorithm(example: str) -> Any:
+    """Accept names as the kernel has them; the hint has the name without hyphens, or else ``example``."""
+
+    def check(text: str) -> str:
+        if not _ALGORITHM.match(text):
+            joined = text.replace("-", "")
+            shown = joined if _ALGORITHM.match(joined) else example
+            raise invalid("is not a valid kernel identifier", f'write one word, like "{shown}"')
+        return text
+
+    return _Text(check, {"pattern": _ecma(_ALGORITHM)})
+
+
 NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
 LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
 GatewayName = Annotated[str, _name_of(_MAX_NODE_NAME, "gateway")]
 WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
-Algorithm = Annotated[str, matching(_ALGORITHM, "is not a valid kernel identifier", 'write one word, like "cubic"')]
+Algorithm = Annotated[str, _algorithm("cubic")]
+Scheduler = Annotated[str, _algorithm("default")]
 Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
 Line = Annotated[
     str,

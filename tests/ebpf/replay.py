@@ -16,11 +16,11 @@ from uuid import uuid4
 from tests.unit.coupled.events import Subflow, World
 
 from mptcplab.ebpf.bpftool import show
+from mptcplab.ebpf.controls import BPF_FILES, mount_files
 from mptcplab.ebpf.objects import find_tool, source_folder
 from mptcplab.kernel.data import data_dir
 
 _HERE = Path(__file__).parent
-_PINS = Path("/sys/fs/bpf")
 _EVENT = struct.Struct("=8Iq")
 _SOCKETS = 3
 #: A program that reads a packet wants one; this one looks at nothing of it.
@@ -105,7 +105,8 @@ def in_user_space(library: CDLL, control: str, trace: Sequence[Event]) -> Iterat
 def in_ebpf(control: str, trace: Sequence[Event], folder: Path) -> list[State]:
     """Execute a trace with the eBPF program in this machine's kernel, which must permit that to us."""
     made = _compile(control, folder)
-    pins = _PINS / f"mptcplab-replay-{uuid4().hex[:8]}"
+    mount_files()
+    pins = BPF_FILES / f"mptcplab-replay-{uuid4().hex[:8]}"
     pins.mkdir()
     try:
         show("prog", "load", str(made), str(pins / "replay"), "pinmaps", str(pins))

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,13 +38,18 @@ _PORT = 5001
 
 
 def make_results(
-    folder: Path, text: str = TWO_LINES, *, keep: Callable[[Run], bool] = lambda _: True, steps: int = STEPS
+    folder: Path,
+    text: str = TWO_LINES,
+    *,
+    keep: Callable[[Run], bool] = lambda _: True,
+    steps: int = STEPS,
+    overrides: Sequence[str] = (),
 ) -> Experiment:
     """A results folder of the scenario ``text``: recordings of all runs that ``keep`` wants, log and results.json."""
     folder.mkdir(parents=True)
     file = folder / "made.toml"
     file.write_text(text)
-    experiment = load(file)
+    experiment = load(file, overrides=overrides)
     recordings = [write_run(folder, run, steps) for run in experiment.runs if keep(run)]
     write_json(experiment_document(experiment, result_rows(recordings)), folder / "results.json")
     return experiment

@@ -75,6 +75,14 @@ def test_show_knows_the_kernels_algorithms(
     )
 
 
+def test_a_name_that_the_sweep_replaces_is_checked_too(file: Path) -> None:
+    file.write_text(f'{SCENARIO}sweep."transport.scheduler" = ["default", "minrtt"]\ntransport.scheduler = "minrt"\n')
+    with pytest.raises(InputError, match="no MPTCP scheduler 'minrt'") as refused:
+        check_algorithms(load(file))
+    assert refused.value.hint == "did you mean `minrtt`? Or remove it: the sweep replaces it"
+    check_algorithms(load(file, overrides=["transport.scheduler=blest"]))
+
+
 def test_a_patched_kernel_is_asked_when_it_runs(file: Path) -> None:
     check_algorithms(load(file, overrides=["transport.scheduler=mine", "kernel=7.2-05795f7c2ae7"]))
     check_algorithms(load(file, overrides=["transport.scheduler=mine", "kernel=7.2-plain"]))

@@ -154,6 +154,7 @@ def test_password_of_a_gateway(
         (("nosuch",), "nosuch"),
         (("reproduce", "nosuch"), "nosuch"),
         (("show", "FILE", "--no-such-option"), "--no-such-option"),
+        (("run", "FILE", "-j", "1"), "did you mean --jobs or --json?"),
     ],
 )
 def test_wrong_input_is_status_2(

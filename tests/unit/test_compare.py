@@ -145,8 +145,24 @@ def test_by_a_swept_key(tmp_path: Path, capsys: pytest.CaptureFixture[str], monk
     status, _, err = output(capsys, monkeypatch, one_left, "--by", "kernel")
     assert (status, "do not have two values of 'kernel'" in err) == (2, True)
     status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "7.3")
-    assert (status, "do not have '7.3'" in err, "6.12; 7.1; 7.2" in err) == (2, True, True)
+    assert (status, "do not have '7.3'" in err, 'did you mean "7.2"?' in err) == (2, True, True)
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "kernel", "--reference", "stock")
+    assert (status, "do not have 'stock'" in err, '"6.12", "7.1", "7.2"' in err) == (2, True, True)
     assert output(capsys, monkeypatch, folder, folder, "--reference", "7.1")[0] == 2
+
+
+def test_a_reference_whose_name_has_a_comma(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    names = ("both, DSL first", "both, 5G first", "both")
+    rows = [row_of({"name": name, **POINTS[0]}, A, run=name) for name in names]
+    folder = write(tmp_path / "a", rows)
+    for name in names:
+        _, out, _ = output(capsys, monkeypatch, folder, "--by", "name", "--reference", name, "--json")
+        found = json.loads(out)["comparisons"]
+        assert [(one["a"], one["b"]) for one in found] == [(name, other) for other in names if other != name]
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "name", "--reference", "both, DSL frist")
+    assert (status, 'did you mean "both, DSL first"?' in err) == (2, True), err
 
 
 @pytest.mark.parametrize("text", [None, "", "[]", "{}", '{"rows": 1}', '{"rows": [1]}', '{"rows": [{"settings": 1}]}'])

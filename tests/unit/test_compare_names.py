@@ -11,7 +11,7 @@ import pytest
 from tests.unit.compared import output, row_of, write
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.named import _OTHER_WORDS, metric_named, swept_key
+from mptcplab.metrics.named import OTHER_WORDS, metric_named, swept_key
 from mptcplab.metrics.registry import METRICS
 from mptcplab.stats import mean_interval
 
@@ -115,5 +115,5 @@ def test_words_of_other_tools_are_explained() -> None:
         metric_named("troughput", ["goodput_mbps", "duration_s"])
     hint = str(caught.value.hint)
     assert hint.startswith("did you mean `goodput_mbps` ("), f"a misspelled word of other tools: {hint}"
-    for words in _OTHER_WORDS.values():
+    for words in OTHER_WORDS.values():
         assert set(words) <= set(METRICS)

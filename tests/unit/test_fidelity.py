@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 from bench.fidelity import __main__ as command
-from bench.fidelity import forms, gather, page, sides, wire
+from bench.fidelity import forms, gather, sides, wire
+from bench.fidelity.place import place
 from bench.fidelity.totals import TOGETHER, totals
 
 from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
@@ -102,18 +103,6 @@ def test_buckets_are_enlarged_where_they_are_the_default(tmp_path: Path) -> None
     assert links["access1"].forward.burst is None, "it has no rate"
 
 
-def test_a_slower_network_carries_as_many_packets(tmp_path: Path) -> None:
-    """A queue in time lasts longer, one in bytes stays: both hold as many bytes as before."""
-    more = 'links.link1.forward.queue = "50 ms"\nlinks.link1.backward.queue = "64 kB"\n'
-    changed = sides.slower(_point(tmp_path, more + FLOW).scenario)
-    first, second = changed.links["link1"].forward, changed.links["link1"].backward
-    assert [str(one) for one in (first.rate, first.delay, first.queue)] == ["2.5 Mbit/s", "40 ms", "200 ms"]
-    assert str(second.queue) == "64 kB"
-    assert str(getattr(changed.workloads["bulk"], "duration")) == "4 min"  # noqa: B009
-    with pytest.raises(ValueError, match="events"):
-        sides.slower(_point(tmp_path, '[[events]]\nat = "1 s"\ntype = "down"\nlink = "link1"\n' + FLOW).scenario)
-
-
 def test_a_files_time_is_divided_by_what_is_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program ends after 100 ms; its SYN leaves at 30, the first megabyte is sent at 50, the last data at 90."""
     client, server = Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 2)
@@ -141,9 +130,12 @@ def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
         "hz": 1000,
         "time": "virtual",
         "mptcp": "no",
+        "kernel_counts": [{"dropped_beyond_window": count} for count in more.pop("beyond", [0, 0, 0])],
     }
     document = {
         "form": "f",
+        "ran": str(folder.parent.name),
+        "kernels": ["kernel"],
         "points": [""],
         "changes": [],
         "sized": ["bulk"],
@@ -158,15 +150,19 @@ def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
 
 def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
-    _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0])
+    _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
     found = gather.gathered(["made", "missing"], tmp_path)["scenarios"]
     assert list(found) == ["made"]
+    compared = found["made"]["sides"]["stock-7.2"]
+    assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
     assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
-    assert page.place(rows["goodput_mbps"]) == "!"
-    assert page.place(rows["share_percent"]) == ""
+    assert rows["goodput_mbps"]["beyond"] == [[0, 0, 0], [0, 7, 0]]
+    assert rows["goodput_mbps"]["values"] == [[100.0, 101.0, 102.0], [95.0, 96.1, 97.0]]
+    assert place(rows["goodput_mbps"]) == "!"
+    assert place(rows["share_percent"]) == ""
 
 
 def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> None:
@@ -183,8 +179,8 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
     rows = gather.gathered(["made"], tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
     found = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
     assert found[TOGETHER]["a"] == pytest.approx(10.01)
-    assert page.place(found[TOGETHER]) == ""
-    assert page.place(found["bulk"]) == "?"
+    assert place(found[TOGETHER]) == ""
+    assert place(found["bulk"]) == "?"
 
 
 def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
@@ -196,7 +192,8 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
 def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
     """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
-    ((row,),) = gather.gathered(["made", "missing"], tmp_path)["spread"].values()
+    (found,) = gather.gathered(["made", "missing"], tmp_path)["spread"].values()
+    (row,) = found["rows"]
     assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
     assert 5 < row["needed"] < 15
 
@@ -244,4 +241,4 @@ def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_a_mark_says_where_the_interval_lies(verdict: str, percent: float, half: float | None, expected: str) -> None:
     row = {"metric": "goodput_mbps", "verdict": verdict, "percent": percent, "percent_half_width": half}
-    assert page.place(row) == expected
+    assert place(row) == expected

@@ -55,6 +55,14 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
     assert (found.kind, found.shows) == (kind, shows)
 
 
+@pytest.mark.parametrize("choice", [{}, {"kind": "time", "points": (("delay", "30 ms"),)}, {"kind": "bars"}])
+def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: dict[str, Any]) -> None:
+    make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
+    note = drawn(open_results(tmp_path / "made"), Choice(**choice)).note.replace("\n", " ")
+    assert note.endswith("Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"), note
+    assert "command line" not in _made(tmp_path / "plain", TWO_LINES, **choice).note
+
+
 @pytest.mark.parametrize(
     ("text", "choice"),
     [
@@ -139,7 +147,16 @@ def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
         (("--kind", "cdf", "--by", "protocol"), "--by changes nothing in a figure of kind cdf", "remove it"),
         (("--kind", "time"), "6 points do not fit side by side", "--points"),
         (("--kind", "time", "--points", "delay=10 ms", "--seed", "99"), "no run has the seed 99", "1, 2, 3"),
-        (("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"), "there is no panel 'speed'", "rate, rtt"),
+        (
+            ("--kind", "time", "--points", "delay=10 ms", "--panels", "speed"),
+            "there is no panel 'speed'",
+            "rate, rtt, cwnd",
+        ),
+        (
+            ("--kind", "time", "--points", "delay=10 ms", "--panels", "delay"),
+            "bulk has no samples for delay",
+            "rate, rtt, cwnd",
+        ),
         (("--panels", "rate"), "--panels is for figures over time", "--kind time"),
         (("--workload", "bulk,web"), "there is no workload 'web'", "bulk"),
         (("--metric", "web:goodput"), "there is no workload 'web'", "bulk"),

@@ -103,6 +103,81 @@ def test_positions_of_several_words_do_not_overlap() -> None:
     assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), boxes
 
 
+#: Names as points of a sweep have them, and longer ones.
+LONG = (
+    "DSL",
+    "both, DSL first",
+    "both, 5G first",
+    "both, redundant",
+    "both, minrtt",
+    "5G alone, fq_codel",
+    "both, with the flatmate bonding too",
+    "DSL alone, at night",
+    "both, limited to 10 Mbit/s",
+    "both, the second line as backup",
+    "both, Balia at the server",
+    "everything at once",
+)
+
+
+def _edges(text: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
+    """Return the corners of a text as it is drawn, which is no upright box where it is inclined."""
+    degrees = text.get_rotation()
+    anchor = text.get_transform().transform(text.get_unitless_position())
+    text.set_rotation(0)
+    box = text.get_window_extent()
+    text.set_rotation(degrees)
+    turn = np.deg2rad(degrees)
+    corners = np.array([(box.x0, box.y0), (box.x1, box.y0), (box.x1, box.y1), (box.x0, box.y1)]) - anchor
+    turned: np.ndarray[Any, np.dtype[np.float64]] = anchor + corners @ np.array(
+        [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
+    )
+    return turned
+
+
+def _apart(one: Any, other: Any) -> bool:
+    """Return whether a line along an edge of one of two rectangles separates them."""
+    first, second = _edges(one), _edges(other)
+    for corners in (first, second):
+        for edge in (corners[1] - corners[0], corners[2] - corners[1]):
+            left, right = first @ edge, second @ edge
+            if left.max() <= right.min() or right.max() <= left.min():
+                return True
+    return False
+
+
+@pytest.mark.parametrize(
+    ("draw", "curves", "count"),
+    [
+        *((draw_bars, 2, count) for count in (4, 5, 6, 8, 10, 12)),
+        (draw_bars, 1, 7),
+        (draw_bars, 4, 12),
+        (draw_lines, 4, 6),
+    ],
+)
+def test_long_names_of_points_do_not_overlap(draw: Any, curves: int, count: int) -> None:
+    """Six names of 15 letters lay on top of each other in the narrowest figure."""
+    series = tuple(Series(f"protocol {n}", (Interval(1.0, 0.1, 3),) * count) for n in range(curves))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
+        axes = drawing.subplots()
+        draw(replace(BARS, positions=LONG[:count], series=series, legend="flatmate.protocol"), drawing, axes)
+        drawing.draw_without_rendering()
+        labels = axes.get_xticklabels()
+        words = [" ".join(label.get_text().split()) for label in labels]
+        pairs = [(a.get_text(), b.get_text()) for a, b in pairwise(labels) if not _apart(a, b)]
+        plot, page = axes.get_window_extent(), drawing.bbox
+        lowest = min(label.get_window_extent().y0 for label in labels)
+        leftmost = min(label.get_window_extent().x0 for label in labels)
+        plt.close(drawing)
+    assert words == list(LONG[:count])
+    assert not pairs, f"{labels[0].get_rotation()}°: {pairs}"
+    assert (lowest >= 0, leftmost >= 0) == (True, True), "names are cut off"
+    # Half of each is what a reader can still take values from; the rest are names and a legend.
+    assert plot.width > 0.5 * page.width, f"{plot.width / page.width:.0%} of the width"
+    assert plot.height > 0.45 * page.height, f"{plot.height / page.height:.0%} of the height"
+
+
 def test_many_values_stand_upright() -> None:
     one = replace(BARS, series=tuple(Series(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
     with plotting() as plt:
@@ -137,13 +212,13 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     )
     note = " ".join(drawn(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk means; whiskers: 95 %"), note
-    assert "n/a: no value, since second line" in note, note
+    assert 'n/a: no value, since "handover" (second line) is no mode' in note, note
     assert "is no mode of the kernel's path manager" in note, note
     words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
     made = drawn(results, words_of_values)
     note = " ".join(made.note.split())
     assert note.startswith("only second line backup or only when told workload bulk means; whiskers: 95 %"), note
-    assert 'since second line "only when told" is no mode of the kernel' in note, note
+    assert 'since "only when told" (second line) is no mode of the kernel' in note, note
     with plotting() as plt:
         drawing = plt.figure()
         made.draw(drawing)
@@ -164,11 +239,36 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
     one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
     assert "only second line backup" in one.note
-    with pytest.raises(InputError, match="'access9' is not a swept key or value") as refused:
+    with pytest.raises(InputError, match="'access9' is not a swept key or value, nor a workload") as refused:
         drawn(results, Choice(labels=(("access9", "x"),)))
-    assert refused.value.hint == "use one of path_manager, access2, kernel, backup, userspace, handover"
+    assert refused.value.hint is not None
+    assert refused.value.hint.startswith(
+        "use one of path_manager, access2, kernel, backup, userspace, handover, bulk, other; or a metric: goodput"
+    )
     with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
         drawn(results, Choice(labels=(("backup", "handover"),)))
+
+
+@pytest.mark.parametrize("kind", ["bars", "cdf"])
+def test_labels_name_metrics_and_workloads(tmp_path: Path, kind: Any) -> None:
+    make_results(tmp_path / "made", MODES)
+    results = open_results(tmp_path / "made")
+    labels = (("goodput", "what arrives"), ("bulk", "the download"))
+    points = (("access2", "backup"), ("path_manager", "kernel"))
+    with plotting() as plt:
+        drawing = plt.figure()
+        drawn(results, Choice(kind=kind, metric="goodput", points=points, labels=labels)).draw(drawing)
+        (axes,) = drawing.axes
+        title = axes.get_ylabel() if kind == "bars" else axes.get_xlabel()
+        entries = " ".join(text.get_text() for text in axes.get_legend().get_texts())
+        plt.close(drawing)
+    assert title.startswith("what arrives, Mbit/s"), "the unit is kept"
+    assert "the download" in entries, entries
+    assert "other" in entries, entries
+    alone = drawn(results, Choice(kind=kind, metric="bulk:goodput", points=points, labels=labels))
+    assert kind == "cdf" or "workload the download" in alone.note, alone.note
+    with pytest.raises(InputError, match="two workloads have the same words"):
+        drawn(results, Choice(labels=(("bulk", "other"),)))
 
 
 THREE = """
@@ -212,7 +312,7 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     made = drawn(open_results(tmp_path / "made"), Choice(workloads=("bulk",), x="access2", by=("path_manager",)))
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
-    assert "n/a: no value, since hosts.client" in note, note
+    assert 'n/a: no value, since "handover" (hosts.client.transport.modes.access2) is no mode' in note, note
     with plotting() as plt:
         drawing = plt.figure()
         made.draw(drawing)
@@ -222,6 +322,20 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     (warning, *_) = build_report(tmp_path / "made").experiments[0].notices
     assert (warning.level, warning.text) == ("warning", "The experiment is incomplete: 3 of 6 runs.")
     assert warning.command.startswith("mptcplab run ")
+
+
+def test_names_of_points_and_folders_are_hinted_at(tmp_path: Path) -> None:
+    text = (
+        THREE.partition('sweep."transport')[0] + 'sweep.zip = [{ name = ["both, first", "one"], "repeats" = [1, 1] }]\n'
+    )
+    text = text.replace('"repeats" = [1, 1]', '"links.link1.delay" = ["10 ms", "20 ms"]')
+    make_results(tmp_path / "night", text)
+    with pytest.raises(InputError) as refused:
+        drawn(open_results(tmp_path / "night"), Choice(points=(("name", "both"),)))
+    assert refused.value.hint == 'use one of "both, first", one'
+    with pytest.raises(InputError) as refused:
+        open_results(tmp_path / "nigth")
+    assert refused.value.hint == f"did you mean {tmp_path / 'night'}?"
 
 
 def test_an_unknown_kind_is_refused() -> None:
@@ -247,6 +361,19 @@ def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     assert height > 2.5, f"{height:.1f} inches"
     assert bottom >= 0, "it is cut off"
     assert legend.x0 > axes.bbox.x1 or legend.y1 <= label.y0 + 1, "it is beside the plot, or below its labels"
+
+
+def test_a_curve_below_another_is_seen() -> None:
+    """A later curve with the same values hid it."""
+    values = tuple(float(number) for number in range(20, 40))
+    shown = (Sample("5G", values), Sample("DSL", tuple(4 * one for one in values)), Sample("minrtt", values))
+    with plotting() as plt:
+        drawing, axes = plt.subplots()
+        draw_distribution(Distribution("t", "delay, ms", shown), axes)
+        hidden, alone, above = (line.get_linewidth() for line in axes.lines)
+        plt.close(drawing)
+    assert alone == above
+    assert hidden >= above + 1, "less than half a point on each side"
 
 
 def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:

@@ -83,12 +83,57 @@ def test_each_path_alone_is_an_axis_to_uncomment(name: str, tmp_path: Path) -> N
     assert ("[[sweep.zip]]" in text) == (paths > 1 and protocols is not None)
     if protocols is None or paths == 1:
         return
-    before, after = text.split("# [[sweep.zip]]\n")
     file = tmp_path / "alone.toml"
-    used = before.replace(protocols[0], "") + "[[sweep.zip]]\n" + after.replace("#   ", "")
-    file.write_text(used)
+    file.write_text(text)
+    if "\n[[sweep.zip]]" not in text:
+        before, after = text.split("# [[sweep.zip]]\n")
+        file.write_text(before.replace(protocols[0], "") + "[[sweep.zip]]\n" + after.replace("#   ", ""))
     named = [point.settings["name"] for point in load(file).points]
     assert named == [*(f"link{number}" for number in range(1, paths + 1)), "all"]
+
+
+UNEQUAL = ("--path", "16 Mbit/s, 12 ms", "--path", "80 Mbit/s, 20 ms")
+EQUAL = ("--path", "16 Mbit/s, 12 ms", "--paths", "2")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "columns"),
+    [
+        (UNEQUAL, {"name": ["link1", "link2", "all"]}),
+        (EQUAL, {"transport.protocol": ["tcp", "mptcp"]}),
+        # TCP on the link that fails could only fail.
+        ((*UNEQUAL, "--event", "link2 down 4 s"), {"transport.protocol": ["tcp", "mptcp"]}),
+        ((*UNEQUAL, "--compare", "mptcp"), {}),
+    ],
+)
+def test_mptcp_is_compared_with_each_line_if_these_differ(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, arguments: tuple[str, ...], columns: dict[str, list[str]]
+) -> None:
+    """A gain over the slower line alone would say nothing about the faster one."""
+    file = tmp_path / "made.toml"
+    assert init(monkeypatch, file, *arguments) == 0
+    points = load(file).points
+    found = {key: [point.settings[key] for point in points] for key in columns}
+    assert (found, len(points)) == (columns, max(map(len, columns.values()), default=1))
+
+
+def test_the_other_comparison_is_in_the_file_too(tmp_path: Path) -> None:
+    text = (GOLDEN / "init-unequal.toml").read_text()
+    file = tmp_path / "once.toml"
+    file.write_text(text.partition("[[sweep.zip]]")[0].replace('#   "transport.protocol"', '"transport.protocol"'))
+    assert [point.settings["transport.protocol"] for point in load(file).points] == ["tcp", "mptcp"]
+
+
+@pytest.mark.parametrize(("more", "said"), [((), True), (("--paths", "1"), False), (UNEQUAL[2:], False)])
+def test_says_that_one_description_is_of_all_paths(
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+    more: tuple[str, ...],
+    said: bool,
+) -> None:
+    assert init(monkeypatch, tmp_path / "s.toml", *UNEQUAL[:2], *more) == 0
+    assert ("with 2 paths like the one of --path" in capsys.readouterr().out) == said
 
 
 def test_says_what_next_and_keeps_what_is_there(
@@ -113,6 +158,7 @@ def test_says_what_next_and_keeps_what_is_there(
         (("--path", "100 MB/s"), "\"100 MB/s\": 'MB/s' is not a unit of a rate"),
         (("--path", "100 Mbit/s, 10"), '"10": a time needs a unit'),
         (("--path", "100 Mbit/s, 10 ms, 100 %"), '"100 %" loses every packet'),
+        (("--path", "100 Mbit/s, 10 ms, 3 ms"), '"3 ms" is a time, but the third part of a path is its loss'),
         (("--path", "1, 2, 3, 4"), '"1, 2, 3, 4" has more than three parts'),
         (("--path", "1 bit/s"), '"1 bit/s" is too slow to simulate'),
         (("--paths", "3", "--path", "1 Mbit/s", "--path", "2 Mbit/s"), "2 paths are described, but 3 are requested"),
@@ -306,7 +352,7 @@ def test_questions_on_a_terminal(tmp_path: Path) -> None:
     terminal.until("Wrote ")
     assert terminal.status() == 0
     experiment = load(tmp_path / "asked.toml")
-    assert (len(experiment.points), experiment.repeats) == (2, 3)
+    assert (len(experiment.points), experiment.repeats) == (3, 3)
     assert experiment.title == "Two different paths, TCP against MPTCP"
 
 

@@ -12,7 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.metrics.catalog.usable import Episode, episodes, outage_s, usable_s
-from mptcplab.metrics.delivery import Delivery, gap_s
+from mptcplab.metrics.delivery import Delivery, gap_s, recovery_s
+from mptcplab.metrics.doubted_outage import episode_warnings
 from mptcplab.metrics.instants import Instant
 
 _BYTE = 8
@@ -83,6 +84,74 @@ def test_half_of_the_rate_to_expect_is_usable() -> None:
     assert usable_s(curve, _episode(13.5, 800)) is None, "not before the next failure"
 
 
+def test_it_is_usable_only_after_the_interruption() -> None:
+    """What had arrived already gives the first second its rate; then 5 s have nothing. It was usable after 0 s."""
+    curve = _curve([(10, 1000), (0.6, 1000), (5, 0), (5, 1000)])
+    found = usable_s(curve, _episode(curve.end_s))
+    assert found is not None
+    # The first second with half of the rate that ends after the gap begins half a second before its end.
+    assert 5.6 - 0.5 - _STEP_S <= found <= 5.6, found
+
+
+def test_an_interruption_within_a_second_leaves_it_usable() -> None:
+    """TCP's own recovery after a full queue: the second that has it still has most of its rate."""
+    curve = _curve([(10, 1000), (0.3, 1000), (0.2, 0), (5, 1000)])
+    assert usable_s(curve, _episode(curve.end_s)) == 0
+
+
+def test_an_interruption_by_the_restoration_is_none_of_the_failure() -> None:
+    curve = _curve([(10, 1000), (5.3, 1000), (3, 0), (5, 1000)])
+    assert usable_s(curve, replace(_episode(curve.end_s), restored_s=15.0)) == 0
+    alone = usable_s(curve, _episode(curve.end_s))
+    assert alone is not None
+    assert 8.3 - 0.5 - _STEP_S <= alone <= 8.3, alone
+
+
+def test_half_a_second_of_trickle_before_the_rate_is_usable_at_once() -> None:
+    """The beginning of the first second with half of the rate may belong to the outage, as docs/metrics.md says."""
+    curve = _curve([(10, 1000), (1, 0), (0.4, 50), (5, 1000)])
+    found = usable_s(curve, _episode(curve.end_s))
+    assert found == pytest.approx(recovery_s(curve, 10.0, 4000, curve.end_s)), "that of an ordinary failure is the same"
+
+
+def _lossy(mean: float, seconds: float) -> list[tuple[float, float]]:
+    """A flow whose rate doubles and halves around a mean, for 0.5 s each, as that of TCP with losses does."""
+    return [(0.5, mean * (2 / 3 if half % 2 else 4 / 3)) for half in range(round(2 * seconds))]
+
+
+def _texts(pieces: Sequence[tuple[float, float]], restored_s: float = 20.0) -> list[str]:
+    curve = _curve(pieces)
+    return list(episode_warnings(curve, replace(_episode(curve.end_s), restored_s=restored_s)))
+
+
+def test_a_line_that_carries_a_tenth_of_its_capacity_is_no_interruption() -> None:
+    """Losses leave 60 % of the threshold, or 120 %: data comes all the time, and the outage is long."""
+    (text,) = _texts([(10, 1000), (0.3, 0), *_lossy(60, 9.5), (5, 1000)])
+    assert "nothing for 0.4 s at most, and 0.000512 Mbit/s is usual in this failure" in text, text
+    near = [(2, 80), (2, 160), (3, 80), (3, 160)]
+    (text,) = _texts([(10, 1000), (0.3, 0), *near, (5, 1000)])
+    assert "for 3.2 s less than 0.0008 Mbit/s came" in text, text
+
+
+@pytest.mark.parametrize(
+    ("after", "why"),
+    [
+        ([(5, 0), (5, 800)], "an interruption"),
+        ([(0.6, 0), (1.5, 60), (8, 600)], "a trickle before the other path carries all: its rate is usual"),
+        ([(10, 0)], "the failure of the only path"),
+        ([(0.3, 0), (9.7, 230)], "a rate that is low, but more than two thresholds"),
+        ([(10, 1000)], "no interruption"),
+        # Retransmissions of one segment, at intervals that double: 0.4, 0.8, 1.6, 3.2 s.
+        (
+            [(0.3, 0), (0.1, 50), (0.7, 0), (0.1, 50), (1.5, 0), (0.1, 50), (3.1, 0), (0.1, 50), (4, 700)],
+            "retransmissions whose timer doubles",
+        ),
+    ],
+)
+def test_an_outage_that_is_one_has_no_warning(after: list[tuple[float, float]], why: str) -> None:
+    assert not _texts([(10, 1000), *after, (5, 1000)]), why
+
+
 DOWN_FAST, UP_FAST = Instant(10.0, is_failure=True, place="fast"), Instant(14.0, is_failure=False, place="fast")
 CAPACITIES, LINKS = {"fast": 8000.0, "slow": 800.0}, {"fast": {"fast"}, "slow": {"slow"}}
 
@@ -92,6 +161,7 @@ def test_what_can_be_expected_is_what_the_remaining_path_carries() -> None:
     (lost,) = episodes(curve, [DOWN_FAST, UP_FAST], CAPACITIES, LINKS)
     assert lost.expected_bps == 800
     assert lost.until_s == curve.end_s, "a restoration does not end it"
+    assert lost.restored_s == 14.0
     (call,) = episodes(_curve([(20, 50)]), [DOWN_FAST], CAPACITIES, LINKS)
     assert call.expected_bps == pytest.approx(400), "a workload that sends less is not measured against the path"
     (unknown,) = episodes(curve, [DOWN_FAST], {}, LINKS)

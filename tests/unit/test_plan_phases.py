@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from scipy.stats import kstest, spearmanr
 
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.estimate import expected_seconds
 from mptcplab.plan.phases import Phases, delay_span_ns, packet_ns, phase_notes, phases_of, start_span_ns
 from mptcplab.plan.script import script
 from mptcplab.scenario.links import Link
@@ -78,6 +79,59 @@ def test_starts_shift_by_less_than_a_round_trip(delay: int, rate: int, quantum: 
         assert 0 <= client.start_ns - 3 * 10**9 < span
         # The timeout counts from the shifted start.
         assert client.deadline_ns - client.start_ns == 3600 * 10**9
+
+
+@given(
+    start=st.integers(0, 10**12),
+    spread=st.integers(0, 10**12),
+    seed=st.integers(0, 10**18),
+    phases=st.sampled_from(["random", "fixed"]),
+)
+def test_a_spread_start_is_drawn_from_the_spread(start: int, spread: int, seed: int, phases: str) -> None:
+    """With random and with fixed phases alike, and without an effect on other workloads and on links."""
+    spread_flow = {**FLOW, "start": f"{start} ns", "start_spread": f"{spread} ns"}
+    described = scenario(workloads={"bulk": FLOW, "call": spread_flow}, phases=phases)
+    plain = scenario(workloads={"bulk": FLOW, "call": {**FLOW, "start": f"{start} ns"}}, phases=phases)
+    clients = [
+        {one.name: one for one in compile_plan(which, seed=seed).programs if one.role == "client"}
+        for which in (described, plain)
+    ]
+    call = clients[0]["call.client"]
+    offset = call.start_ns - start
+    assert 0 <= offset < max(1, spread)
+    assert call.start_ns <= int(described.workloads["call"].latest_start)
+    assert call.deadline_ns - call.start_ns == 3600 * 10**9, "the timeout counts from the drawn start"
+    assert clients[0]["bulk.client"].start_ns == clients[1]["bulk.client"].start_ns
+    assert phases_of(described, seed).delays_ns == phases_of(plain, seed).delays_ns
+    notes = "\n".join(phase_notes(phases_of(described, seed)))
+    shown = f"+{offset / 10**9:.9f} s" if offset >= 10**9 else f"+{offset / 1000:.3f} us"
+    assert f"start of call: {shown}" in notes, notes
+
+
+def test_spread_starts_are_uniform_and_independent() -> None:
+    flow = {**FLOW, "start_spread": "5 s"}
+    described = scenario(workloads={"one": flow, "two": flow})
+    one, two = ([phases_of(described, seed).starts_ns[name] / 5e9 for seed in SEEDS] for name in ("one", "two"))
+    for found in (one, two):
+        p = kstest(found, "uniform").pvalue
+        assert p > 0.001, f"p = {p:.2g} that 400 starts are uniform in 5 s"
+    rho = float(spearmanr(one, two).statistic)
+    assert abs(rho) < 4 / math.sqrt(len(one)), f"rank correlation {rho:.3f}"
+
+
+def test_without_a_spread_a_run_is_what_it_was() -> None:
+    """A key that is not used is in no recording, so that identities of runs stay the same."""
+    for workload in (FLOW, {"kind": "http", "from": "client", "to": "server", "size": "1 MB"}):
+        plain = scenario(workloads={"bulk": workload})
+        assert "start_spread" not in plain.model_dump_json(by_alias=True)
+        assert "start_spread" in scenario(workloads={"bulk": {**workload, "start_spread": "1 s"}}).model_dump_json()
+
+
+def test_ends_of_runs_count_the_spread() -> None:
+    """Estimates, and events, which may fall into the latest run."""
+    flow = {**FLOW, "duration": "10 s", "start": "3 s"}
+    plain, spread = (scenario(workloads={"bulk": one}) for one in (flow, {**flow, "start_spread": "5 s"}))
+    assert expected_seconds(spread) - expected_seconds(plain) == 5
 
 
 def test_offsets_are_uniform_and_centred() -> None:

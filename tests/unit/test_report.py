@@ -131,6 +131,8 @@ def test_identical_values_without_a_column_are_not_named() -> None:
         (["a.b.rate", "c.b.rate", "x.delay"], ["a.b.rate", "c.b.rate", "x.delay"]),
         ([], []),
         (["hosts.ue.transport.tcp_rmem.2"], ["tcp_rmem.2"]),
+        (["name", "hosts.flatmate.transport.protocol"], ["name", "flatmate.protocol"]),
+        (["hosts.client.transport.protocol"], ["protocol"]),
     ],
 )
 def test_short_names(keys: list[str], names: list[str]) -> None:

@@ -74,6 +74,17 @@ def test_order_of_contents(tmp_path: Path) -> None:
     assert places == sorted(places)
 
 
+def test_what_the_command_line_changed_is_below_the_question(tmp_path: Path) -> None:
+    make_results(tmp_path / "r", overrides=["links.link1.rate=40 Mbit/s", "links.link1.loss=1 %"])
+    text = " ".join(to_html(build_report(tmp_path / "r")).split())
+    assert 'Does it add up?</p> <p class="caption">Changed on the command line: ' in text
+    assert (
+        "<code>links.link1.rate = 40 Mbit/s</code>, <code>links.link1.loss = 1 %</code>. Title and question are" in text
+    )
+    make_results(tmp_path / "plain")
+    assert "Title and question" not in to_html(build_report(tmp_path / "plain"))
+
+
 def test_nothing_breaks_out(tmp_path: Path) -> None:
     """Title and question are any text; settings, names and commands end up in HTML, JSON and attributes."""
     folder = tmp_path / "r"

@@ -72,6 +72,15 @@ def test_workloads_that_are_alike_share_a_table() -> None:
     assert (table.title, table.columns[:2], len(table.rows)) == ("t", ("scheduler", "workload"), 4)
 
 
+def test_a_table_of_mostly_empty_cells_is_split() -> None:
+    """Three kinds of workloads with six metrics had one table, two thirds of it empty; with three, it is small."""
+    value = Interval(1.234, 0.1, 3)
+    for own, parts in ((2, 3), (1, 1)):
+        names = iter(("completion_p50_s", "gap_s", "mos", "delay_mean_ms", "response_p50_ms", "response_p95_ms"))
+        rows = [_row("default", one, {next(names): value for _ in range(own)}) for one in ("a", "b", "c")]
+        assert len(page_tables("t", rows)) == parts
+
+
 def test_a_wide_table_says_below_what_all_rows_have() -> None:
     """At 1300 pixels the shares of paths were behind a scroll bar, beside columns with one value, or a key's again."""
     wide = {name: Interval(1.234, 0.001, 3) for some in METRICS.values() for name in some}

@@ -42,7 +42,7 @@ BEYOND = {
         "aqm-red-never aqm-target-zero burst-loss-for-ever burst-loss-no-burst extra-delay-constant "
         "extra-delay-descending extra-delay-of-minutes extra-delay-of-one mtu-tiny reorder-everything "
         "reorder-too-rare "
-        "offload-too-large burst-small delay-limit-zero delay-of-a-day "
+        "offload-too-large burst-small delay-limit-zero delay-of-a-day start-spread-too-long "
         "iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
@@ -77,6 +77,7 @@ BEYOND = {
         "event-change-of-nothing event-delay-below-jitter event-direction-of-interface event-down-twice "
         "event-mode-of-up event-jitter-above-delay event-loss-of-everything event-node-elsewhere "
         "event-node-of-silent event-rate-of-down event-rate-too-slow event-rate-without-rate event-too-late "
+        "event-too-late-for-a-spread "
         "offload-with-loss-later "
         "event-unknown-link event-without-link event-up-of-one-direction event-up-without-down trace-and-change"
     ),

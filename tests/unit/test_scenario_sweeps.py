@@ -61,9 +61,57 @@ def test_wildcard_sets_every_match(write: Write) -> None:
         assert point.scenario.links["access1"].forward.rate is None
 
 
+EVENTS = """
+[[events]]
+at = "1 s"
+link = "link1"
+type = "down"
+[[events]]
+at = "2 s"
+link = "link1"
+type = "up"
+"""
+
+
+@pytest.mark.parametrize("from_outside", [False, True])
+def test_wildcard_matches_every_member_of_a_list(write: Write, from_outside: bool) -> None:
+    """Which line dies is the link of two events; as names of tables do, numbers of members match."""
+    text, key, lines = PATHS + WORKLOAD + EVENTS, "events.*.link", '["link1", "link2"]'
+    if from_outside:
+        experiment = load(write(text), overrides=[f"{key}={lines}"])
+    else:
+        experiment = load(write(f'{text}[sweep]\n"{key}" = {lines}\n'))
+    assert settings_of(experiment) == [("link1",), ("link2",)]
+    found = [[(event.link, event.type) for event in point.scenario.events] for point in experiment.points]
+    assert found == [[(link, "down"), (link, "up")] for link in ("link1", "link2")]
+    (second,) = load(write(text), overrides=["events.?.link=link2", "events.1.at=3 s"]).points
+    assert [(event.link, event.at) for event in second.scenario.events] == [
+        ("link2", Duration(10**9)),
+        ("link2", Duration(3 * 10**9)),
+    ]
+
+
+def test_wildcard_without_a_match_names_the_members(write: Write) -> None:
+    with pytest.raises(ScenarioError, match="matches no key") as wrong:
+        load(write(PATHS + WORKLOAD + EVENTS), overrides=["events.2?.link=link2"])
+    assert wrong.value.hint == "use a pattern that matches one of 0, 1"
+
+
 def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
     text = PATHS + WORKLOAD + '[links.link1]\ndelay = "9 ms"\n[sweep]\n"links.link1.delay" = ["1 ms"]\n'
     assert one(load(write(text))).links["link1"].forward.delay == Duration(10**6)
+
+
+def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> None:
+    """The file's jitter fits its delay, and exceeds that of the first point: only mistakes of a value itself count."""
+    link = '[links.link1]\ndelay = "30 ms"\njitter = "20 ms"\n'
+    zipped = '[[sweep.zip]]\n"links.link1.delay" = ["5 ms", "50 ms"]\n"links.link1.jitter" = ["1 ms", "2 ms"]\n'
+    experiment = load(write(PATHS + WORKLOAD + link + zipped))
+    assert len(experiment.points) == 2
+    assert [one.links["link1"].forward.delay for one in experiment.replaced] == [Duration(30 * 10**6)]
+    with pytest.raises(ScenarioError) as refused:
+        load(write(PATHS + WORKLOAD + link.replace("20 ms", "20 mm") + zipped))
+    assert refused.value.kind == Mistake.QUANTITY
 
 
 def test_sweep_of_the_topology(write: Write) -> None:

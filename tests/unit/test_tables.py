@@ -19,7 +19,7 @@ from mptcplab.errors import InputError
 from mptcplab.metrics.values import percent, suited
 from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
-from mptcplab.report.result_table import _with_unit, check_columns, result_table
+from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, check_columns, result_table
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import Results, open_results
@@ -131,6 +131,9 @@ def test_a_misspelled_column_is_refused_before_anything_runs() -> None:
     with pytest.raises(InputError) as caught:
         check_columns(["gooput"], None, settings)
     assert caught.value.hint == "did you mean `goodput`?"
+    with pytest.raises(InputError) as caught:
+        check_columns(["latency"], None, settings)
+    assert "`response_p50_ms`" in str(caught.value.hint), "as `compare --metric latency` says, not `late`"
 
 
 @pytest.fixture(scope="module")
@@ -138,6 +141,14 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
     folder = tmp_path_factory.mktemp("made") / "two"
     make_results(folder)
     return open_results(folder)
+
+
+@pytest.mark.parametrize(("mptcp", "noted"), [("1 of 2 subflows", True), ("2 subflows", True), ("no", False)])
+def test_shares_of_requests_and_responses_are_those_of_the_responses(results: Results, mptcp: str, noted: bool) -> None:
+    rows = [replace(row, mptcp=mptcp) for row in results.rows]
+    answered = [replace(row, metrics={**row.metrics, RESPONSES: row.goodput_mbps}) for row in rows]
+    assert (RESPONSES_NOTE in result_table("t", answered).notes) == noted
+    assert RESPONSES_NOTE not in result_table("t", rows).notes, "nothing of note comes the other way"
 
 
 def test_any_metric_can_be_a_column(results: Results) -> None:

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 from mptcplab.scenario.trace import OPPORTUNITY_BYTES, Series, Step, TraceError, parse
 
@@ -135,6 +136,14 @@ def _load(folder: Path, rows: str, text: str = SCENARIO) -> list[list[str]]:
     plan = compile_plan(load(folder / "s.toml").points[0].scenario, seed=1)
     assert {event.every_ns for event in plan.events} == {3 * 10**9}
     return [[" ".join(command.argv) for command in event.commands] for event in plan.events]
+
+
+@pytest.mark.parametrize("trace", ['"line.csv"', '{ file = "line.csv", end = "hold" }'])
+def test_a_mistake_names_the_file(tmp_path: Path, trace: str) -> None:
+    """Of four files, one has a single row."""
+    with pytest.raises(ScenarioError, match=r'= "line.csv": has fewer than two instants') as wrong:
+        _load(tmp_path, "time_s,rate_mbit_s\n0,8\n", SCENARIO.replace('"line.csv"', trace))
+    assert (wrong.value.hint or "").endswith("for constant values, repeat the line at a later time")
 
 
 def test_steps_change_only_differences(tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, schedulers
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.load import Experiment
+from mptcplab.scenario.replaced import or_removed
 from mptcplab.scenario.schema import Scenario
 
 
@@ -20,19 +21,22 @@ def check_algorithms(experiment: Experiment) -> None:
     :raises InputError: for the first such name.
     """
     checked: set[tuple[str, str]] = set()
-    for point in experiment.points:
-        if point.scenario.bpf or not has_known_algorithms(point.scenario.kernel):
+    scenarios = [(point.scenario, False) for point in experiment.points]
+    scenarios += [(scenario, True) for scenario in experiment.replaced]
+    for scenario, is_replaced in scenarios:
+        if scenario.bpf or not has_known_algorithms(scenario.kernel):
             continue
-        for noun, name in _named(point.scenario):
+        for noun, name in _named(scenario):
             if (noun, name) not in checked:
                 checked.add((noun, name))
-                _check(noun, name)
+                _check(noun, name, is_replaced=is_replaced)
 
 
-def _check(noun: str, name: str) -> None:
+def _check(noun: str, name: str, *, is_replaced: bool) -> None:
     known = congestion_controls() if noun == "congestion control" else schedulers()
     if name not in known:
-        raise InputError(f"the lab kernel has no {noun} '{name}'", hint=name_hint(name, sorted(known)))
+        hint = name_hint(name, sorted(known))
+        raise InputError(f"the lab kernel has no {noun} '{name}'", hint=or_removed(hint) if is_replaced else hint)
 
 
 def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:

@@ -31,6 +31,7 @@ from mptcplab.report.comparison import (
     warning_notes,
 )
 from mptcplab.report.table import Table
+from mptcplab.scenario.document import nearest, show
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"
@@ -212,11 +213,14 @@ class _Within:
         return self._against(asked, parts, first)
 
     def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
-        chosen = tuple(listed(reference))
-        if chosen not in values:
-            hint = f"use one of {'; '.join(','.join(one) for one in values)}"
+        """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""
+        names = {",".join(one): one for one in values}
+        found = names.get(reference) or names.get(",".join(listed(reference)))
+        if found is None:
+            near = nearest(reference, names)
+            hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
-        return chosen
+        return found
 
     def _against(
         self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values

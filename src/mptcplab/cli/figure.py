@@ -75,7 +75,7 @@ _KINDS = ("time", "lines", "bars", "cdf")
     "labels",
     multiple=True,
     metavar="NAME=TEXT",
-    help="Words for a swept key or one of its values, wherever the figure names it. Repeatable.",
+    help="Words for a swept key, one of its values, a workload or a metric, wherever the figure names it. Repeatable.",
 )
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 def figure(

@@ -19,6 +19,7 @@ from mptcplab.fields import Protocol
 from mptcplab.scenario import template
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import Answers, EventAnswer
+from mptcplab.scenario.template_text import compose
 
 _EPILOG = """\b
 Examples:
@@ -52,7 +53,12 @@ _Answer = TypeVar("_Answer")
     "downloads and that of uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of "
     "100 Mbit/s, 10 ms.",
 )
-@click.option("--paths", "count", type=click.IntRange(1, 16), help="Number of paths. Default: 2, or those of --path.")
+@click.option(
+    "--paths",
+    "count",
+    type=click.IntRange(1, 16),
+    help="Number of paths. Default: those of --path, or 2. A single --path describes all of them.",
+)
 @click.option("--workload", type=click.Choice(list(template.KINDS)), default="flow", help="Kind of the workload.")
 @click.option(
     "--direction",
@@ -108,13 +114,15 @@ def init(
         if time is not None:
             template.check_events(events, protocols, len(paths))
         answers = Answers(name, paths, workload, time, amount, protocols, repeats, way, events)
-    text = template.compose(answers)
+    text = compose(answers)
     _check(text)
     if is_output:
         click.echo(text, nl=False)
         return
     _write(file, text, force=force)
-    click.echo(f"Wrote {file}. Check it with `mptcplab show {file}`, then run it with `mptcplab run {file}`.")
+    count = len(answers.paths)
+    alike = f" with {count} paths like the one of --path" if len(described) == 1 < count else ""
+    click.echo(f"Wrote {file}{alike}. Check it with `mptcplab show {file}`, then run it with `mptcplab run {file}`.")
 
 
 def _check(text: str) -> None:

@@ -16,7 +16,7 @@ from mptcplab.cli.options import json_option, repeats_option, scenario_argument,
 from mptcplab.cli.space import size_text
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
-from mptcplab.metrics.points import short_names
+from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
@@ -51,6 +51,8 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     out.print(experiment.title, style="bold", markup=False)
     if experiment.question:
         out.print(experiment.question, markup=False)
+    if experiment.changes:
+        out.print(f"{changed_note(experiment.changes)}.", markup=False)
     click.echo(f"\n{_first_point(experiment)}")
     print_table(_runs(experiment))
     count = len(experiment.runs)

@@ -49,12 +49,19 @@ def _option_hint(error: click.NoSuchOption) -> str | None:
         command = group.get_command(error.ctx, behind) if behind is not None else None
         if command is not None and any(error.option_name in one.opts for one in command.params):
             return f"write it behind the command: {error.ctx.command_path} {behind} ... {error.option_name}"
-    near = list(error.possibilities or [])
-    begun = [option for option in near if option.startswith(error.option_name)]
+    near = list(error.possibilities or []) or _of_letter(error)
+    begun = [option for option in near if option.startswith((error.option_name, f"-{error.option_name}"))]
     name = error.option_name.lstrip("-")
     alike = difflib.get_close_matches(name, [option.lstrip("-") for option in near], cutoff=_ALIKE)
     found = begun or [option for option in near if option.lstrip("-") in alike]
     return f"did you mean {' or '.join(found)}?" if found else None
+
+
+def _of_letter(error: click.NoSuchOption) -> list[str]:
+    """Return the options that begin with the letter of a short one: other programs have it."""
+    known = [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
+    is_short = len(error.option_name) == 2 and error.option_name[0] == "-"
+    return [option for option in known if is_short and option.startswith(f"-{error.option_name}")]
 
 
 def _number_words(found: re.Match[str]) -> str:

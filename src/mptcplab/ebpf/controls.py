@@ -134,10 +134,15 @@ def _is_pinned(name: str) -> bool:
         ) from error
 
 
-def _pin(name: str) -> None:
-    """Pin the newest map of this name, which is the registration. :raises LabError: if it is not there."""
+def mount_files() -> None:
+    """Mount the file system for pins unless it is mounted. If that fails, nothing can be pinned."""
     if not os.path.ismount(BPF_FILES):
         subprocess.run(["mount", "-t", "bpf", "bpf", BPF_FILES], check=False, capture_output=True)
+
+
+def _pin(name: str) -> None:
+    """Pin the newest map of this name, which is the registration. :raises LabError: if it is not there."""
+    mount_files()
     found = bpftool.find(bpftool.show("map", "show"), name=name, type="struct_ops")
     if not found:
         raise LabError(f"'{name}' was loaded, but is not among the kernel's eBPF maps", hint="bpftool map show")

@@ -8,8 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import grid, style_of, tidy
-from mptcplab.figure.lines import TITLE_WIDTH, Figure, label_positions, whisker
+from mptcplab.figure.canvas import grid, style_of
+from mptcplab.figure.lines import TITLE_WIDTH, Figure, whisker
+from mptcplab.figure.positions import name_positions
 from mptcplab.metrics.values import Unit
 
 if TYPE_CHECKING:
@@ -71,7 +72,6 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
             else:
                 words = Unit("").text(value.mean) if value.mean else "0"
                 texts.append(_Text(place, max(figure.lowest, min(value.high, figure.highest)), words))
-    label_positions(axes, [float(at) for at in range(len(figure.positions))], figure.positions)
     axes.tick_params(axis="x", length=0)
     shown = [value for series in figure.series for value in series.measured if value is not None]
     if min((value.low if figure.signed else value.mean for value in shown), default=0.0) >= figure.lowest:
@@ -81,8 +81,8 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     grid(axes)
-    if len(figure.series) > 1:
-        tidy(axes, figure.legend)
+    places = [float(at) for at in range(len(figure.positions))]
+    name_positions(axes, places, figure.positions, figure.legend, with_legend=len(figure.series) > 1)
 
 
 def _write(axes: Axes, texts: Sequence[_Text]) -> None:

@@ -26,7 +26,7 @@ from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import metric_named, swept_key
-from mptcplab.metrics.points import point_text, short_names, swept_values
+from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
@@ -61,8 +61,8 @@ class Choice:
     """What the user says about a figure; everything may be left open.
 
     ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
-    ``points`` are swept keys with the values to keep, ``labels`` swept keys or values with the words that stand for
-    them in the figure. Keys may be given by their full or their short names.
+    ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
+    words that stand for them in the figure. Keys may be given by their full or their short names.
     :raises InputError: if there is no such kind.
     """
 
@@ -130,10 +130,8 @@ def drawn(results: Results, choice: Choice) -> Drawn:
         made = _distribution(results, runs, rows, choice, found)
     else:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
-    only = found.only(wanted)
-    return replace(
-        made, note="\n".join(_wrapped([one for one in (results.incomplete, only, made.note) if one], made.size[0]))
-    )
+    lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
+    return replace(made, note="\n".join(_wrapped([one for one in lines if one], made.size[0])))
 
 
 def _check_options(choice: Choice, kind: Kind) -> None:
@@ -166,11 +164,16 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
         values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
         for value in chosen:
             if value not in values:
-                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(values)}")
+                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(map(_quoted, values))}")
     kept = [run for run in runs if all(run.settings.get(key) in values for key, values in wanted.items())]
     if not kept:
         raise InputError("no point has all of these values", hint="leave out a --points")
     return kept
+
+
+def _quoted(value: str) -> str:
+    """Return a value for a list with commas."""
+    return f'"{value}"' if "," in value else value
 
 
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:
@@ -226,7 +229,8 @@ def _over_sweep(
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     # All values of the results determine the unit, so that it is that of their table.
     unit = unit_of(metric, results.rows)
-    figure = sweep_figure(_title(results, choice), own, metric, along, by, found.keys, unit)
+    shown = [replace(row, workload=found.workload(row.workload)) for row in own]
+    figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, by, found.keys, unit)
     _check_curves(len(figure.series))
     draw = draw_lines if kind == "lines" else draw_bars
     lacking = _lacking(results, figure, wanted, found) if kind == "bars" else ()
@@ -236,15 +240,15 @@ def _over_sweep(
         (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
-        "\n".join([*_of_workloads(results, own), figure.note, *lacking]),
+        "\n".join([*_of_workloads(results, own, found), figure.note, *lacking]),
     )
 
 
-def _of_workloads(results: Results, rows: Sequence[ResultRow]) -> Iterator[str]:
+def _of_workloads(results: Results, rows: Sequence[ResultRow], found: Words) -> Iterator[str]:
     """Yield which workloads are drawn, if that is not all."""
     shown = dict.fromkeys(row.workload for row in rows)
     if len(shown) < len({measured.workload for run in results.recorded for measured in run.result.measured}):
-        yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(shown)}"
+        yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(map(found.workload, shown))}"
 
 
 def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], found: Words) -> Iterator[str]:
@@ -277,9 +281,6 @@ def _over_time(
     choice: Choice,
     found: Words,
 ) -> Drawn:
-    unknown = [panel for panel in choice.panels if panel not in PANELS]
-    if unknown:
-        raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(PANELS)}")
     chosen = _one_seed(runs, choice.seed)
     if len(chosen) > _MAX_COLUMNS:
         raise InputError(
@@ -290,15 +291,23 @@ def _over_time(
     varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
     columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
     seed = chosen[0].result.seed
-    figure = OverTime(_title(results, choice), columns, choice.panels or tuple(PANELS))
+    every = OverTime(_title(results, choice), columns)
+    unknown = [panel for panel in choice.panels if panel not in PANELS]
+    if unknown:
+        raise InputError(f"there is no panel '{unknown[0]}'", hint=f"use some of {', '.join(every.shown or PANELS)}")
+    figure = replace(every, panels=choice.panels or tuple(PANELS))
+    if every.shown and not figure.shown:
+        raise InputError(
+            f"the workload {workload} has no samples for {' and '.join(choice.panels)}",
+            hint=f"use some of {', '.join(every.shown)}, or another --workload",
+        )
     if not figure.shown:
         raise InputError(
             f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"
         )
-    note = "\n".join([*figure.key, f"workload {workload}, seed {seed}; {rows[0].measured_on}"])
-    return Drawn(
-        "time", figure.size, partial(draw_over_time, figure), f"workload {workload} over time, seed {seed}", note
-    )
+    name = found.workload(workload)
+    note = "\n".join([*figure.key, f"workload {name}, seed {seed}; {rows[0].measured_on}"])
+    return Drawn("time", figure.size, partial(draw_over_time, figure), f"workload {name} over time, seed {seed}", note)
 
 
 def _one_seed(runs: Sequence[RecordedRun], seed: int | None) -> list[RecordedRun]:
@@ -332,11 +341,12 @@ def _distribution(
     if choice.metric is not None:
         metric = _metric(rows, choice.metric)
         unit = unit_of(metric, results.rows)
-        label = label_of(metric, unit)
+        label = label_of(found.metric(metric), unit)
         several = len({row.workload for row in rows}) > 1
         keys += [_WORKLOAD] if several else []
         samples = {
-            _name({**row.settings, _WORKLOAD: row.workload}, keys): row.samples.get(metric.name, ()) for row in rows
+            _name({**row.settings, _WORKLOAD: found.workload(row.workload)}, keys): row.samples.get(metric.name, ())
+            for row in rows
         }
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
@@ -344,7 +354,7 @@ def _distribution(
         samples, (noun, time, base) = _items(runs, workload, keys)
         unit = suited(base, (value for values in samples.values() for value in values))
         label = f"{time}, {unit.name}"
-        note, shows = f"{noun} of workload {workload}, of all seeds", f"distribution of the {time}"
+        note, shows = f"{noun} of workload {found.workload(workload)}, of all seeds", f"distribution of the {time}"
     curves = tuple(
         Sample(name, tuple(value * unit.factor for value in values)) for name, values in samples.items() if values
     )

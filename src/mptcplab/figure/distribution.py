@@ -17,6 +17,11 @@ if TYPE_CHECKING:
 _LOG_FROM = 20
 #: The numbers of each power of ten that a logarithmic axis is labelled with.
 _TICKS = (1, 2, 5)
+#: The width of a curve in points, and how much wider it is for each later one that would hide it.
+_WIDTH, _WIDER = 1.4, 1.6
+#: Curves coincide if their quantiles differ by less than this part of their value.
+_COINCIDE = 0.02
+_QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
@@ -45,8 +50,9 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
     """Draw a step function for each sample: at a value, the share of values that do not exceed it."""
     for number, sample in enumerate(figure.samples):
         colour, dashes = style_of(number)
+        hidden = sum(_coincide(sample, later) for later in figure.samples[number + 1 :])
         label = f"{sample.name} ({len(sample.values)})" if sample.name else f"{len(sample.values)} values"
-        axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=1.4)
+        axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=_WIDTH + _WIDER * hidden)
     every = [value for sample in figure.samples for value in sample.values]
     if min(every) > 0 and max(every) > _LOG_FROM * min(every):
         _logarithmic(axes)
@@ -58,6 +64,14 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
     axes.set_ylabel(f"share of {figure.noun}")
     axes.grid(color="0.88", linewidth=0.8)
     tidy(axes, figure.legend)
+
+
+def _coincide(one: Sample, other: Sample) -> bool:
+    """Return whether the curve of ``other`` would hide that of ``one``."""
+    import numpy as np  # late, as all of matplotlib
+
+    first, second = (np.quantile(sample.values, _QUANTILES) for sample in (one, other))
+    return bool(np.all(np.abs(first - second) <= _COINCIDE * np.abs(first)))
 
 
 def _logarithmic(axes: Axes) -> None:

@@ -13,7 +13,8 @@ from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import MARKERS, save_drawing, style_of, tidy
+from mptcplab.figure.canvas import MARKERS, save_drawing, style_of
+from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
 
 if TYPE_CHECKING:
@@ -32,10 +33,6 @@ _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
 #: The distance of two series' points at the same position.
 _APART_POINTS = 2.5
-#: More letters than this below the axis would overlap.
-_LEVEL_LETTERS = 80
-#: Beside a wide legend the axis has room for so many; words shorter than this are not worth a line.
-_WRAPPED_LETTERS, _SHORT = 40, 8
 #: The room beside the outermost positions, as a part of the axis.
 _MARGIN = 0.04
 
@@ -124,7 +121,6 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 linewidths=1.6,
                 zorder=3,
             )
-    label_positions(axes, places, figure.positions)
     _leave_room(axes, places)
     smallest = _smallest(figure)
     axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
@@ -134,7 +130,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
-    tidy(axes, figure.legend)
+    name_positions(axes, places, figure.positions, figure.legend)
 
 
 def _leave_room(axes: Axes, places: Sequence[float]) -> None:
@@ -142,16 +138,6 @@ def _leave_room(axes: Axes, places: Sequence[float]) -> None:
     spare = _MARGIN * (max(places) - min(places))
     left, right = axes.get_xlim()
     axes.set_xlim(min(left, min(places) - spare), max(right, max(places) + spare))
-
-
-def label_positions(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
-    """Write the positions below the axis: words in several lines if there is room, inclined if they would overlap."""
-    room = _WRAPPED_LETTERS // len(positions)
-    wrap = partial(textwrap.wrap, width=room, break_long_words=False, break_on_hyphens=False)
-    wrapped = (wrap(one) if room >= _SHORT else [one] for one in positions)
-    axes.set_xticks(places, ["\n".join(lines) for lines in wrapped])
-    if sum(map(len, positions)) > _LEVEL_LETTERS:
-        axes.set_xticks(places, positions, rotation=30, ha="right", rotation_mode="anchor", fontsize=8)
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
+from mptcplab.figure.delays import draw_delays, scale_delays
 from mptcplab.figure.timelines import Line, Numbers, Timeline
 
 if TYPE_CHECKING:
@@ -24,6 +25,7 @@ _Style = tuple[str, str | tuple[int, tuple[int, ...]]]
 #: What a panel shows: its name, and the label of its vertical axis.
 PANELS = {
     "rate": "received, Mbit/s",
+    "delay": "delay, ms",
     "rtt": "RTT, ms",
     "cwnd": "cwnd, segments",
     "queue": "queue, kB",
@@ -33,6 +35,8 @@ PANELS = {
 _WITHOUT_ZERO = ("rssi",)
 #: The panels whose curves are those of links, not of paths.
 _OF_LINKS = ("queue", "rssi")
+#: The panel of messages, whose curves have no paths.
+_OF_MESSAGES = "delay"
 #: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
 _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
 #: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
@@ -80,7 +84,7 @@ class OverTime:
     @cached_property
     def paths(self) -> tuple[str, ...]:
         """The paths of all columns, in the order of their colours."""
-        panels = (panel for panel in PANELS if panel not in _OF_LINKS)
+        panels = (panel for panel in PANELS if panel not in (*_OF_LINKS, _OF_MESSAGES))
         names = (name.partition(" #")[0] for panel in panels for name in _names(self.columns, panel))
         return tuple(sorted(dict.fromkeys(names)))
 
@@ -96,7 +100,7 @@ class OverTime:
     @property
     def key(self) -> list[str]:
         """Lines that say what the letters above the plots mean, and what else is not as it seems."""
-        return [*_key(_letters(self.marked)), *_copies(self), *_peaks(self)]
+        return [*_key(_letters(self.marked)), *_copies(self), *_peaks(self), *_messages(self)]
 
     @cached_property
     def highest_rate(self) -> float | None:
@@ -134,7 +138,10 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
-            _draw_panel(axes, column.timeline, panel, _styles(figure, panel))
+            if panel == _OF_MESSAGES:
+                _draw_messages(axes, column.timeline)
+            else:
+                _draw_panel(axes, column.timeline, panel, _styles(figure, panel))
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
@@ -149,7 +156,9 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         _mark_events(panels[0, across], column, letters)
     for down, panel in enumerate(shown):
         # A bound ends the automatic choice of the other.
-        if panel not in _WITHOUT_ZERO:
+        if panel == _OF_MESSAGES:
+            scale_delays(panels[down, 0], [found for one in figure.columns if (found := one.timeline.delays)])
+        elif panel not in _WITHOUT_ZERO:
             panels[down, 0].set_ylim(bottom=0, top=figure.highest_rate if panel == "rate" else None)
         if panel == "rate" and figure.highest_rate is not None:
             for across, column in enumerate(figure.columns):
@@ -162,6 +171,8 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
 def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
     if panel == "rate":
         return tuple(name for name, rates in timeline.received.items() if any(rates))
+    if panel == _OF_MESSAGES:
+        return () if timeline.delays is None else (timeline.delays,)
     lines: dict[str, tuple[Line, ...]] = {
         "rtt": timeline.rtt,
         "cwnd": timeline.cwnd,
@@ -169,6 +180,13 @@ def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
         "rssi": timeline.rssi,
     }
     return tuple(line for line in lines[panel] if line.values)
+
+
+def _draw_messages(axes: Axes, timeline: Timeline) -> None:
+    if timeline.delays is not None:
+        draw_delays(axes, timeline.delays)
+    axes.margins(x=0.01)
+    grid(axes)
 
 
 def _names(columns: Sequence[Column], panel: str) -> list[str]:
@@ -239,6 +257,13 @@ def _peaks(figure: OverTime) -> Iterator[str]:
     if figure.highest_rate is not None and "rate" in figure.shown:
         highest = max(float(_stack(column.timeline)[0].max(initial=0.0)) for column in figure.columns)
         yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
+
+
+def _messages(figure: OverTime) -> Iterator[str]:
+    """Yield what the panel of delays shows, in the words of a column with marks if there is one."""
+    found = [one.timeline.delays for one in figure.columns if one.timeline.delays is not None]
+    if found and _OF_MESSAGES in figure.shown:
+        yield next((one for one in found if one.bad), found[0]).note
 
 
 def _mark_peaks(axes: Axes, timeline: Timeline, highest: float) -> None:

@@ -19,10 +19,12 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
+from mptcplab.figure.delays import Delays, delays_of
 from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -62,6 +64,7 @@ class Timeline:
 
     ``goodput`` (Mbit/s, from each time to the next) is there if ``twice_percent`` of the data arrived on two subflows,
     so that the sum of ``received`` is more.
+    ``delays`` are those of the messages of a call or stream.
     ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
     drawn, ``samples`` the samples of the longest curve before thinning.
     """
@@ -77,12 +80,17 @@ class Timeline:
     rssi: tuple[Line, ...] = ()
     goodput: Line | None = None
     twice_percent: float = 0.0
+    delays: Delays | None = None
 
     @property
     def span(self) -> tuple[float, float]:
         """The time in which the workload ran, in s."""
         lines = (*self.rtt, *self.cwnd, *self.queues, *self.rssi)
-        times = self.edges or [time for line in lines for time in line.times]
+        times: Sequence[float] = [time for line in lines for time in line.times]
+        if len(self.edges) > 1:
+            times = self.edges
+        elif self.delays is not None:  # over UDP, which has no subflows
+            times = self.delays.edges
         return min(times, default=0.0), max(times, default=0.0)
 
     def to_json(self) -> dict[str, Any]:
@@ -142,6 +150,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
     shown = sorted(zip(names, sent, strict=True), key=lambda pair: pair[0])[:MAX_LINES]
+    found = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
     return Timeline(
         workload=ends.workload,
@@ -155,6 +164,7 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         rssi=_rssi(recording, ends, max_values),
         goodput=goodput,
         twice_percent=twice_percent,
+        delays=delays_of(found.due_s, found.delay_ms, found.lost_s, found.latest_ms) if found is not None else None,
     )
 
 

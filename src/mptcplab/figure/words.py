@@ -3,23 +3,30 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.named import find_key, swept_key
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.points import short_names
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.results import RecordedRun, Results
 
 
 @dataclass(frozen=True)
 class Words:
-    """The name of each swept key, and the words for values; ``labelled`` are the keys that the user has named."""
+    """The name of each swept key, and the words for values; ``labelled`` are the keys that the user has named.
+
+    ``workloads`` and ``metrics`` have the user's words for workloads, and for metrics by their names in JSON.
+    """
 
     keys: Mapping[str, str]
     values: Mapping[str, str]
     labelled: frozenset[str] = frozenset()
+    workloads: Mapping[str, str] = field(default_factory=dict)
+    metrics: Mapping[str, str] = field(default_factory=dict)
 
     def row(self, row: ResultRow) -> ResultRow:
         """Return ``row`` with the words of its values."""
@@ -34,6 +41,14 @@ class Words:
         """Return the words for a value."""
         return self.values.get(value, value)
 
+    def workload(self, name: str) -> str:
+        """Return the words for a workload."""
+        return self.workloads.get(name, name)
+
+    def metric(self, metric: Metric) -> Metric:
+        """Return ``metric`` with the title of its axis."""
+        return replace(metric, axis=self.metrics.get(metric.name, metric.axis))
+
     def only(self, wanted: Mapping[str, Sequence[str]]) -> str:
         """Return which part of the results the values by key select; "" for all."""
         texts = (
@@ -46,24 +61,49 @@ class Words:
     def reason(self, text: str, settings: Mapping[str, str]) -> str:
         """Return why the point with these ``settings`` has no value, in the words of the figure."""
         for key, value in settings.items():
-            if key in self.labelled or value in self.values:
-                name = self.keys[key] if key in self.labelled else key
-                text = text.replace(f'{key} = "{value}": ', f'{name} "{self.value(value)}" ').replace(key, name)
+            name = self.keys[key] if key in self.labelled else key
+            # The value is what the sentence is about.
+            text = text.replace(f'{key} = "{value}": ', f'"{self.value(value)}" ({name}) ').replace(key, name)
         return text
 
 
 def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
-    """Return the words of a figure of ``results``, with ``labels`` for keys or values.
+    """Return the words of a figure of ``results``, with ``labels`` for keys, values, workloads or metrics.
 
-    :raises InputError: for a label of neither, or of two values with the same words.
+    A name of several of these is that of the first. :raises InputError: for a label of none, or of two values or
+    workloads with the same words.
     """
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
     points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.unavailable)]
     values = dict.fromkeys(value for settings in points for value in settings.values())
     of_values = {name: text for name, text in labels if name in values and find_key(name, keys) is None}
-    of_keys = {swept_key(name, keys, values): text for name, text in labels if name not in of_values}
-    found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys))
+    workloads = dict.fromkeys(row.workload for row in results.rows)
+    there = {metric for row in results.rows for metric in row.metrics}
+    of_keys, of_workloads, of_metrics = {}, {}, {}
+    for name, text in labels:
+        key = find_key(name, keys)
+        if key is not None:
+            of_keys[key] = text
+        elif name in workloads and name not in of_values:
+            of_workloads[name] = text
+        elif name not in of_values:
+            of_metrics.update(
+                dict.fromkeys(_metrics_named(name, there, [*short_names(keys).values(), *values, *workloads]), text)
+            )
+    found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
     _check_distinct(found, results)
+    return found
+
+
+def _metrics_named(name: str, there: Collection[str], others: Sequence[str]) -> list[str]:
+    """Return the metrics of the results with a name. :raises InputError: without any; ``others`` have names, too."""
+    found = [one for one in named_metrics(name) if one in there]
+    if not found:
+        nouns = dict.fromkeys(METRICS[one].noun for one in METRICS if one in there)
+        raise InputError(
+            f"'{name}' is not a swept key or value, nor a workload or metric of these results",
+            hint=f"use one of {', '.join(others)}; or a metric: {', '.join(nouns)}",
+        )
     return found
 
 
@@ -72,3 +112,6 @@ def _check_distinct(found: Words, results: Results) -> None:
         values = dict.fromkeys(run.settings[key] for run in results.recorded if key in run.settings)
         if len(set(map(found.value, values))) < len(values):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
+    workloads = dict.fromkeys(row.workload for row in results.rows)
+    if len(set(map(found.workload, workloads))) < len(workloads):
+        raise InputError("two workloads have the same words", hint="give each --label words of its own")

@@ -78,6 +78,18 @@ def recovery_s(
     return float(begins[back[0]] - instant_s) if len(back) else None
 
 
+def pauses_in(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:
+    """Return the begin and end of each known time without data that overlaps a span."""
+    grown = _grown(delivery)
+    pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
+    return pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
+
+
+def _grown(delivery: Delivery) -> Numbers:
+    """Return the times of the samples with new data."""
+    return delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
+
+
 def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     """Return the longest time without data that overlaps a span, in s.
 
@@ -85,10 +97,9 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     with new data, which is wrong by at most one sampling interval. It is infinity if the longest had not ended when the
     run did, and None if no two reads around the span are known.
     """
-    grown = delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
-    pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
-    overlapping = pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
+    overlapping = pauses_in(delivery, begin_s, until_s)
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
+    grown = _grown(delivery)
     if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
         # Data was sent after the last arrival. The end of the data itself is no gap.
         waited = delivery.sent_until_s - float(grown[-1])

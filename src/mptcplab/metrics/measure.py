@@ -18,6 +18,7 @@ from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
 from mptcplab.metrics.cpu import cpu_warnings
+from mptcplab.metrics.doubted_outage import outage_warnings
 from mptcplab.metrics.ends import Ends, described, ends_of, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.machine import machine_warnings
@@ -27,8 +28,8 @@ from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import Items, events
-from mptcplab.workload.registry import items, read
+from mptcplab.workload.outputs import Items, TimedMessages, events
+from mptcplab.workload.registry import items, read, timed_messages
 
 
 @dataclass(frozen=True)
@@ -61,6 +62,11 @@ def items_of(recording: Recording) -> dict[str, Items]:
         (one.workload, items(recording, one.workload, described(recording, one.workload))) for one in ends_of(recording)
     )
     return {name: some for name, some in found if some is not None}
+
+
+def timed_messages_of(recording: Recording, workload: str) -> TimedMessages | None:
+    """Return the messages of a workload with the instants at which they were due, if it sends such."""
+    return timed_messages(recording, workload, described(recording, workload))
 
 
 def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
@@ -96,6 +102,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
+    subject = Subject(recording, entry, ends, reading, sockets, counts)
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
@@ -113,11 +120,12 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *cpu_warnings(recording, ends),
+            *outage_warnings(subject),
             *network_warnings(network),
             *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
-        metrics=measured(Subject(recording, entry, ends, reading, sockets, counts)),
+        metrics=measured(subject),
         is_bulk=ends.is_bulk,
         gateways=gateways,
     )

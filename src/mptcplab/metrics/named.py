@@ -15,7 +15,7 @@ from mptcplab.metrics.registry import CALLED, METRICS
 
 _DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
 #: The metrics, by their names in JSON, for which other tools have these words.
-_OTHER_WORDS = {
+OTHER_WORDS = {
     "loss": ("lost_percent", "retransmitted_percent"),
     "losses": ("lost_percent", "retransmitted_percent"),
     "throughput": ("goodput_mbps",),
@@ -54,13 +54,18 @@ def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str
     raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
+def named_metrics(name: str) -> list[str]:
+    """Return the names in JSON of the metrics that JSON or tables call so."""
+    return [one for one in METRICS if name.casefold() in _names_of(METRICS[one])]
+
+
 def metric_named(name: str, there: Collection[str]) -> Metric:
     """Return the metric with a name as JSON or tables have it, preferably one that is ``there``.
 
     :raises InputError: if there is no such metric, or the name is that of several.
     """
     wanted = name.casefold()
-    found = [one for one in METRICS if wanted in _names_of(METRICS[one])]
+    found = named_metrics(name)
     found = [one for one in found if one in there] or found
     if len(found) > 1 and name not in found:
         raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(found)}")
@@ -71,7 +76,7 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
 
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
-    others = {word: [one for one in names if one in there] for word, names in _OTHER_WORDS.items()}
+    others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
     near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)
     if not near:

@@ -7,11 +7,16 @@ from collections.abc import Mapping, Sequence
 
 from mptcplab.metrics.rows import ResultRow
 
+#: The hosts of topology presets, whose workloads an experiment is about; and what a host's sockets use.
+_USUAL_HOSTS = frozenset({"client", "server"})
+_USED = [["transport", name] for name in ("protocol", "scheduler", "congestion_control")]
+
 
 def short_names(keys: Sequence[str]) -> dict[str, str]:
     """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
 
-    A number in a list is no title: the part before it belongs to it.
+    A number in a list is no title: the part before it belongs to it. What a host beside ``client`` and ``server`` uses
+    has the host's name: ``protocol`` alone would seem to be that of the row's workload.
     """
     for length in range(1, 8):
         names = {key: _last_parts(key, length) for key in keys}
@@ -26,6 +31,11 @@ def point_text(settings: Mapping[str, str], names: Mapping[str, str] | None = No
     return ", ".join(f"{shown[key]} {value}".strip() for key, value in settings.items())
 
 
+def changed_note(changes: Sequence[str]) -> str:
+    """Return which keys the command line set, without a full stop; empty if none."""
+    return f"Changed on the command line: {', '.join(changes)}" if changes else ""
+
+
 def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """Return the swept keys with their values in ``rows``, in the order of the sweep."""
     found: dict[str, dict[str, None]] = {}
@@ -37,5 +47,7 @@ def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
 
 def _last_parts(key: str, length: int) -> str:
     parts = key.split(".")
+    if length == 1 and parts[0] == "hosts" and parts[1] not in _USUAL_HOSTS and parts[2:] in _USED:
+        return f"{parts[1]}.{parts[-1]}"
     length += parts[-1].isdigit()
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])

@@ -10,7 +10,19 @@ from typing import Annotated, Any, Literal, get_args
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, Flag, LinkName, Part, Protocol, Whole, conflict, idle, invalid, unavailable
+from mptcplab.fields import (
+    Algorithm,
+    Flag,
+    LinkName,
+    Part,
+    Protocol,
+    Scheduler,
+    Whole,
+    conflict,
+    idle,
+    invalid,
+    unavailable,
+)
 from mptcplab.units import Size
 
 _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
@@ -134,7 +146,7 @@ class Transport(Part):
     congestion_control: Algorithm | None = Field(
         default=None, description="net.ipv4.tcp_congestion_control", examples=["cubic"]
     )
-    scheduler: Algorithm | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
+    scheduler: Scheduler | None = Field(default=None, description="net.mptcp.scheduler", examples=["default"])
     weights: Weights = Field(
         default_factory=dict,
         description="weights of paths, 1 to 255, by links of this node or of the other side; for the schedulers "

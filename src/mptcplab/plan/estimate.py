@@ -80,7 +80,7 @@ def expected_seconds(scenario: Scenario) -> float:
     """Return the virtual seconds until the last workload ends, with the same accuracy."""
     network = Network(scenario)
     workloads = scenario.workloads.values()
-    return max(one.start.seconds + one.expected_seconds(goodput_bps(network, one)) for one in workloads)
+    return max(one.latest_start.seconds + one.expected_seconds(goodput_bps(network, one)) for one in workloads)
 
 
 def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:

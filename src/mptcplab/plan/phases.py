@@ -4,7 +4,8 @@ packet sequences, which a scenario leaves open (docs/decisions/0011-phases.md).
 
 There are two kinds, both in whole nanoseconds and constant during a run:
 
-- The start of a workload is delayed, by less than one round trip of a full packet on the idle path.
+- The start of a workload is delayed, by less than one round trip of a full packet on the idle path; or by less than
+  its ``start_spread``, if it has one.
 - The delay of each direction of a link with a rate is shifted. The possible values span exactly the transmission time
   of one packet at this rate. Floyd and Jacobson (1991) show that the propagation delay modulo this time decides whose
   packets a full drop-tail queue drops; they call this the phase.
@@ -46,14 +47,15 @@ class Phases:
 
 
 def phases_of(scenario: Scenario, seed: int) -> Phases:
-    """Return the offsets of ``scenario`` with ``seed``; none with ``phases = "fixed"``."""
-    if scenario.phases == "fixed":
-        return Phases()
-    network = Network(scenario)
+    """Return the offsets of ``scenario`` with ``seed``; with ``phases = "fixed"`` only those of ``start_spread``."""
+    network, is_fixed = Network(scenario), scenario.phases == "fixed"
     starts = {
         name: _draw(seed, f"workload {name}", start_span_ns(network, workload))
         for name, workload in scenario.workloads.items()
+        if not is_fixed or workload.start_spread is not None
     }
+    if is_fixed:
+        return Phases(starts)
     delays = {}
     for name, link in scenario.links.items():
         for direction, sender in zip(DIRECTIONS, link.between, strict=True):
@@ -69,20 +71,24 @@ def phase_notes(phases: Phases) -> list[str]:
     delays = [
         f"delay of {name} {direction}: {_signed(offset)}" for (name, direction), offset in phases.delays_ns.items()
     ]
-    head = 'Phases of this seed, included in the commands below (phases = "fixed" removes them):'
+    head = 'Phases of this seed, included in the commands below (phases = "fixed" removes them, but no start_spread):'
     return [head, *(f"  {line}" for line in (*starts, *delays))] if starts or delays else []
 
 
 def _signed(offset_ns: int) -> str:
+    if offset_ns >= _SECOND_NS:
+        return f"+{offset_ns // _SECOND_NS}.{offset_ns % _SECOND_NS:09d} s"
     return f"{'-' if offset_ns < 0 else '+'}{abs(offset_ns) // 1000}.{abs(offset_ns) % 1000:03d} us"
 
 
 def start_span_ns(network: Network, workload: WorkloadBase) -> int:
     """Return the exclusive upper bound of the offset of the workload's start.
 
-    It is the round trip of a full packet on the idle path of its first connection, at least a tick of the kernel and a
-    ``read_quantum``, and at most a second.
+    It is its ``start_spread``, if it has one; else the round trip of a full packet on the idle path of its first
+    connection, at least a tick of the kernel and a ``read_quantum``, and at most a second.
     """
+    if workload.start_spread is not None:
+        return int(workload.start_spread)
     target = network.target(workload)
     links = network.path_between(workload.sender, target) if target is not None else []
     round_trip = 0

@@ -226,7 +226,7 @@ def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterato
 def _end_ns(workload: WorkloadBase) -> int:
     """Return the latest end of a workload, from time zero."""
     duration: Duration | None = getattr(workload, "duration", None)
-    return int(workload.start) + int(workload.timeout if duration is None else duration)
+    return int(workload.latest_start) + int(workload.timeout if duration is None else duration)
 
 
 def _metres(position: tuple[float, float]) -> str:

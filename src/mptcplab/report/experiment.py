@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
@@ -10,12 +11,14 @@ from typing import Any
 import mptcplab
 from mptcplab.figure.lines import Figure
 from mptcplab.figure.sweep import longest, sweep_figure
-from mptcplab.metrics.points import swept_values
+from mptcplab.metrics.points import changed_note, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.scenario.load import Experiment
 
 _MAX_LINES = 6
+#: Characters in a line of the note below a figure.
+_NOTE_WIDTH = 100
 
 
 def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> dict[str, Any]:
@@ -43,7 +46,12 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
         own = [row for row in rows if name in row.metrics]
         if own and (metric.headline or name == "goodput_mbps"):
             file = f"figure-{name}" if metric.headline else "figure"
-            yield file, _shortened(sweep_figure(experiment.title, own, metric, along))
+            yield file, _with_changes(_shortened(sweep_figure(experiment.title, own, metric, along)), experiment)
+
+
+def _with_changes(figure: Figure, experiment: Experiment) -> Figure:
+    note = textwrap.fill(changed_note(experiment.changes), _NOTE_WIDTH)
+    return replace(figure, note=f"{figure.note}\n{note}") if note else figure
 
 
 def _shortened(figure: Figure) -> Figure:

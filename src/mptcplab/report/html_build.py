@@ -45,9 +45,8 @@ _SHARE_OF_MANY = 4
 def experiment(results: Results) -> Experiment:
     """Return the section of a folder that ``mptcplab run`` wrote."""
     rows = results.rows
-    changes = [str(change) for change in results.document.get("changed", [])]
     command = run_command(results)
-    *first, last = page_tables(results.title, rows, changes, unavailable=results.unavailable)
+    *first, last = page_tables(results.title, rows, results.changes, unavailable=results.unavailable)
     return section(
         results,
         anchor="experiment",
@@ -57,6 +56,7 @@ def experiment(results: Results) -> Experiment:
         figures=_sweep(rows),
         rows=rows,
         command=command,
+        changes=results.changes,
         whole=(Command("the whole experiment", shlex.join([*command, *_repeats(results)])),) if command else (),
     )
 
@@ -73,6 +73,7 @@ def section(
     command: Sequence[str],
     whole: tuple[Command, ...],
     over_time: OverTime = "all",
+    changes: Sequence[str] = (),
 ) -> Experiment:
     """Return a section, with everything that does not depend on the source of its tables."""
     firsts = _first_of_each_point(results.recorded)
@@ -92,6 +93,7 @@ def section(
         repeat=_repeat(results, title, command, whole),
         provenance=tuple(_provenance(results)),
         network=_network(results, firsts),
+        changes=tuple(changes),
         times=frozenset(row.time for row in rows),
     )
 
@@ -121,8 +123,8 @@ def run_command(results: Results) -> list[str]:
     if not file:
         return []
     words = ["mptcplab", "run", str(file)]
-    for change in results.document.get("changed", []):
-        key, _, value = str(change).partition(" = ")
+    for change in results.changes:
+        key, _, value = change.partition(" = ")
         words += ["--set", f"{key}={value}"]
     return words
 

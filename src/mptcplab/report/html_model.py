@@ -108,7 +108,10 @@ class Sheet:
 
 @dataclass(frozen=True)
 class Experiment:
-    """One experiment of a report. ``network`` has the tables of the counters of its links and hosts."""
+    """One experiment of a report. ``network`` has the tables of the counters of its links and hosts.
+
+    ``changes`` are the keys that the command line set: title and question are those of the file without them.
+    """
 
     anchor: str
     title: str
@@ -122,6 +125,7 @@ class Experiment:
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
     sheets: tuple[Sheet, ...] = ()
     network: tuple[Table, ...] = ()
+    changes: tuple[str, ...] = ()
     times: frozenset[str] = frozenset()
     """The kinds of clocks of its runs, see :attr:`mptcplab.metrics.rows.RunResult.time`."""
 

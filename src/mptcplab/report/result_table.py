@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.alike import merged
-from mptcplab.metrics.points import short_names
+from mptcplab.metrics.named import OTHER_WORDS
+from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
@@ -18,6 +19,8 @@ from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
+#: So few are never too many, even where most of their cells are empty.
+_FEW_METRIC_COLUMNS = 5
 _ALL_METRICS = "metrics"
 #: The heads of columns about what was found on sockets, with the names by which users choose them.
 _OF_SOCKETS = {
@@ -30,6 +33,12 @@ _OF_SOCKETS = {
 IDENTICAL_NOTE = (
     "(identical): every seed gave exactly this value, so there is no interval. Where nothing else in the row varies "
     "either, the runs may be the same, and n of them show no more than one."
+)
+#: The metric of workloads that also have payload of any size in the other direction, and the note of their rows.
+RESPONSES = "response_p50_ms"
+RESPONSES_NOTE = (
+    "Of requests and responses, MPTCP in use and share by path are those of the responses: requests may have taken "
+    "other subflows."
 )
 
 
@@ -71,7 +80,7 @@ def result_table(
     ]
     cells = tuple(zip(*(column.cells for column in found), strict=True))
     lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
-    changed = [f"Changed on the command line: {', '.join(changes)}."] if changes else []
+    changed = [f"{changed_note(changes)}."] if changes else []
     return Table(
         title,
         tuple(column.head for column in found),
@@ -139,6 +148,8 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
         if name.casefold() not in known:
             near = nearest(name, names)
             hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
+            others = OTHER_WORDS.get(name.casefold())
+            hint = f"did you mean {', or '.join(f'`{one}`' for one in others)}?" if others else hint
             raise InputError(f"no table has a column '{name}'", hint=hint)
 
 
@@ -162,9 +173,15 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Co
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
-    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few."""
+    """Return whether each metric gets a column: if all workloads have the same metrics, or these are few.
+
+    Of three kinds of workloads, each has a value in a third of the columns: most of a wide table would be empty.
+    """
     kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
-    return len(kinds) == 1 or len(shown) <= _MAX_METRIC_COLUMNS
+    if len(kinds) == 1 or len(shown) <= _FEW_METRIC_COLUMNS:
+        return True
+    filled = sum(name in row.metrics for row in rows for name in shown)
+    return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
 def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
@@ -233,6 +250,8 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Map
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
+    if any(RESPONSES in row.metrics and "subflow" in row.mptcp for row in rows):
+        notes.append(RESPONSES_NOTE)
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)

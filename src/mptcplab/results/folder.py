@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import difflib
 import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
@@ -69,6 +70,11 @@ class Results:
     def unavailable(self) -> list[tuple[dict[str, str], str]]:
         """The settings of the points that cannot be run, each with the reason."""
         return [(one["settings"], str(one["reason"])) for one in self.document.get("unavailable", ())]
+
+    @property
+    def changes(self) -> list[str]:
+        """The keys that ``--set`` changed, with their values: ``links.link2.delay = 30 ms``."""
+        return [str(change) for change in self.document.get("changed", ())]
 
     @property
     def question(self) -> str:
@@ -203,7 +209,10 @@ def _chosen(results: Results) -> Results:
 def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
     """Return every run that can be read and measured, and the errors of the others."""
     if not folder.is_dir():
-        raise InputError(f"{folder} is not a folder", hint=_RUN_HINT)
+        beside = [one.name for one in folder.parent.glob("*") if any(one.glob(_MANIFESTS))]
+        near = difflib.get_close_matches(folder.name, beside, n=1)
+        hint = f"did you mean {folder.parent / near[0]}?" if near else _RUN_HINT
+        raise InputError(f"{folder} is not a folder", hint=hint)
     found, damaged = [], []
     for place in sorted(folder.glob(_MANIFESTS)):
         recording = Recording(place.parent)

@@ -62,7 +62,7 @@ def _end_ns(scenario: Scenario) -> int | None:
         duration = getattr(workload, "duration", None)
         if duration is None:
             return None
-        ends.append(int(workload.start) + int(duration))
+        ends.append(int(workload.latest_start) + int(duration))
     return max(ends)
 
 

@@ -33,6 +33,9 @@ _KEY_PART = re.compile(
 #: A name that is a key or a part of a table's header, not in quotes, with a letter that these cannot have.
 _NOT_ASCII = re.compile(r"(?:(?<=^)|(?<=[\[.]))[A-Za-z0-9_-]*[^\W\x00-\x7f][\w-]*(?=[^\"'#]*(?:\]|=))")
 
+#: The header of a member of a list of tables.
+_ARRAY_HEADER = re.compile(r"\s*\[\[\s*([\w.-]+)\s*\]\]")
+
 #: Messages of ``tomllib``, reworded for readers who do not know the grammar of TOML, each with a hint.
 _SYNTAX = {
     "Cannot overwrite a value": ("the key is already set above", "remove one of the two lines"),
@@ -154,19 +157,26 @@ class Document:
                 self.inherit((*path, key), value, (*source, key))
 
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
-        """Return the key paths that ``pattern`` matches: ``*`` and ``?`` match existing names, numbers list members."""
+        """Return the key paths that ``pattern`` matches: ``*`` and ``?`` match existing names, and numbers of members
+        of lists, as numbers do."""
         paths: list[KeyPath] = [()]
         for part in pattern:
             grown: list[KeyPath] = []
             for path in paths:
                 if is_wildcard(part):
-                    table = lookup(self.tables, path)
-                    names = table if isinstance(table, dict) else {}
-                    grown += [(*path, name) for name in names if fnmatch.fnmatchcase(name, str(part))]
+                    names = members(lookup(self.tables, path))
+                    grown += [(*path, name) for name in names if fnmatch.fnmatchcase(str(name), str(part))]
                 else:
                     grown.append((*path, _member(lookup(self.tables, path), part)))
             paths = grown
         return paths
+
+
+def members(table: Any) -> list[str | int]:
+    """Return the keys of a table, or the numbers of the members of a list; nothing for a value."""
+    if isinstance(table, list):
+        return list(range(len(table)))
+    return list(table) if isinstance(table, dict) else []
 
 
 def _member(table: Any, part: str | int) -> str | int:
@@ -337,6 +347,11 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
         return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
     if written.strip() == "[events]":
         words, hint = "is not TOML: events are a list", "write [[events]] with two brackets for each of them"
+        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+    if reason.startswith("Cannot mutate") and (header := _ARRAY_HEADER.match(written)):
+        name = header[1]
+        words = f"is not TOML: `{name.rpartition('.')[2]}` is already a list above"
+        hint = f"remove that line: [[{name}]] begins the list, which replaces that of a file that this one extends"
         return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):

@@ -16,6 +16,7 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import SELECTORS, home, known_fields
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known
 from mptcplab.units import Duration, Quantity, QueueLength, UnitError
 
 _QUANTITIES = (Quantity, QueueLength)
@@ -65,6 +66,11 @@ _OTHER_CHOICES = {
     "video": "stream",
     "iperf": "iperf3",
 }
+#: Names of directions as users may write them; in presets of topologies, the server is at the far end.
+_OTHER_DIRECTIONS = {
+    **dict.fromkeys(("download", "downlink", "down", "downstream", "rx"), "backward"),
+    **dict.fromkeys(("upload", "uplink", "up", "upstream", "tx"), "forward"),
+}
 
 
 def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
@@ -99,6 +105,8 @@ def _path(document: Document, detail: ErrorDetails, below: KeyPath) -> KeyPath:
 def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> ScenarioError:
     kind, context = detail["type"], detail.get("ctx", {})
     if kind in ("unit", "scenario"):
+        if "via" in path[-2:] and str(context["text"]).startswith("is not a name for a link"):
+            _refuse_via(document, path, str(detail["input"]))
         where = (*path, *context.get("key", ()))
         mistake = context.get("kind", Mistake.QUANTITY)
         return document.error(where, str(context["text"]), hint=str(context["hint"]), kind=mistake)
@@ -130,6 +138,12 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     belongs = home(name) if noun == "key" else None
     if belongs is not None:
         hint = f"`{name}` belongs {belongs}"
+    elif path[0] == "links" and name.lower() in _OTHER_DIRECTIONS and "forward" in known:
+        direction = _OTHER_DIRECTIONS[name.lower()]
+        below = lookup(document.tables, path)
+        key = next(iter(below), "rate") if isinstance(below, dict) else "rate"
+        what = "download" if direction == "backward" else "upload"
+        hint = f"a direction is called `forward` or `backward`: use {direction}.{key}, which is the {what} in a preset"
     elif near == "delay" and name.lower() in _ROUND_TRIPS:
         hint = f"write delay = {_half(lookup(document.tables, path))}, one-way: half of the round-trip time"
     elif near is not None:
@@ -137,6 +151,14 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     else:
         hint = f"use one of {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
+
+
+def _refuse_via(document: Document, path: KeyPath, name: str) -> None:
+    """Refuse a text that cannot be a link's name as a link that does not exist. :raises ScenarioError: always."""
+    links = document.tables.get("links", {})
+    server = str(lookup(document.tables, path[:2]).get("exit" if path[0] == "gateways" else "to"))
+    near = [one for one, link in links.items() if server in link.get("between", ())]
+    check_known(document, path, name, links, "link", near=near)
 
 
 def _half(value: Any) -> str:

@@ -16,7 +16,7 @@ from mptcplab.scenario.document import Document, ScenarioError, Table, dotted, l
 from mptcplab.scenario.place import KeyPath
 
 #: The keys that workloads of every kind have.
-OF_EVERY_KIND = ("from", "to", "via", "through", "start", "timeout", "congestion_control", "scheduler")
+OF_EVERY_KIND = ("from", "to", "via", "through", "start", "start_spread", "timeout", "congestion_control", "scheduler")
 #: The keys that gateways of every program have.
 OF_EVERY_PROGRAM = ("entry", "exit", "via", "protocol", "port", "outages")
 #: The keys that select the model of a table in these tables, and the keys of all its models.

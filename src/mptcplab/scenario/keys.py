@@ -22,7 +22,7 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
-from mptcplab.scenario.document import lookup
+from mptcplab.scenario.document import is_wildcard, lookup
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
 from mptcplab.scenario.links import DirectionSettings, Link
@@ -178,6 +178,6 @@ def _members(annotation: Any, part: str | int) -> list[Any]:
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:
         return leaves_of(arguments[1])
-    if origin is tuple and isinstance(part, int):
+    if origin is tuple and (isinstance(part, int) or is_wildcard(part)):
         return leaves_of(arguments[0])
     return []

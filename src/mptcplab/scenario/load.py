@@ -7,6 +7,7 @@ import difflib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from pydantic import ValidationError
@@ -34,6 +35,7 @@ from mptcplab.scenario.overrides import override
 from mptcplab.scenario.place import SET, KeyPath, Place
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
+from mptcplab.scenario.replaced import with_replaced
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.shared import Idle, note_link_presets, share_link_keys, share_transport
 from mptcplab.scenario.sources import read_sources
@@ -92,7 +94,8 @@ class Experiment:
     """A loaded scenario file. ``changes`` are the keys that the command line has set.
 
     With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
-    ``unavailable`` are further points of the sweep, which cannot be run.
+    ``unavailable`` are further points of the sweep, which cannot be run. ``replaced`` has scenarios that are only
+    checked, each with a value of the file that the sweep replaces.
     """
 
     file: Path
@@ -105,6 +108,7 @@ class Experiment:
     changes: tuple[str, ...] = ()
     until: Repeats | None = None
     unavailable: tuple[Unavailable, ...] = ()
+    replaced: tuple[Scenario, ...] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -165,6 +169,8 @@ def _load(file: Path, overrides: Sequence[str], seed: int | None, repeats: int |
     choices = sweep.take_choices(document, fixed=fixed)
     try:
         points, unavailable = _points(document, choices, fixed, real_time)
+        point_of = partial(_point, document, fixed=fixed, real_time=real_time)
+        replaced = tuple(with_replaced(document, choices[0], lambda choice: point_of(choice)[0].scenario))
     except ScenarioError as error:
         axes.explain_list(document, error, fixed)
         raise
@@ -174,7 +180,7 @@ def _load(file: Path, overrides: Sequence[str], seed: int | None, repeats: int |
     title, question = scenario.title, scenario.question
     changes = tuple(_change(setting) for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
     repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
-    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until, unavailable)
+    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until, unavailable, replaced)
 
 
 def _change(setting: sweep.Setting) -> str:

@@ -11,7 +11,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake, reason
 from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
-from mptcplab.scenario.document import Document, Table
+from mptcplab.scenario.document import Document, Table, lookup
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
@@ -66,7 +66,9 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
         hint = f"names are relative to the scenario: looked for {file}"
         raise document.error(at, f"cannot be read: {reason(error)}", hint=hint, kind=Mistake.FILE) from error
     except TraceError as error:
-        raise document.error(at, str(error), hint=error.hint, kind=Mistake.FILE) from error
+        # As a file name, the value is in the message; of a table, only this key's is.
+        named = (*at, "file") if isinstance(lookup(document.tables, at), dict) else at
+        raise document.error(named, str(error), hint=error.hint, kind=Mistake.FILE) from error
 
 
 def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:

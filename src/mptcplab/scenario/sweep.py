@@ -31,6 +31,7 @@ from mptcplab.scenario.document import (
     dotted,
     is_wildcard,
     lookup,
+    members,
     name_hint,
     nearest,
     show,
@@ -241,7 +242,7 @@ def apply(document: Document, settings: Sequence[Setting]) -> None:
         if not paths:
             wildcard = next(index for index, part in enumerate(setting.pattern) if is_wildcard(part))
             known = lookup(document.tables, setting.pattern[:wildcard])
-            names = ", ".join(known) if isinstance(known, dict) else ""
+            names = ", ".join(map(str, members(known)))
             table = nearest(str(setting.pattern[0]), document.tables)
             hint = f"use a pattern that matches one of {names}" if names else "use a key of this scenario"
             hint = f"did you mean `{table}`?" if table not in (None, setting.pattern[0]) else hint

@@ -1,15 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The commented scenario that ``mptcplab init`` writes from a few answers.
+"""The answers from which ``mptcplab init`` writes a commented scenario.
 
-The types of the scenario language validate every answer, so that the file always loads; its comments explain each key
-and name alternatives.
+The types of the scenario language validate every answer, so that the file always loads.
 """
 
 from __future__ import annotations
 
 import re
-import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from decimal import Decimal
 from typing import Any, Literal, get_args
@@ -19,7 +17,6 @@ from pydantic import TypeAdapter, ValidationError
 from mptcplab.errors import InputError
 from mptcplab.fields import Line as TitleLine
 from mptcplab.fields import Protocol
-from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.scenario.document import name_hint, show
 from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.links import DirectionSettings
@@ -41,11 +38,8 @@ _DECIMAL_COMMA, _NO_COMMA = (
 )
 _EVENT_TYPES = ("down", "up")
 _MAX_PATHS = 16
-_COMMENT_WIDTH = 110
 #: How long after its failure a link returns in a hint.
 _RETURN_AFTER = Duration(10**9)
-#: Up to this total rate, the data that arrives in 5 ms is far less than a receive buffer.
-_MAX_QUANTUM_RATE = Rate(2 * 10**9)
 _NUMBERS = ("No", "One", "Two", "Three", "Four")
 
 
@@ -116,6 +110,11 @@ def parse_path(text: str) -> PathAnswer:
     _refuse_commas(text)
     if len(parts) > 3:
         raise InputError(f"{show(text)} has more than three parts", hint=hint)
+    if len(parts) == 3 and _is_time(parts[2]):
+        raise InputError(
+            f"{show(parts[2])} is a time, but the third part of a path is its loss",
+            hint=f"if it is the jitter, write the file without it, then add to its links: jitter = {show(parts[2])}",
+        )
     kinds: tuple[type[Rate] | type[Duration] | type[Probability], ...] = (Rate, Duration, Probability)
     values: list[Any] = [DEFAULT_PATH.rate, DEFAULT_PATH.delay, DEFAULT_PATH.loss]
     down, slash, rest = parts[0].partition("/")
@@ -129,6 +128,14 @@ def parse_path(text: str) -> PathAnswer:
     for rate in (answer.rate, answer.uplink or answer.rate):
         _validate(DirectionSettings, {"rate": rate, "delay": answer.delay, "loss": answer.loss})
     return answer
+
+
+def _is_time(text: str) -> bool:
+    try:
+        Duration.parse(text)
+    except UnitError:
+        return False
+    return True
 
 
 def _refuse_commas(text: str) -> None:
@@ -275,154 +282,6 @@ def default_title(paths: Sequence[PathAnswer], protocols: Sequence[Protocol]) ->
     alike = "equal " if len(set(paths)) == 1 else "different "
     words = f"{number} {alike if len(paths) > 1 else ''}path{'s' if len(paths) > 1 else ''}"
     return f"{words}, {' against '.join(protocol.upper() for protocol in protocols)}"
-
-
-def compose(answers: Answers) -> str:
-    """Return the scenario file as text."""
-    links = (_link(number, path) for number, path in enumerate(answers.paths, start=1))
-    return "\n\n".join((_head(answers), _network(answers), *links, _workload(answers), *_sweep(answers))) + "\n"
-
-
-def _head(answers: Answers) -> str:
-    count = len(answers.paths)
-    drawing = ["#   client --access1-- r1 --link1-- server"]
-    drawing += [f"#      \\----access{n}--- r{n} --link{n}----/" for n in range(2, count + 1)]
-    repeats = f"repeats = {answers.repeats} # every point runs with this many seeds: seed, seed + 1, ..."
-    return "\n".join(
-        (
-            "# An mptcplab experiment. To see its runs: `mptcplab show FILE`; to run it: `mptcplab run FILE`.",
-            "# The reference of the scenario language, docs/scenario.md, explains every key.",
-            "#",
-            *drawing,
-            f"title = {_quoted(answers.title)}",
-            '# question = "Is MPTCP faster than TCP?" # printed with the results',
-            repeats,
-            "# seed = 1 # of the first repeat: it determines random losses, ports and initial sequence numbers",
-        )
-    )
-
-
-def _network(answers: Answers) -> str:
-    return "\n".join(
-        (
-            "# Hosts client and server, and a router on each path. The access links have no rate limit.",
-            "[topology]",
-            'preset = "disjoint-paths"',
-            f"paths = {len(answers.paths)}",
-        )
-    )
-
-
-def _link(number: int, path: PathAnswer) -> str:
-    first = number == 1
-    queue = ['# queue = "100 ms" # of the bottleneck, as time, bytes or packets; this is the default'] if first else []
-    written = [
-        f"{key} = {value} # {comment}" if first else f"{key} = {value}" for key, value, comment in _link_rows(path)
-    ]
-    return "\n".join([f"[links.link{number}]", *written, *queue])
-
-
-def _link_rows(path: PathAnswer) -> Iterator[tuple[str, str, str]]:
-    """Yield keys, values and what to say of them."""
-    if path.preset:
-        yield "preset", f'"{path.preset}"', "measured rates and a delay, see docs/events.md; forward is the uplink"
-        return
-    about = "includes Ethernet headers: goodput is some per cent less"
-    if path.uplink is None:
-        yield "rate", f'"{path.rate}"', about
-    else:
-        yield "backward.rate", f'"{path.rate}"', f"the downlink, to the client; {about}"
-        yield "forward.rate", f'"{path.uplink}"', "the uplink"
-    yield "delay", f'"{path.delay}"', f"one-way: the round-trip time is {Duration(2 * path.delay)}"
-    loss = path.loss if path.loss else "0 %"
-    yield "loss", f'"{loss}"', "of every packet, at random and in both directions"
-
-
-def _workload(answers: Answers) -> str:
-    model = KINDS[answers.kind]
-    rows = [
-        f"# {model.about()}",
-        "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
-        f"[workloads.{_name_of(answers)}]",
-        f'kind = "{answers.kind}"',
-        'from = "client"',
-        'to = "server"',
-        *(f'{key} = "{value}"' for key, value in model.first.items()),
-    ]
-    if answers.duration is not None:
-        other = ' # or size, like "1 GiB"' if model.has("size") else ""
-        rows.append(f'duration = "{answers.duration}"{other}')
-    else:
-        other = ' # or duration, like "10 s"' if model.has("duration") else ""
-        rows.append(f'size = "{answers.size}"{other}')
-    rates = (max(path.rate, path.uplink or path.rate) for path in answers.paths)
-    if model.has("read_quantum") and sum(rates) <= _MAX_QUANTUM_RATE:
-        rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
-    if model.has("reverse"):
-        rows.append(f"{'' if answers.direction == 'download' else '# '}reverse = true # the server sends")
-    return "\n".join([*rows, *_events(answers)])
-
-
-def _events(answers: Answers) -> Iterator[str]:
-    """Yield the lines of events; which hosts are notified of a failure is a key of theirs."""
-    for number, event in enumerate(answers.events):
-        yield ""
-        if number == 0:
-            yield "# What happens during the run; docs/events.md has all types. `mode` says which hosts notice."
-        yield from ("[[events]]", f'at = "{event.at}"', f'type = "{event.type}"', f'link = "{event.link}"')
-
-
-def _sweep(answers: Answers) -> list[str]:
-    chosen = ", ".join(f'"{protocol}"' for protocol in answers.protocols)
-    transport = [
-        "# The transport of both hosts. Missing keys keep the kernel's defaults.",
-        *_comment(f"Congestion controls: {', '.join(sorted(congestion_controls()))}."),
-        *_comment(f"Schedulers of MPTCP: {', '.join(sorted(schedulers()))}."),
-        "[transport]",
-        *([f"protocol = {chosen}"] if len(answers.protocols) == 1 else []),
-        '# congestion_control = "cubic"',
-        '# scheduler = "default"',
-    ]
-    sweep = [
-        "# Each line below is an axis: all combinations are run.",
-        "[sweep]",
-        *([f'"transport.protocol" = [{chosen}]'] if len(answers.protocols) > 1 else []),
-        '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',
-        *_each_alone(answers),
-    ]
-    return ["\n".join(transport), "\n".join(sweep)]
-
-
-def _comment(text: str) -> list[str]:
-    return textwrap.wrap(text, _COMMENT_WIDTH, initial_indent="# ", subsequent_indent="# ")
-
-
-def _each_alone(answers: Answers) -> Iterator[str]:
-    """Yield the axis, as comments, that compares TCP on each path alone with MPTCP on all."""
-    links = [f"link{number}" for number in range(1, len(answers.paths) + 1)]
-    if len(links) < 2 or len(answers.protocols) < 2:
-        return
-    names, over = [*links, "all"], [*links, "link1"]
-    columns = {
-        "name": names,
-        '"transport.protocol"': ["tcp"] * len(links) + ["mptcp"],
-        f'"workloads.{_name_of(answers)}.via"': over,
-    }
-    yield ""
-    yield '# In place of "transport.protocol": TCP on each path alone, and MPTCP on all.'
-    yield "# [[sweep.zip]]"
-    for key, values in columns.items():
-        yield f"#   {key} = [{', '.join(map(_quoted, values))}]"
-
-
-def _name_of(answers: Answers) -> str:
-    """Return the name of the workload."""
-    return "bulk" if KINDS[answers.kind].is_bulk else answers.kind
-
-
-def _quoted(text: str) -> str:
-    escaped = text.replace("\\", "\\\\").replace('"', '\\"')
-    return f'"{escaped}"'
 
 
 def _workload_value(text: str, kind: str, key: str) -> int:

@@ -182,7 +182,8 @@ def _stamp(line: str, number: int) -> int:
 def _csv(lines: list[str]) -> tuple[list[Step], int]:
     rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if row and not _is_comment(row)]
     if len(rows) < 3:
-        raise TraceError("has fewer than two instants", "write column names, then a line for each instant")
+        hint = "write column names, then a line for each instant; for constant values, repeat the line at a later time"
+        raise TraceError("has fewer than two instants", hint)
     head = [name.strip().lower() for name in rows[0][1]]
     _check_head(head)
     steps = []

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
+from mptcplab.fields import Boolean, Number, Whole
 from mptcplab.metrics.registry import METRICS
 from mptcplab.study.again import expanded
 from mptcplab.study.parts import CellMap, CellReason, ClaimReason, Parameter, Part
@@ -19,7 +20,7 @@ def _as_percent(text: object) -> object:
     return float(text.removesuffix("%")) if isinstance(text, str) and text.endswith("%") else text
 
 
-Percent = Annotated[float, BeforeValidator(_as_percent), Field(ge=0, le=100)]
+Percent = Annotated[Number, BeforeValidator(_as_percent), Field(ge=0, le=100)]
 #: A name that :mod:`mptcplab.study.values` knows.
 ValueName = Annotated[str, AfterValidator(check_value)]
 #: In ``where`` of a column: not a swept key, but the name of a workload.
@@ -44,15 +45,15 @@ class Column(Part):
     ratio: tuple[str, str] | None = None
     value: ValueName | None = None
     of_runs: Literal["mean", "max", "min"] = "mean"
-    times: float = Field(default=1, gt=0)
-    drawn: bool = True
+    times: Number = Field(default=1, gt=0)
+    drawn: Boolean = True
 
 
 class PublishedValue(Part):
     """A published value, and the half width of its 95 % confidence interval where the study gives one."""
 
-    mean: float
-    half_width: float | None = None
+    mean: Number
+    half_width: Number | None = None
 
 
 def _as_published(value: Any) -> Any:
@@ -66,7 +67,7 @@ class Quick(Part):
     """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
 
     rows: tuple[str, ...] = ()
-    repeats: int = 1
+    repeats: Whole = 1
     change: dict[str, str] = Field(default_factory=dict)
 
 
@@ -176,11 +177,11 @@ class Claim(Part):
     table: str
     of: str
     to: tuple[str, ...] = ()
-    each: bool = False
+    each: Boolean = False
     rows: tuple[str, ...] = ()
-    some: bool = False
-    min: float | None = None
-    max: float | None = None
+    some: Boolean = False
+    min: Number | None = None
+    max: Number | None = None
     trend: Literal["rises", "falls"] | None = None
     why_bounds: str = Field(description="why these bounds mean that the claim holds")
     mark: str = ""
@@ -200,7 +201,7 @@ class Study(Part):
     name: str
     title: str
     authors: str
-    year: int
+    year: Whole
     where: str
     test_bed: str
     tables: dict[str, PublishedTable]

@@ -9,13 +9,13 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Time, conflict, invalid
+from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Scheduler, Time, conflict, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import Context
-from mptcplab.workload.outputs import Items, Reading
+from mptcplab.workload.outputs import Items, Reading, TimedMessages
 
 
 class WorkloadBase(Part):
@@ -39,7 +39,7 @@ class WorkloadBase(Part):
     """Its client can use a SOCKS5 proxy."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
-    recorded_if_set: ClassVar[tuple[str, ...]] = ("through",)
+    recorded_if_set: ClassVar[tuple[str, ...]] = ("through", "start_spread")
     """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
     """The keys of a minimal workload, beside those that all kinds have."""
@@ -55,11 +55,16 @@ class WorkloadBase(Part):
         default=None, description="the gateway with mode local that `from` speaks to, at its entry", examples=["bond"]
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
+    start_spread: Time | None = Field(
+        default=None,
+        description="each seed draws the start, uniformly from `start` to so much later, in place of its random phase",
+        examples=["2 s"],
+    )
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")
     congestion_control: Algorithm | None = Field(
         default=None, description="congestion control of the workload's sockets, on both hosts", examples=["cubic"]
     )
-    scheduler: Algorithm | None = Field(
+    scheduler: Scheduler | None = Field(
         default=None, description="scheduler of the workload's MPTCP sockets, on both hosts", examples=["roundrobin"]
     )
 
@@ -102,6 +107,16 @@ class WorkloadBase(Part):
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:  # noqa: ARG003
         """Return what a workload of a recording delivered one by one; None for a kind that sends a single stream."""
         return None
+
+    @classmethod
+    def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:  # noqa: ARG003
+        """Return the messages of a workload that sends them at scheduled instants; None for another kind."""
+        return None
+
+    @property
+    def latest_start(self) -> Duration:
+        """The latest start that a seed may draw, without phases."""
+        return Duration(int(self.start) + int(self.start_spread or 0))
 
     @property
     def own_protocol(self) -> str | None:

@@ -42,7 +42,7 @@ class Download(WorkloadBase):
     is_bulk = True
     server_sends = True
     speaks_socks = True
-    recorded_if_set = ("through", "retries")
+    recorded_if_set = ("through", "start_spread", "retries")
     packages: ClassVar[Mapping[str, str]] = {"xargs": "findutils"}
     # With several files, doctor checks `xargs`, too.
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB", "files": 2}

@@ -30,7 +30,7 @@ class Flow(WorkloadBase):
     duration: Time | None = Field(default=None, description="time to send for")
     size: Size | None = Field(default=None, description="amount of data to send on each connection")
     connections: Whole = Field(default=1, ge=1, le=1024, description="simultaneous connections", examples=[1])
-    reverse: bool = False
+    reverse: Boolean = False
     read_quantum: Microseconds = Field(
         default=Duration(0), description="the application reads at multiples of this time; 0: whenever data arrives"
     )

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, Whole, invalid
+from mptcplab.fields import Boolean, Time, Whole, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
@@ -30,7 +30,7 @@ class Iperf3(WorkloadBase):
     duration: Time | None = Field(default=None, description="-t, whole seconds")
     size: Size | None = Field(default=None, description="-n")
     connections: Whole = Field(default=1, ge=1, le=128, description="-P", examples=[1])
-    reverse: bool = False
+    reverse: Boolean = False
     window: Size | None = Field(default=None, description="-w, socket buffers of both sides")
 
     @model_validator(mode="after")

@@ -48,6 +48,19 @@ class Items:
     items: tuple[Item, ...]
 
 
+@dataclass(frozen=True)
+class TimedMessages:
+    """The messages of a call or stream: when each was due, in s from time zero, and its delay in ms.
+
+    ``lost_s`` are the instants of those that did not arrive. One with a delay of more than ``latest_ms`` is late.
+    """
+
+    due_s: tuple[float, ...]
+    delay_ms: tuple[float, ...]
+    lost_s: tuple[float, ...]
+    latest_ms: float
+
+
 def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
     """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
     lines = recording.output(program).splitlines()

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Time, idle, invalid
+from mptcplab.fields import Boolean, Time, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
@@ -17,7 +17,7 @@ from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
-from mptcplab.workload.outputs import NS, Item, Items, Reading, events
+from mptcplab.workload.outputs import NS, Item, Items, Reading, TimedMessages, events
 
 #: Bytes for a message's number and time, and the payload of a full-size datagram.
 MIN_PACKET, MAX_DATAGRAM = 16, 1472
@@ -107,7 +107,7 @@ class PacedWorkload(TimedWorkload):
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
         default=None, description="protocol of its sockets; default: that of each host's transport"
     )
-    reverse: bool = False
+    reverse: Boolean = False
 
     @model_validator(mode="after")
     def _udp_has_no_algorithms(self) -> PacedWorkload:
@@ -133,6 +133,30 @@ class PacedWorkload(TimedWorkload):
         receiver = f"{name}.client" if described.get("reverse") else f"{name}.server"
         arrived = cls._arrived(recording, receiver)
         return Items("messages", "delay", "ms", tuple(Item(one.number, one.delay_ms) for one in arrived))
+
+    @classmethod
+    def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:
+        """See the base class; the first message is due when sending begins."""
+        sides = (f"{name}.client", f"{name}.server")
+        sending, receiving = reversed(sides) if described.get("reverse") else sides
+        ends = events(recording, sending, "end")
+        if not ends or ends[0].get("first_ns") is None:
+            return None
+        begun_s = (int(ends[0]["first_ns"]) - int(recording.manifest["zero_ns"])) / NS
+        interval_s = int(Duration.parse(described["interval"])) / NS
+        arrived = cls._arrived(recording, receiving)
+        lost = sorted(set(range(int(ends[0]["messages"]))) - {one.number for one in arrived})
+        return TimedMessages(
+            tuple(begun_s + interval_s * one.number for one in arrived),
+            tuple(one.delay_ms for one in arrived),
+            tuple(begun_s + interval_s * number for number in lost),
+            cls._latest_ms(arrived, described),
+        )
+
+    @classmethod
+    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
+        """Return the largest delay in ms of a message that is not late."""
+        raise NotImplementedError
 
     @staticmethod
     def _arrived(recording: Recording, receiver: str) -> list[Message]:

@@ -14,7 +14,7 @@ from mptcplab import workload
 from mptcplab.plugins import tagged_models
 from mptcplab.recording.record import Recording
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.outputs import Items, Reading
+from mptcplab.workload.outputs import Items, Reading, TimedMessages
 
 #: The class of each kind of workload; the kind for beginners comes first.
 KINDS = dict(sorted(tagged_models(WorkloadBase, workload, "kind"), key=lambda kind: (kind[0] != "flow", kind[0])))
@@ -33,3 +33,8 @@ def read(recording: Recording, name: str, described: Mapping[str, Any]) -> Readi
 def items(recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:
     """Return what one workload delivered one by one, if it did so."""
     return KINDS[described["kind"]].items(recording, name, described)
+
+
+def timed_messages(recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:
+    """Return the messages of one workload with their instants, if it sends such."""
+    return KINDS[described["kind"]].timed_messages(recording, name, described)

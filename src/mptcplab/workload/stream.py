@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Time, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration, Size
-from mptcplab.workload.messages import stream_metrics
+from mptcplab.workload.messages import Message, stream_metrics
 from mptcplab.workload.outputs import MS
 from mptcplab.workload.paced import PacedWorkload
 
@@ -41,5 +41,9 @@ class Stream(PacedWorkload):
     def _metrics(
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
     ) -> dict[str, float]:
-        deadline_ms = int(Duration.parse(described["deadline"])) / MS
-        return stream_metrics(cls._arrived(recording, receiver), sent, deadline_ms)
+        arrived = cls._arrived(recording, receiver)
+        return stream_metrics(arrived, sent, cls._latest_ms(arrived, described))
+
+    @classmethod
+    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:  # noqa: ARG003
+        return int(Duration.parse(described["deadline"])) / MS

@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Microseconds, TimeDistribution, idle, invalid
+from mptcplab.fields import Boolean, Microseconds, TimeDistribution, idle, invalid
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
@@ -29,7 +29,7 @@ class Udp(TimedWorkload):
     on: Microseconds | None = Field(default=None, description="mean duration of sending", examples=["1 s"])
     off: Microseconds | None = Field(default=None, description="mean duration of silence", examples=["1 s"])
     times: TimeDistribution = Field(default="exponential", description="distribution of the times of `on` and `off`")
-    reverse: bool = False
+    reverse: Boolean = False
 
     @model_validator(mode="after")
     def _sizes(self) -> Udp:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -11,7 +11,7 @@ from pydantic import Field, model_validator
 from mptcplab.fields import Time, invalid, whole_units
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
-from mptcplab.workload.messages import call_metrics
+from mptcplab.workload.messages import Message, call_metrics
 from mptcplab.workload.outputs import MS
 from mptcplab.workload.paced import PacedWorkload
 
@@ -50,3 +50,8 @@ class Voip(PacedWorkload):
     ) -> dict[str, float]:
         times = (int(Duration.parse(described[key])) / MS for key in ("playout", "interval"))
         return call_metrics(cls._arrived(recording, receiver), sent, *times)
+
+    @classmethod
+    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
+        # The play-out buffer begins with the first packet that arrives.
+        return (arrived[0].delay_ms if arrived else 0.0) + int(Duration.parse(described["playout"])) / MS

@@ -23,7 +23,7 @@ from mptcplab.metrics.delivery import (
     Numbers,
     delivery,
     earlier_rate,
-    gap_s,
+    pauses_in,
     recovery_s,
 )
 from mptcplab.metrics.instants import Instant, changes_shape, instants
@@ -40,17 +40,34 @@ _OUTAGE_WINDOW_S = 0.5
 
 @dataclass(frozen=True)
 class Episode:
-    """The time from a failure to the next failure, or to the end, and the rate that could be expected in it."""
+    """The time from a failure to the next failure, or to the end, and the rate that could be expected in it.
+
+    ``restored_s`` is the time at which what failed came back, infinity if it did not.
+    """
 
     failure: Instant
     until_s: float
     expected_bps: float
+    restored_s: float = math.inf
+
+    @property
+    def trickle_bps(self) -> float:
+        """The rate below which the network is out."""
+        return _TRICKLE * self.expected_bps
 
 
 def usable_s(curve: Delivery, episode: Episode) -> float | None:
-    """Return the time from the failure to the first window of 1 s with half of the expected rate; None if none had."""
-    level = _USABLE * episode.expected_bps
-    return recovery_s(curve, episode.failure.time_s, level, episode.until_s, window_s=WINDOW_S)
+    """Return the time from the failure to the first window of 1 s with half of the expected rate; None if none had.
+
+    If the failure interrupts the data for longer than such a window, even if not at once, the window ends after that.
+    """
+    # What had arrived already, or a path that stalls later, may give the first second its rate.
+    spans = [span for span in outages(curve, episode) if span[0] < episode.restored_s]
+    begin, end = max(spans, key=_length, default=(0.0, 0.0))
+    instant = episode.failure.time_s
+    first = max(instant, end - WINDOW_S) if end - begin > WINDOW_S else instant
+    found = recovery_s(curve, first, _USABLE * episode.expected_bps, episode.until_s, window_s=WINDOW_S)
+    return None if found is None else first + found - instant
 
 
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
@@ -59,15 +76,27 @@ def outage_s(curve: Delivery, episode: Episode) -> float | None:
     It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. None if data
     came in pieces before the failure: if a tenth of such windows had less.
     """
-    window = max(_OUTAGE_WINDOW_S, 2 * float(np.median(np.diff(curve.times))))
-    level = _TRICKLE * episode.expected_bps
-    begin = episode.failure.time_s
-    before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, level)
+    window, begin = outage_window_s(curve), episode.failure.time_s
+    before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, episode.trickle_bps)
     if len(before) and float(before.mean()) > _PIECES:
         return None
-    trickle = _longest_below(curve, begin - window, episode.until_s, window, level)
-    gap = gap_s(curve, begin, episode.until_s)
-    return trickle if gap is None else max(trickle, gap)
+    return max(map(_length, outages(curve, episode)), default=0.0)
+
+
+def outage_window_s(curve: Delivery) -> float:
+    """Return the length of the windows in which a trickle is found."""
+    return max(_OUTAGE_WINDOW_S, 2 * float(np.median(np.diff(curve.times))))
+
+
+def outages(curve: Delivery, episode: Episode) -> list[tuple[float, float]]:
+    """Return the begin and end of each time in the episode without data, or in which no window had enough."""
+    window, begin = outage_window_s(curve), episode.failure.time_s
+    trickles = _below(curve, begin - window, episode.until_s, window, episode.trickle_bps)
+    return [*trickles, *((float(low), float(high)) for low, high in pauses_in(curve, begin, episode.until_s))]
+
+
+def _length(span: tuple[float, float]) -> float:
+    return span[1] - span[0]
 
 
 def _begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:
@@ -80,15 +109,17 @@ def _low(curve: Delivery, begin_s: float, end_s: float, window_s: float, level_b
     return curve.rates(_begins(curve, begin_s, end_s, window_s), window_s) < level_bps
 
 
-def _longest_below(curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float) -> float:
-    """Return the length of the longest union of overlapping windows below a rate."""
+def _below(
+    curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float
+) -> list[tuple[float, float]]:
+    """Return the begin and end of each union of overlapping windows below a rate."""
     low = _begins(curve, begin_s, end_s, window_s)[_low(curve, begin_s, end_s, window_s, level_bps)]
     if not len(low):
-        return 0.0
+        return []
     # A union ends where the next low window begins after the end of the one before.
     starts = np.concatenate(([0], np.flatnonzero(np.diff(low) > window_s) + 1))
     stops = np.concatenate((starts[1:] - 1, [len(low) - 1]))
-    return float((low[stops] + window_s - low[starts]).max())
+    return [(float(low[start]), float(low[stop] + window_s)) for start, stop in zip(starts, stops, strict=True)]
 
 
 def episodes(
@@ -112,7 +143,9 @@ def episodes(
             up = [bps for path, bps in capacities.items() if not links[path] & down]
             best = max(up or capacities.values(), default=before)
             until = min((time for time in failures if time > instant.time_s), default=curve.end_s)
-            yield Episode(instant, min(until, curve.end_s), min(before, best))
+            back = (one.time_s for one in ordered if not one.is_failure and one.place == instant.place)
+            restored = min((time for time in back if time > instant.time_s), default=math.inf)
+            yield Episode(instant, min(until, curve.end_s), min(before, best), restored)
 
 
 def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
@@ -126,7 +159,8 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
     return {path: found[0] for path, found in known.items() if found}, links
 
 
-def _episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
+def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
+    """Return the episodes of a workload, each with its delivery."""
     found = instants(subject.recording)
     curve = delivery(subject.recording, subject.ends) if found else None
     return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
@@ -139,11 +173,11 @@ def _longest(times: Sequence[float | None]) -> float | None:
 
 
 def _usable(subject: Subject) -> float | None:
-    return _longest([usable_s(curve, one) for curve, one in subject.once(_episodes)])
+    return _longest([usable_s(curve, one) for curve, one in subject.once(measured_episodes)])
 
 
 def _outage(subject: Subject) -> float | None:
-    return _longest([outage_s(curve, one) for curve, one in subject.once(_episodes)])
+    return _longest([outage_s(curve, one) for curve, one in subject.once(measured_episodes)])
 
 
 def _waits(subject: Subject) -> list[tuple[float, float]]:

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""What earlier machines measured: results are on the machine that measured, and the page is to grow.
+
+A comparison is kept as long as it would execute the same: the form's digest, and those of what both sides run, are the
+present ones. The kernels may be other builds by now; :func:`is_of_earlier_kernel` tells.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from bench.fidelity import forms
+from bench.fidelity.forms import Form
+from bench.fidelity.sides import LAB, PAIRS, SIDES
+
+#: Comparisons by scenario and side, as :func:`bench.fidelity.gather.gathered` returns them.
+Found = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Present:
+    """What a scenario would execute now."""
+
+    form: Form
+
+    @property
+    def digest(self) -> str:
+        """The digest of its form."""
+        return self.form.digest
+
+    def ran(self, side: str) -> str:
+        """Return the digest of what a side would execute; empty if it refuses."""
+        one = SIDES[side]
+        try:
+            points = forms.changed(self.form, one.of)
+        except ValueError:
+            return ""
+        return forms.digest_of(points[-1:] if one.runs_last_only else points)
+
+    def has(self, entry: dict[str, Any], side: str) -> bool:
+        """Return whether a compared side is what would be compared now; a refusal runs nothing."""
+        return "refused" in entry or entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]
+
+
+def with_earlier(found: Found, before: Found, present: Mapping[str, Callable[[], Present]]) -> Found:
+    """Return what was ``found``, and what was there ``before`` of scenarios and sides that were not measured since.
+
+    ``present`` has all scenarios in order; those of which nothing may be kept are not called.
+    """
+    scenarios, spread = dict(found["scenarios"]), dict(found["spread"])
+    for name, of_now in present.items():
+        earlier, now = before["scenarios"].get(name), scenarios.get(name, {"sides": {}})
+        missing = {side: one for side, one in (earlier or {"sides": {}})["sides"].items() if side not in now["sides"]}
+        has_spread = name in before["spread"] and name not in spread
+        if not missing and not has_spread:
+            continue
+        here = of_now()
+        if earlier is not None and earlier["form"]["digest"] == here.digest:
+            kept = {side: one for side, one in missing.items() if side in PAIRS and here.has(one, side)}
+            if kept:
+                sides = {side: one for side in PAIRS if (one := now["sides"].get(side) or kept.get(side)) is not None}
+                scenarios[name] = {"form": earlier["form"], **now, "sides": sides}
+        if has_spread and before["spread"][name]["ran"] == here.ran(LAB):
+            spread[name] = before["spread"][name]
+    return {
+        **found,
+        "kernels": before["kernels"] | found["kernels"],
+        "scenarios": {name: scenarios[name] for name in present if name in scenarios},
+        "spread": {name: spread[name] for name in present if name in spread},
+        "wire": found.get("wire") or before.get("wire", {}),
+    }
+
+
+def is_of_earlier_kernel(entry: dict[str, Any], side: str, kernels: dict[str, dict[str, Any]]) -> bool:
+    """Return whether a compared side ran on another build of a kernel than the newest results of these sides."""
+    newest = [kernels.get(one, {}).get("digest") for one in (PAIRS[side], side)]
+    return "refused" not in entry and (None in entry["kernels"] or entry["kernels"] != newest)

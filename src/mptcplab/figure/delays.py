@@ -1,0 +1,126 @@
+# SPDX-License-Identifier: MIT
+"""The delay of the messages of a call or stream over time: median and 95th percentile of short intervals."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: So many intervals at most, each of which has so many messages or more.
+_INTERVALS, _LEAST = 120, 10
+#: Beyond this factor between the largest and the smallest delay, the axis is logarithmic, as that of a distribution.
+_LOGARITHMIC = 20.0
+#: Up to so large a factor, an axis of one number per power of ten would have too few.
+_FEW_POWERS = 100.0
+#: Black, since colours are those of paths.
+_COLOUR, _MARK = "black", "#D55E00"
+_MEDIAN, _HIGH, _LATEST, _LATE = "median", "95th percentile", "limit", "late or lost"
+
+
+@dataclass(frozen=True)
+class Delays:
+    """Delays in ms of the messages due in each interval; ``edges`` in s bound these.
+
+    ``median`` and ``high``, the 95th percentile, are NaN where nothing arrived. ``bad`` are the middles of intervals
+    with messages that arrived later than ``latest_ms`` or not at all.
+    """
+
+    edges: tuple[float, ...]
+    median: tuple[float, ...]
+    high: tuple[float, ...]
+    bad: tuple[float, ...]
+    latest_ms: float
+
+    @property
+    def spans(self) -> tuple[float, float]:
+        """The smallest and the largest delay drawn, in ms, with the limit."""
+        known = [one for one in (*self.median, *self.high, self.latest_ms) if one > 0]
+        return min(known, default=1.0), max(known, default=1.0)
+
+    @property
+    def note(self) -> str:
+        """What the lines and marks are."""
+        length = self.edges[1] - self.edges[0]
+        marks = f"; marks: some were beyond the {_LATEST}, or lost" if self.bad else ""
+        return f"delay: of the messages that were due in each {length:.2g} s{marks}"
+
+
+def delays_of(
+    due_s: Sequence[float], delay_ms: Sequence[float], lost_s: Sequence[float], latest_ms: float
+) -> Delays | None:
+    """Return the delays of the messages of one run; None if none was sent.
+
+    Those that arrived were due at ``due_s``, the others at ``lost_s``; beyond ``latest_ms`` a message is late.
+    """
+    due = np.array([*due_s, *lost_s], dtype=np.float64)
+    if not due.size:
+        return None
+    took = np.array([*delay_ms, *[math.inf] * len(lost_s)], dtype=np.float64)
+    count = max(1, min(_INTERVALS, due.size // _LEAST))
+    edges = np.linspace(due.min(), max(due.max(), due.min() + 1e-9), count + 1)
+    places = np.clip(np.searchsorted(edges, due, side="right") - 1, 0, count - 1)
+    median, high, bad = [], [], []
+    for number in range(count):
+        here = took[places == number]
+        arrived = np.sort(here[np.isfinite(here)])
+        median.append(_share(arrived, 0.5))
+        high.append(_share(arrived, 0.95))
+        if (here > latest_ms).any():
+            bad.append(round(float(edges[number] + edges[number + 1]) / 2, 5))
+    return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
+
+
+def _share(ordered: np.ndarray[tuple[int], np.dtype[np.float64]], share: float) -> float:
+    """Return the smallest value that this share does not exceed, as the metrics do (nearest rank)."""
+    return round(float(ordered[max(1, math.ceil(share * ordered.size)) - 1]), 3) if ordered.size else math.nan
+
+
+def draw_delays(axes: Axes, delays: Delays) -> None:
+    """Draw lines of the median and the 95th percentile, the limit, and a mark for intervals with bad messages."""
+    for values, width, style, label in ((delays.high, 0.9, ":", _HIGH), (delays.median, 1.3, "-", _MEDIAN)):
+        # A value holds until the end of its interval.
+        axes.plot(
+            delays.edges,
+            (*values, values[-1]),
+            drawstyle="steps-post",
+            color=_COLOUR,
+            linestyle=style,
+            linewidth=width,
+            label=label,
+        )
+    axes.axhline(delays.latest_ms, color="0.4", linestyle=(0, (6, 3)), linewidth=0.8, zorder=1, label=_LATEST)
+    if delays.bad:
+        axes.plot(
+            delays.bad,
+            [0.96] * len(delays.bad),
+            "|",
+            transform=axes.get_xaxis_transform(),
+            color=_MARK,
+            markersize=5,
+            label=_LATE,
+            zorder=4,
+        )
+
+
+def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
+    """Give the axis of all ``drawn`` delays its range: logarithmic, and said to be so, if they differ much."""
+    low, high = min(one.spans[0] for one in drawn), max(one.spans[1] for one in drawn)
+    if high <= _LOGARITHMIC * low:
+        axes.set_ylim(0, 1.15 * high)
+        return
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # late, like all of matplotlib
+
+    axes.set_yscale("log")
+    # Room above for the marks.
+    axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
+    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _FEW_POWERS * low else (1.0,)))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axes.set_ylabel(f"{axes.get_ylabel()} (log.)")

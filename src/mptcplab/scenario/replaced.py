@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: MIT
+"""Values of a file that its sweep replaces at every point. They do nothing, but a mistake in one is still reported."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mptcplab.errors import Mistake
+from mptcplab.scenario.document import Document, ScenarioError
+from mptcplab.scenario.place import Place
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.sweep import Choice
+
+#: Mistakes of a value itself. Others may only follow from what the sweep sets beside it.
+_OF_THE_VALUE = (Mistake.TYPE, Mistake.CHOICE, Mistake.QUANTITY, Mistake.VALUE, Mistake.UNKNOWN)
+
+
+def or_removed(hint: str) -> str:
+    """Return the hint for a mistake in such a value."""
+    return f"{hint}{' Or' if hint.endswith('?') else ', or'} remove it: the sweep replaces it"
+
+
+def with_replaced(document: Document, choice: Choice, scenario_of: Callable[[Choice], Scenario]) -> Iterator[Scenario]:
+    """Yield a point once for each swept key that the file has a value for, with this value.
+
+    ``scenario_of`` returns the scenario of a choice.
+    :raises ScenarioError: if such a value is not possible.
+    """
+    for setting in choice:
+        paths = () if setting.is_label else document.matches(setting.pattern)
+        own = [document.place(path) for path in paths if path in document.places]
+        if not own:
+            continue
+        try:
+            yield scenario_of(tuple(other for other in choice if other is not setting))
+        except ScenarioError as error:
+            if error.kind in _OF_THE_VALUE and any(_is_at(error.place, place) for place in own):
+                error.hint = or_removed(str(error.hint))
+                raise
+
+
+def _is_at(found: Place, place: Place) -> bool:
+    """Return whether ``found`` is the key at ``place``, or below it."""
+    key = place.written or ()
+    return found.file == place.file and (found.written or ())[: len(key)] == key

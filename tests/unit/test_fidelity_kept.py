@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: MIT
+"""What the page on engines keeps of earlier machines (bench/fidelity/kept.py), and the classes of its scenarios."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from bench.fidelity import forms, page
+from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
+from bench.fidelity.classes import Class, class_of, not_of_rates
+from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
+
+from mptcplab.scenario.load import load
+
+_LAB, _STOCK, _OLD = "virtual-7.2", "stock-7.2", "stock-6.12"
+
+
+class _Now(Present):
+    """A scenario whose digests are given."""
+
+    def __init__(self, digest: str, ran: str) -> None:
+        super().__init__(forms.Form("made", "made", (), ()))
+        object.__setattr__(self, "given", (digest, ran))
+
+    @property
+    def digest(self) -> str:
+        return self.given[0]  # type: ignore[attr-defined, no-any-return]
+
+    def ran(self, side: str) -> str:
+        return f"{self.given[1]} on {side}"  # type: ignore[attr-defined]
+
+
+def _entry(side: str, ran: str = "x", kernels: tuple[str, str] = ("k", "s")) -> dict[str, Any]:
+    return {"rows": [], "ran": [f"{ran} on {_LAB}", f"{ran} on {side}"], "kernels": list(kernels), "seeds": 3}
+
+
+def _found(**scenarios: dict[str, Any]) -> dict[str, Any]:
+    form = {"digest": "f", "points": [""], "changes": []}
+    return {
+        "kernels": {_LAB: {"name": "7.2", "digest": "k"}},
+        "scenarios": {name: {"form": form, "sides": sides} for name, sides in scenarios.items()},
+        "spread": {},
+    }
+
+
+def _of(digest: str = "f", ran: str = "x") -> dict[str, Callable[[], Present]]:
+    return {"made": lambda: _Now(digest, ran), "other": lambda: pytest.fail("nothing of it may be kept")}
+
+
+def test_a_machine_adds_to_what_others_measured() -> None:
+    before = _found(made={_OLD: _entry(_OLD), _STOCK: _entry(_STOCK, kernels=("old", "s"))})
+    before["kernels"] |= {_OLD: {"name": "6.12", "digest": "s"}}
+    fresh = _found(made={_STOCK: _entry(_STOCK)}, other={_STOCK: _entry(_STOCK)})
+    found = with_earlier(fresh, before, _of())
+    assert list(found["scenarios"]) == ["made", "other"]
+    assert found["scenarios"]["made"]["sides"] == {_STOCK: _entry(_STOCK), _OLD: _entry(_OLD)}
+    assert set(found["kernels"]) == {_LAB, _OLD}
+
+
+@pytest.mark.parametrize(("digest", "ran"), [("other", "x"), ("f", "other")])
+def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
+    before = _found(made={_OLD: _entry(_OLD)})
+    before["spread"] = {"made": {"ran": f"x on {_LAB}", "rows": [1]}}
+    found = with_earlier(_found(), before, _of(digest, ran))
+    assert found["scenarios"] == {}
+    assert bool(found["spread"]) == (ran == "x"), "the spread follows from what ran alone"
+
+
+def test_a_scenario_that_is_no_more_is_dropped() -> None:
+    assert with_earlier(_found(), _found(gone={_OLD: _entry(_OLD)}), _of())["scenarios"] == {}
+
+
+def test_captures_are_kept_until_there_are_new_ones() -> None:
+    before = _found() | {"wire": {"a": [1]}}
+    assert with_earlier(_found() | {"wire": {}}, before, _of())["wire"] == {"a": [1]}
+    assert with_earlier(_found() | {"wire": {"a": [2]}}, before, _of())["wire"] == {"a": [2]}
+
+
+@pytest.mark.parametrize(
+    ("kernels", "expected"), [(["k", "s"], False), (["old", "s"], True), (["k", "old"], True), ([None, None], True)]
+)
+def test_a_comparison_of_an_earlier_kernel_is_marked(
+    kernels: list[str | None], expected: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    row = {"metric": "goodput_mbps", "settings": {}, "workload": "bulk", "a": 100.0, "b": 99.0, "percent": -1.0}
+    row |= {"difference": -1.0, "half_width": 0.1, "percent_half_width": 0.1, "verdict": "differs, but negligible"}
+    entry = _entry(_STOCK) | {"kernels": kernels, "rows": [row]}
+    written = _found(made={_STOCK: entry})
+    written["kernels"][_STOCK] = {"name": "7.2", "digest": "s"}
+    assert is_of_earlier_kernel(entry, _STOCK, written["kernels"]) == expected
+    monkeypatch.setattr(page, "document", lambda: written)
+    assert ("-1.0 ± 0.1 †" in page.goodput_table()) == expected
+    assert "-1.0 ± 0.1" in page.goodput_table()
+
+
+def _row(metric: str, verdict: str, size: float = 0.0, half: float = 0.1) -> dict[str, Any]:
+    return {"metric": metric, "verdict": verdict, "percent": size, "percent_half_width": half} | {
+        "difference": size,
+        "half_width": half,
+    }
+
+
+@pytest.mark.parametrize(
+    ("rows", "expected"),
+    [([_row("goodput_mbps", "equivalent"), _row("share_percent", "equivalent")], Class.INSIDE),
+     ([_row("goodput_mbps", "equivalent"), _row("share_percent", "not shown")], Class.OPEN),
+     ([_row("goodput_mbps", "differs", 5.0), _row("share_percent", "not shown")], Class.OUTSIDE),
+     ([_row("goodput_mbps", "equivalent"), _row("retransmitted_percent", "differs", 50.0)], Class.INSIDE),
+     ([], Class.NOT_MEASURED)],
+)  # fmt: skip
+def test_the_worst_row_decides_on_the_class(rows: list[dict[str, Any]], expected: Class) -> None:
+    """The margins are for goodput and shares."""
+    assert class_of({"stock-7.2-slower": {"rows": rows}}, "") == (expected, "")
+    assert class_of({"stock-7.2": {"rows": rows}}, "") == (Class.NOT_MEASURED, ""), "its CPU is not fast"
+
+
+def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:
+    assert class_of({"stock-7.2-slower": {"refused": "it lacks a module"}}, "") == (Class.REFUSED, "it lacks a module")
+    assert class_of({"stock-7.2-slower": {"refused": "no radios"}}, "radios") == (Class.UNLIMITED, "radios")
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [("two-paths", ""), ("wifi/two-bands", "radios"), ("gateways/slow-vps", "a node's CPU"),
+     ("ssh/two-cables", "no link has a rate"), ("train", "")],
+)  # fmt: skip
+def test_what_limits_a_scenario(name: str, expected: str) -> None:
+    assert not_of_rates(load(forms.files()[name]).points[-1].scenario) == expected
+
+
+@pytest.mark.parametrize(
+    ("first", "second", "expected"),
+    [([1, 2, 3], [4, 5, 6], 2 / 20), ([1, 2, 3, 4], [5, 6, 7, 8], 2 / 70), ([1, 4], [2, 3], 1.0),
+     ([1, 1, 1], [1, 1, 1], 1.0), ([1, 2, 3, 4, 6], [5, 7, 8, 9, 10], 4 / 252)],
+)  # fmt: skip
+def test_a_rank_test_is_exact(first: list[float], second: list[float], expected: float) -> None:
+    """All divisions are equally probable if both sides are the same; published tables have these values."""
+    assert rank_p(first, second) == pytest.approx(expected)
+    assert rank_p(second, first) == pytest.approx(expected)
+
+
+def test_too_few_runs_cannot_be_told_apart() -> None:
+    """The smallest p of four and four runs is 2/70, which is below 5 %; that of three and three is not."""
+    assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * MIN_RUNS]}) is not None
+    assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * (MIN_RUNS - 1)]}) is None
+    assert spreads_of({}) is None, "measured before values were kept"
+    assert rank_p(range(MIN_RUNS), range(MIN_RUNS, 2 * MIN_RUNS)) < 0.05 < rank_p([1, 2, 3], [4, 5, 6])
+
+
+def test_runs_that_met_the_bug_of_the_window_are_left_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the third run of the stock kernel segments were dropped, and the transfer waited."""
+    row = _row("goodput_mbps", "not shown", -3.0, 9.0) | {"settings": {}, "workload": "bulk", "a": 100.0, "b": 97.0}
+    row |= {"values": [[100.0, 100.0, 100.0], [100.5, 101.5, 89.0]], "beyond": [[0, 0, 0], [0, 0, 13]]}
+    written = _found(made={"stock-7.2-slower": _entry("stock-7.2-slower") | {"rows": [row]}})
+    monkeypatch.setattr(page, "document", lambda: written)
+    assert "| bulk | 0 of 3 | 1 of 3 | -3.0 ± 9.0 ? † | 1.00 ± 6.35 | 2 |" in page.window_table()

@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: MIT
+"""The panel of delays over time: when a call or stream became bad."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import astuple
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any
+
+import pytest
+
+from mptcplab.figure.canvas import plotting
+from mptcplab.figure.delays import delays_of
+from mptcplab.figure.over_time import Column, OverTime, draw_over_time
+from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.workload.outputs import TimedMessages
+from mptcplab.workload.registry import timed_messages
+
+#: A call of a minute: good for 20 s, then ever later; a second from 40 s on is lost.
+DUE = tuple(0.02 * number for number in range(3000) if not 2000 <= number < 2050)
+LOST = tuple(0.02 * number for number in range(2000, 2050))
+FADED = TimedMessages(DUE, tuple(30.0 if due < 20 else 30.0 + 100 * (due - 20) for due in DUE), LOST, 130.0)
+GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3000, (), 130.0)
+
+
+def _column(title: str, found: TimedMessages) -> Column:
+    rtt = (Line("p", (0.0, 60.0), (1.0, 2.0)),)
+    edges = (0.0, 30.0, 60.0)
+    return Column(
+        title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)))
+    )
+
+
+def _drawn(figure: OverTime) -> dict[str, Any]:
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        drawing.canvas.draw()
+        axes = drawing.axes[len(figure.columns)]
+        ticks = [text for text in axes.get_yticklabels() if text.get_text()]
+        low, high = axes.get_ylim()
+        heights = [text.get_window_extent() for text in ticks if low <= text.get_position()[1] <= high]
+        found = {
+            "lines": {line.get_label(): line for line in axes.lines},
+            "scale": axes.get_yscale(),
+            "label": axes.get_ylabel(),
+            "range": (low, high),
+            "ticks": heights,
+            "legend": [text.get_text() for text in drawing.axes[2 * len(figure.columns) - 1].get_legend().get_texts()],
+        }
+        plt.close(drawing)
+    return found
+
+
+def test_one_sees_when_a_call_became_bad() -> None:
+    delays = delays_of(*astuple(FADED))
+    assert delays is not None
+    assert len(delays.edges) == 121
+    assert (delays.edges[0], delays.edges[-1]) == pytest.approx((0, 59.98))
+    # 130 ms are exceeded 1 s after the fading began; an interval has 0.5 s.
+    assert delays.bad[0] == pytest.approx(21.2, abs=0.5)
+    assert [b - a for a, b in pairwise(delays.bad)] == pytest.approx([0.5] * (len(delays.bad) - 1), abs=0.01)
+    nothing = [edge for edge, value in zip(delays.edges, delays.median, strict=False) if math.isnan(value)]
+    assert nothing == pytest.approx([40, 40.5], abs=0.1), "where all was lost there is no delay"
+    assert delays.median[0] == delays.high[0] == 30
+    assert delays.high[-1] > delays.median[-1] > 3000
+    good = delays_of(*astuple(GOOD))
+    assert good is not None
+    assert (good.bad, set(good.median)) == ((), {30})
+    assert delays_of((), (), (), 130.0) is None
+
+
+def test_the_panel_is_legible_and_says_what_it_shows() -> None:
+    figure = OverTime("t", (_column("fades", FADED), _column("good", GOOD)))
+    assert figure.shown == ("rate", "delay", "rtt")
+    assert figure.key == [
+        "delay: of the messages that were due in each 0.5 s; marks: some were beyond the limit, or lost"
+    ]
+    found = _drawn(figure)
+    assert (found["scale"], found["label"]) == ("log", "delay, ms (log.)")
+    assert found["legend"] == ["95th percentile", "late or lost", "limit", "median"]
+    low, high = found["range"]
+    assert low < 30
+    # The marks lie above the highest delay, 4028 ms, where they hide no line.
+    assert math.log(4028 / low) / math.log(high / low) < 0.94
+    assert len(found["ticks"]) >= 2
+    for one, other in pairwise(sorted(found["ticks"], key=lambda box: box.y0)):
+        assert one.y1 <= other.y0 + 1, "numbers of the axis overlap"
+    assert {found["lines"][name].get_color() for name in ("median", "95th percentile")} == {"black"}, (
+        "paths have colours"
+    )
+
+
+def test_delays_that_differ_little_begin_at_zero() -> None:
+    figure = OverTime("t", (_column("good", GOOD),))
+    assert figure.key == ["delay: of the messages that were due in each 0.5 s"]
+    found = _drawn(figure)
+    assert (found["scale"], found["label"]) == ("linear", "delay, ms")
+    assert found["range"] == (0, pytest.approx(1.15 * 130))
+    assert "late or lost" not in found["legend"]
+
+
+def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
+    """It has no subflows, and so no other curves."""
+    figure = OverTime(
+        "t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)))),)
+    )
+    assert figure.shown == ("delay",)
+    assert figure.span == pytest.approx((0, 59.98))
+    assert OverTime("t", figure.columns, panels=("rate", "rtt")).shown == ()
+
+
+@pytest.mark.parametrize(
+    ("described", "latest"),
+    [
+        ({"kind": "voip", "interval": "20 ms", "playout": "100 ms", "reverse": True}, 131.0),
+        ({"kind": "stream", "interval": "20 ms", "deadline": "150 ms", "reverse": True}, 150.0),
+        ({"kind": "flow"}, None),
+    ],
+)
+def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, Any], latest: float | None) -> None:
+    outputs = {
+        "hear.server": {"event": "end", "first_ns": 10_500_000_000, "messages": 4},
+        "hear.client": {"event": "packets", "seq": [0, 2, 1], "delay_ns": [31_000_000, 32_000_000, 60_000_000]},
+    }
+    recording: Any = SimpleNamespace(
+        output=lambda program: json.dumps(outputs[program], separators=(",", ":")), manifest={"zero_ns": 10**10}
+    )
+    found = timed_messages(recording, "hear", described)
+    if latest is None:
+        assert found is None
+        return
+    assert found is not None
+    assert found.due_s == pytest.approx((0.5, 0.54, 0.52))
+    assert found.lost_s == pytest.approx((0.56,))
+    assert (found.delay_ms, found.latest_ms) == ((31, 32, 60), latest)
