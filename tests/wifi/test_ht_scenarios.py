@@ -43,13 +43,16 @@ def counters_of(recording: Recording) -> dict[str, Any]:
 
 @pytest.mark.parametrize("channel", [6, 36])
 def test_two_uploads_share_what_aggregates_give(bench: Bench, channel: int) -> None:
-    """TCP's acknowledgements and its start take up to a quarter of what datagrams have; 802.11g has 25 Mbit/s."""
-    (recording,) = bench.record(near(), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}")
+    """TCP's acknowledgements and its start take up to a quarter of what datagrams have; 802.11g has 25 Mbit/s.
+
+    In 2 s the start and chance take up to 2 % more: with three seeds the sum was 43.8 to 47 Mbit/s.
+    """
+    (recording,) = bench.record(near("10 s"), HT, f"access_points.ap.channel={channel}", out=f"results-{channel}")
     total = sum(goodputs(recording).values())
     assert 0.75 * DATAGRAMS_MBPS < total < DATAGRAMS_MBPS
     counters = counters_of(recording)
     lengths = {name: one["aggregated_mpdus"] / max(1, one["aggregates"]) for name, one in counters.items()}
-    print(lengths)
+    print(total, lengths)
     # Of 20 frames of data from the stations; acknowledgements of TCP are short, and up to 64 fit.
     assert min(lengths.values()) > 10
 
