@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+    from matplotlib.axis import Axis
     from matplotlib.figure import Figure as MplFigure
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
@@ -117,6 +118,14 @@ def grid(axes: Axes) -> None:
     axes.grid(axis="y", color="0.88", linewidth=0.8)
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
+
+
+def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
+    """Label a logarithmic axis with plain numbers, at these multiples of each power of ten."""
+    from matplotlib.ticker import FuncFormatter, LogLocator  # late, as all of matplotlib
+
+    axis.set_major_locator(LogLocator(subs=multiples))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
 def png(size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> bytes:

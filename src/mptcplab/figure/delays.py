@@ -10,6 +10,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from mptcplab.figure.canvas import plain_powers
+from mptcplab.stats import nearest_rank
+
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
@@ -46,7 +49,7 @@ class Delays:
 
     @property
     def note(self) -> str:
-        """What the lines and marks are."""
+        """A sentence about the lines and marks."""
         length = self.edges[1] - self.edges[0]
         marks = f"; marks: some were beyond the {_LATEST}, or lost" if self.bad else ""
         return f"delay: of the messages that were due in each {length:.2g} s{marks}"
@@ -66,20 +69,17 @@ def delays_of(
     count = max(1, min(_INTERVALS, due.size // _LEAST))
     edges = np.linspace(due.min(), max(due.max(), due.min() + 1e-9), count + 1)
     places = np.clip(np.searchsorted(edges, due, side="right") - 1, 0, count - 1)
-    median, high, bad = [], [], []
+    median: list[float] = []
+    high: list[float] = []
+    bad: list[float] = []
     for number in range(count):
         here = took[places == number]
-        arrived = np.sort(here[np.isfinite(here)])
-        median.append(_share(arrived, 0.5))
-        high.append(_share(arrived, 0.95))
+        arrived = np.sort(here[np.isfinite(here)]).tolist()
+        for percent, found in ((50, median), (95, high)):
+            found.append(round(nearest_rank(arrived, percent), 3) if arrived else math.nan)
         if (here > latest_ms).any():
             bad.append(round(float(edges[number] + edges[number + 1]) / 2, 5))
     return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
-
-
-def _share(ordered: np.ndarray[tuple[int], np.dtype[np.float64]], share: float) -> float:
-    """Return the smallest value that this share does not exceed, as the metrics do (nearest rank)."""
-    return round(float(ordered[max(1, math.ceil(share * ordered.size)) - 1]), 3) if ordered.size else math.nan
 
 
 def draw_delays(axes: Axes, delays: Delays) -> None:
@@ -115,12 +115,11 @@ def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
     if high <= _LOGARITHMIC * low:
         axes.set_ylim(0, 1.15 * high)
         return
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator  # late, like all of matplotlib
+    from matplotlib.ticker import NullLocator  # late, like all of matplotlib
 
     axes.set_yscale("log")
     # Room above for the marks.
     axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
-    axes.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0) if high <= _FEW_POWERS * low else (1.0,)))
+    plain_powers(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
     axes.set_ylabel(f"{axes.get_ylabel()} (log.)")

@@ -7,7 +7,7 @@ import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import style_of, tidy
+from mptcplab.figure.canvas import plain_powers, style_of, tidy
 from mptcplab.figure.lines import TITLE_WIDTH
 
 if TYPE_CHECKING:
@@ -76,9 +76,8 @@ def _coincide(one: Sample, other: Sample) -> bool:
 
 def _logarithmic(axes: Axes) -> None:
     """Give the axis of values a logarithmic scale, with plain numbers at 1, 2 and 5 of each power of ten."""
-    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter  # late, as all of matplotlib
+    from matplotlib.ticker import NullFormatter  # late, as all of matplotlib
 
     axes.set_xscale("log")
-    axes.xaxis.set_major_locator(LogLocator(subs=_TICKS))
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    plain_powers(axes.xaxis, _TICKS)
     axes.xaxis.set_minor_formatter(NullFormatter())

@@ -20,6 +20,7 @@ from mptcplab.stats.intervals import (
     jain_index,
     mean_interval,
     median_interval,
+    nearest_rank,
     quantile_interval,
 )
 from mptcplab.stats.letters import letters
@@ -35,6 +36,7 @@ __all__ = [
     "letters",
     "mean_interval",
     "median_interval",
+    "nearest_rank",
     "paired_difference",
     "quantile_interval",
     "runs_needed",

@@ -149,6 +149,11 @@ def median_interval(values: Sequence[float]) -> QuantileInterval:
     return quantile_interval(values, 0.5)
 
 
+def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+    """Return the smallest of sorted values that at least ``percent`` % of them do not exceed; there must be some."""
+    return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
+
+
 def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInterval:
     """Return a quantile (0 to 1) and its 95 % confidence interval.
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
+from mptcplab.stats import nearest_rank
 
 #: The head of a line of ``flow`` that has the kind of an event: {"event":"interval".
 _HEAD = 24
@@ -93,12 +94,11 @@ def goodput(received: int, elapsed_s: float, name: str) -> float:
 
 
 def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequence[int]) -> dict[str, float]:
-    """Return ``PREFIX_pNN_UNIT``, the smallest value that at least NN % of ``values`` do not exceed (nearest rank)."""
+    """Return ``PREFIX_pNN_UNIT`` of ``values``, by nearest rank."""
     ordered = sorted(values)
     if not ordered:
         return {}
-    ranks = {each: max(1, -(-each * len(ordered) // 100)) for each in wanted}
-    return {f"{prefix}_p{each}_{unit}": ordered[rank - 1] for each, rank in ranks.items()}
+    return {f"{prefix}_p{each}_{unit}": nearest_rank(ordered, each) for each in wanted}
 
 
 def completion_metrics(times_s: list[float]) -> dict[str, float]:
