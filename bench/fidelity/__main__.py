@@ -59,8 +59,7 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
         _write(file, document | {"refused": form.refused})
         return
     try:
-        points = forms.changed(form, side.of)
-        points = points[-1:] if side.runs_last_only else points
+        points = side.points(form)
         runs = forms.runs_of(points, seeds)
         document["ran"] = forms.digest_of(points)
         document["kernels"] = kernels_of(runs, side.engine)

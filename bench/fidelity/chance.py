@@ -23,17 +23,13 @@ def rank_p(first: Sequence[float], second: Sequence[float]) -> float:
 
     It is the share of all divisions of the values into groups of these sizes whose rank sums are as far from the mean.
     """
-    ranks = _ranks([*first, *second])
+    from scipy.stats import rankdata  # late: pages import this module, and scipy.stats takes longer than they do
+
+    ranks = rankdata([*first, *second]).tolist()
     middle = len(first) * (len(ranks) + 1) / 2
     found = abs(sum(ranks[: len(first)]) - middle)
     sums = [abs(sum(group) - middle) for group in combinations(ranks, len(first))]
     return sum(one >= found - 1e-9 for one in sums) / len(sums)
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    ordered = sorted(values)
-    first = {value: ordered.index(value) for value in set(values)}
-    return [first[value] + (ordered.count(value) + 1) / 2 for value in values]
 
 
 def deviation_percent(values: Sequence[float]) -> float:
@@ -43,6 +39,6 @@ def deviation_percent(values: Sequence[float]) -> float:
 
 
 def spreads_of(row: dict[str, Any]) -> tuple[list[float], list[float]] | None:
-    """Return the values of both sides; None for too few of them to tell the sides apart."""
+    """Return the values of both sides; None if there are too few of them to distinguish the sides."""
     lab, other = row.get("values", ([], []))
     return (lab, other) if min(len(lab), len(other)) >= MIN_RUNS else None

@@ -16,7 +16,7 @@ COMPARED = ("goodput_mbps", "share_percent")
 
 
 class Class(StrEnum):
-    """What is known of a scenario on a fast CPU."""
+    """The result of comparing a scenario on a fast CPU, or why there is none."""
 
     INSIDE = "inside"
     OUTSIDE = "outside"

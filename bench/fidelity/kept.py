@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What earlier machines measured: results are on the machine that measured, and the page is to grow.
+"""Keep what earlier machines measured: results are on the machine that measured, and the page is to grow.
 
 A comparison is kept as long as it would execute the same: the form's digest, and those of what both sides run, are the
 present ones. The kernels may be other builds by now; :func:`is_of_earlier_kernel` tells.
@@ -21,7 +21,7 @@ Found = dict[str, Any]
 
 @dataclass(frozen=True)
 class Present:
-    """What a scenario would execute now."""
+    """The digests of what a scenario would execute now."""
 
     form: Form
 
@@ -32,12 +32,10 @@ class Present:
 
     def ran(self, side: str) -> str:
         """Return the digest of what a side would execute; empty if it refuses."""
-        one = SIDES[side]
         try:
-            points = forms.changed(self.form, one.of)
+            return forms.digest_of(SIDES[side].points(self.form))
         except ValueError:
             return ""
-        return forms.digest_of(points[-1:] if one.runs_last_only else points)
 
     def has(self, entry: dict[str, Any], side: str) -> bool:
         """Return whether a compared side is what would be compared now; a refusal runs nothing."""

@@ -7,8 +7,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from bench.fidelity import forms
+from bench.fidelity.forms import Form
 from bench.fidelity.slower import slower
 from mptcplab.scenario.links import DirectionSettings
+from mptcplab.scenario.load import Point
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Size
 
@@ -52,10 +55,11 @@ class Side:
     change: Change = _as_it_is
     whole: bool = False
 
-    @property
-    def runs_last_only(self) -> bool:
-        """True if it runs the last point only."""
-        return not self.whole and (self.change is not _as_it_is or self.kernel != "7.2")
+    def points(self, form: Form) -> tuple[Point, ...]:
+        """Return the points of a form as this side executes them. :raises ValueError: if it refuses one."""
+        points = forms.changed(form, self.of)
+        is_last_only = not self.whole and (self.change is not _as_it_is or self.kernel != "7.2")
+        return points[-1:] if is_last_only else points
 
     def of(self, scenario: Scenario) -> Scenario:
         """Return the scenario as this side executes it."""

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
@@ -17,19 +18,20 @@ from mptcplab.scenario.load import load
 _LAB, _STOCK, _OLD = "virtual-7.2", "stock-7.2", "stock-6.12"
 
 
+@dataclass(frozen=True)
 class _Now(Present):
     """A scenario whose digests are given."""
 
-    def __init__(self, digest: str, ran: str) -> None:
-        super().__init__(forms.Form("made", "made", (), ()))
-        object.__setattr__(self, "given", (digest, ran))
+    form: forms.Form = field(default=forms.Form("made", "made", (), ()), init=False)
+    of_form: str
+    of_runs: str
 
     @property
     def digest(self) -> str:
-        return self.given[0]  # type: ignore[attr-defined, no-any-return]
+        return self.of_form
 
     def ran(self, side: str) -> str:
-        return f"{self.given[1]} on {side}"  # type: ignore[attr-defined]
+        return f"{self.of_runs} on {side}"
 
 
 def _entry(side: str, ran: str = "x", kernels: tuple[str, str] = ("k", "s")) -> dict[str, Any]:
