@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
-from matplotlib.colors import to_hex
 from tests.unit.made_results import make_results
 from tests.unit.test_report import BASIC, result_row
 
@@ -21,10 +18,7 @@ from mptcplab.figure.canvas import plotting
 from mptcplab.figure.chosen import Choice, drawn
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, Series, draw_lines
-from mptcplab.figure.over_time import Column, OverTime, draw_over_time
 from mptcplab.figure.sweep import sweep_figure
-from mptcplab.figure.timelines import Line, Timeline, _goodput, _rtt
-from mptcplab.metrics.catalog.reassembly import Reassembly
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import unit_of
 from mptcplab.pages import build_report
@@ -87,95 +81,6 @@ def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
         plt.close(drawing)
     ends = [round(float(y), 9) for some in whiskers for segment in some for _, y in segment]
     assert sorted(ends) == [1.0, 2.8, 4.41, 4.41]
-
-
-def test_positions_of_several_words_do_not_overlap() -> None:
-    """Labels of values are whole phrases, and a legend beside the plot may take two fifths of the width."""
-    positions = ("all the time", "when Wi-Fi fails", "when told of a failure")
-    series = tuple(Series(f"nobody notices, path manager {n}", (Interval(1.0, 0.1, 3),) * 3) for n in range(4))
-    with plotting() as plt:
-        drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
-        axes = drawing.subplots()
-        draw_bars(replace(BARS, positions=positions, series=series, legend="failure"), drawing, axes)
-        drawing.canvas.draw()
-        boxes = [label.get_window_extent() for label in axes.get_xticklabels()]
-        plt.close(drawing)
-    assert all(left.x1 < right.x0 for left, right in pairwise(boxes)), boxes
-
-
-#: Names as points of a sweep have them, and longer ones.
-LONG = (
-    "DSL",
-    "both, DSL first",
-    "both, 5G first",
-    "both, redundant",
-    "both, minrtt",
-    "5G alone, fq_codel",
-    "both, with the flatmate bonding too",
-    "DSL alone, at night",
-    "both, limited to 10 Mbit/s",
-    "both, the second line as backup",
-    "both, Balia at the server",
-    "everything at once",
-)
-
-
-def _edges(text: Any) -> np.ndarray[Any, np.dtype[np.float64]]:
-    """Return the corners of a text as it is drawn, which is no upright box where it is inclined."""
-    degrees = text.get_rotation()
-    anchor = text.get_transform().transform(text.get_unitless_position())
-    text.set_rotation(0)
-    box = text.get_window_extent()
-    text.set_rotation(degrees)
-    turn = np.deg2rad(degrees)
-    corners = np.array([(box.x0, box.y0), (box.x1, box.y0), (box.x1, box.y1), (box.x0, box.y1)]) - anchor
-    turned: np.ndarray[Any, np.dtype[np.float64]] = anchor + corners @ np.array(
-        [[np.cos(turn), np.sin(turn)], [-np.sin(turn), np.cos(turn)]]
-    )
-    return turned
-
-
-def _apart(one: Any, other: Any) -> bool:
-    """Return whether a line along an edge of one of two rectangles separates them."""
-    first, second = _edges(one), _edges(other)
-    for corners in (first, second):
-        for edge in (corners[1] - corners[0], corners[2] - corners[1]):
-            left, right = first @ edge, second @ edge
-            if left.max() <= right.min() or right.max() <= left.min():
-                return True
-    return False
-
-
-@pytest.mark.parametrize(
-    ("draw", "curves", "count"),
-    [
-        *((draw_bars, 2, count) for count in (4, 5, 6, 8, 10, 12)),
-        (draw_bars, 1, 7),
-        (draw_bars, 4, 12),
-        (draw_lines, 4, 6),
-    ],
-)
-def test_long_names_of_points_do_not_overlap(draw: Any, curves: int, count: int) -> None:
-    """Six names of 15 letters lay on top of each other in the narrowest figure."""
-    series = tuple(Series(f"protocol {n}", (Interval(1.0, 0.1, 3),) * count) for n in range(curves))
-    with plotting() as plt:
-        drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
-        axes = drawing.subplots()
-        draw(replace(BARS, positions=LONG[:count], series=series, legend="flatmate.protocol"), drawing, axes)
-        drawing.draw_without_rendering()
-        labels = axes.get_xticklabels()
-        words = [" ".join(label.get_text().split()) for label in labels]
-        pairs = [(a.get_text(), b.get_text()) for a, b in pairwise(labels) if not _apart(a, b)]
-        plot, page = axes.get_window_extent(), drawing.bbox
-        lowest = min(label.get_window_extent().y0 for label in labels)
-        leftmost = min(label.get_window_extent().x0 for label in labels)
-        plt.close(drawing)
-    assert words == list(LONG[:count])
-    assert not pairs, f"{labels[0].get_rotation()}°: {pairs}"
-    assert (lowest >= 0, leftmost >= 0) == (True, True), "names are cut off"
-    # Half of each is what a reader can still take values from; the rest are names and a legend.
-    assert plot.width > 0.5 * page.width, f"{plot.width / page.width:.0%} of the width"
-    assert plot.height > 0.45 * page.height, f"{plot.height / page.height:.0%} of the height"
 
 
 def test_many_values_stand_upright() -> None:
@@ -421,138 +326,3 @@ def test_a_figure_has_the_unit_of_the_table() -> None:
     assert sweep_figure("t", rows[:1], METRICS["gap_s"], "x", unit=unit).y_label == "longest gap without data, s"
     heads = result_table("t", rows).columns
     assert "gap s" in heads
-
-
-def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> Column:
-    lines = tuple(Line(name, (0.0, end), (1.0, 2.0)) for name in names)
-    return Column(title, Timeline("bulk", (), {}, lines, (), (), 0, 2), events)
-
-
-def test_data_that_arrived_twice_is_not_goodput() -> None:
-    """Of two copies on two subflows, the application gets one: the stack is 20 Mbit/s, and the goodput 10."""
-    times = np.array([0.0, 1.0, 2.0, 3.0])
-    copies = Reassembly(times, 2.5e6 * times, 1.25e6 * times)
-    line, percent = _goodput([copies], 1e9 * times)
-    assert (line, percent) == (Line("goodput", (0, 1, 2, 3), (10, 10, 10, 10)), 100)
-    assert _goodput([Reassembly(times, 1.005e6 * times, 1e6 * times)], 1e9 * times) == (None, 0)
-    assert _goodput([], 1e9 * times) == (None, 0)
-    received: dict[str, tuple[float, ...]] = {"a": (10.0,) * 3, "b": (10.0,) * 3}
-    timeline = Timeline("bulk", (0, 1, 2, 3), received, (), (), (), 0, 3, goodput=line, twice_percent=percent)
-    figure = OverTime("t", (Column("redundant", timeline),))
-    assert figure.key == ["100 % of the data arrived on two subflows and is stacked twice; the line is the goodput"]
-    with plotting() as plt:
-        drawing = plt.figure(figsize=figure.size, layout="constrained")
-        draw_over_time(figure, drawing)
-        (axes,) = drawing.axes
-        (drawn_line,) = axes.lines
-        heights = set(drawn_line.get_ydata())
-        entries = [text.get_text() for text in axes.get_legend().get_texts()]
-        label = axes.get_ylabel()
-        plt.close(drawing)
-    assert (label, heights, entries) == ("received, Mbit/s", {10}, ["goodput", "b", "a"])
-
-
-def test_a_peak_leaves_the_curve_its_height() -> None:
-    """One interval of 10 ms in which a gap was filled: 1000 Mbit/s would leave the usual 10 one part in a hundred."""
-    edges = tuple(round(0.01 * number, 2) for number in range(1001))
-    rates = tuple(1000.0 if number == 500 else 10.0 for number in range(1000))
-    figure = OverTime("t", (Column("a", Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000)),))
-    assert figure.highest_rate == pytest.approx(11.5)
-    assert figure.key == ["▲: beyond the axis for a moment, up to 1000 Mbit/s: after a loss, much is in order at once"]
-    with plotting() as plt:
-        drawing = plt.figure(figsize=figure.size, layout="constrained")
-        draw_over_time(figure, drawing)
-        (axes,) = drawing.axes
-        (triangles,) = axes.lines
-        places, top = list(triangles.get_xdata()), axes.get_ylim()[1]
-        plt.close(drawing)
-    assert (places, top) == ([5.0], pytest.approx(11.5))
-    line = Line("goodput", (0.0, 4.0, 8.0, 10.0), (10.0, 14.0, 10.0, 10.0))
-    waited = Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000, goodput=line, twice_percent=15.0)
-    assert OverTime("t", (Column("a", waited),)).highest_rate == pytest.approx(14.7), "the goodput is drawn whole"
-    smooth = Timeline("bulk", edges, {"p": (10.0,) * 1000}, (), (), (), 0, 1000)
-    assert OverTime("t", (Column("a", smooth),)).highest_rate is None
-
-
-def test_a_figure_has_the_time_in_which_its_workload_ran() -> None:
-    """An upload from 20 s to 30 s left two thirds of each row empty."""
-    late = Timeline(
-        "upload", (20.0, 25.0, 30.0), {"p": (1.0, 2.0)}, (Line("p", (0.0, 60.0), (1.0, 2.0)),), (), (), 0, 3
-    )
-    figure = OverTime("t", (Column("a", late, ((5.0, "down"), (22.0, "up"))),))
-    assert figure.key == ["a: up"], "what nobody sees has no letter"
-    with plotting() as plt:
-        drawing = plt.figure(figsize=figure.size, layout="constrained")
-        draw_over_time(figure, drawing)
-        ranges = {axes.get_xlim() for axes in drawing.axes}
-        plt.close(drawing)
-    assert ranges == {(19.9, 30.1)}
-
-
-def test_the_rtt_of_a_dead_subflow_is_a_gap() -> None:
-    """The kernel's value stays as it was when nothing is acknowledged: that is no measurement."""
-    line = _rtt("p", _stalled(300), 1500)
-    assert line.values.count(None) == 1
-    at = line.values.index(None)
-    assert (line.times[at - 1], line.times[at + 1]) == (0.99, 4.0)
-    assert None not in _rtt("p", _stalled(50), 1500).values, "half a second without an acknowledgement is none"
-
-
-def _stalled(samples: int) -> list[dict[str, Any]]:
-    """The samples of a subflow, 10 ms apart, on which nothing is acknowledged for so many of them."""
-    acked = [*range(1, 101), *[100] * samples, *range(101, 201)]
-    return [{"time_ns": 10**7 * at, "rtt_us": 20_000, "bytes_acked": bytes_} for at, bytes_ in enumerate(acked)]
-
-
-def test_columns_over_time_agree() -> None:
-    """The same subflow has one name, all columns have one range, and letters come in the order of reading."""
-    figure = OverTime(
-        "t",
-        (
-            _column("a", ("p",), 9.0, ((5.0, "down"), (7.0, "up"))),
-            _column("b", ("p #1", "p #2"), 10.0, ((4.0, "lost"), (7.0, "up"))),
-        ),
-    )
-    assert figure.key == ["a: down; b: up; c: lost"]
-    with plotting() as plt:
-        drawing = plt.figure(figsize=figure.size, layout="constrained")
-        draw_over_time(figure, drawing)
-        ranges = [axes.get_xlim() for axes in drawing.axes]
-        lines = {
-            line.get_label(): (line.get_color(), line.get_linestyle()) for axes in drawing.axes for line in axes.lines
-        }
-        plt.close(drawing)
-    assert ranges[0] == ranges[1]
-    assert {"p #1", "p #2"} <= lines.keys()
-    assert "p" not in lines
-    assert lines["p #1"] != lines["p #2"]
-
-
-def test_a_queue_has_the_colour_of_its_path() -> None:
-    """The queue of link2 had the colour of the path over link1, where link1 had a queue in each direction."""
-    times, values = (0.0, 1.0), (1.0, 2.0)
-    queues = ("link1 backward", "link1 forward", "link2 backward", "shared forward")
-    timeline = Timeline(
-        "bulk",
-        (0.0, 0.5, 1.0),
-        {"shared>link1": (1.0, 1.0), "shared>link2": (2.0, 2.0)},
-        # The second path has no RTT here: its colour is that of the other panels all the same.
-        (Line("shared>link2", times, values),),
-        (),
-        tuple(Line(name, times, values) for name in queues),
-        0,
-        2,
-    )
-    figure = OverTime("t", (Column("a", timeline),))
-    with plotting() as plt:
-        drawing = plt.figure(figsize=figure.size, layout="constrained")
-        draw_over_time(figure, drawing)
-        rate, rtt, queue = drawing.axes
-        filled = {one.get_label(): to_hex(one.get_facecolor()[0]).upper() for one in rate.collections}
-        lines = {line.get_label(): (line.get_color(), line.get_linestyle()) for line in (*rtt.lines, *queue.lines)}
-        plt.close(drawing)
-    first, second = filled["shared>link1"], filled["shared>link2"]
-    assert lines["shared>link2"][0] == second
-    assert [lines[name][0] for name in queues[:3]] == [first, first, second]
-    assert lines["link1 backward"] != lines["link1 forward"]
-    assert lines["shared forward"][0] not in (first, second), "it is part of both paths"
