@@ -213,6 +213,12 @@ def test_tables_sort(opened: LoadedPage) -> None:
     assert column.all_inner_texts()[0] == "100 ms"
     head.locator("[role=button]").click()
     assert column.all_inner_texts() == original
+    goodput = table.locator("th", has_text="goodput")
+    goodput.locator("[role=button]").click()
+    place = int(goodput.evaluate("head => head.cellIndex")) + 1
+    cells = table.locator(f"tbody td:nth-child({place})")
+    values = [float(one) for one in cells.evaluate_all("cells => cells.map(cell => cell.dataset.number)")]
+    assert values == sorted(values), "the cells' unrounded values"
 
 
 def test_details_open(opened: LoadedPage) -> None:

@@ -7,12 +7,15 @@ import math
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.values import IDENTICAL
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Table
+from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size, UnitError
 
-_NUMBER = re.compile(r"[+-]?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
+#: Kinds of quantities that swept keys have.
+_QUANTITIES: tuple[type[Quantity], ...] = (Rate, Duration, Size, Probability, Packets)
 #: The beginning of a note to which cells refer.
 _MARK = re.compile(r"\[\d+\]")
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)")
@@ -91,15 +94,26 @@ def _place(table: Table, name: str) -> int:
 
 
 def _order(table: Table, place: int, *, descending: bool) -> list[int]:
-    """Return the rows' numbers in the order of a column, by number if it is numeric; rows without a value last."""
+    """Return the rows' numbers in the order of a column: by its values if cells keep them; rows without one last."""
     cells = [row[place] for row in table.rows]
-    filled = [number for number, cell in enumerate(cells) if cell]
-    numbers = [_NUMBER.match(cell) for cell in cells]
-    if all(numbers[number] for number in filled) and table.columns[place] in table.numeric:
-        filled.sort(key=lambda number: float(_NUMBER.match(cells[number])[0]), reverse=descending)  # type: ignore[index]
-    else:
-        filled.sort(key=lambda number: _natural(cells[number]), reverse=descending)
-    return [*filled, *(number for number, cell in enumerate(cells) if not cell)]
+    keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if isinstance(cell, Cell)}
+    if not keys:
+        filled = [at for at, cell in enumerate(cells) if cell]
+        keys = dict(zip(filled, _keys_of([cells[at] for at in filled]), strict=True))
+    return [
+        *sorted(keys, key=keys.__getitem__, reverse=descending),
+        *(at for at in range(len(cells)) if at not in keys),
+    ]
+
+
+def _keys_of(cells: Sequence[str]) -> Sequence[Any]:
+    """Return what orders texts: the quantities that all of them are, or the numbers inside them."""
+    for kind in _QUANTITIES:
+        try:
+            return [kind.parse(cell) for cell in cells]
+        except UnitError:
+            continue
+    return [_natural(cell) for cell in cells]
 
 
 def _natural(text: str) -> list[tuple[float, str]]:

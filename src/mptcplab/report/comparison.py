@@ -14,13 +14,15 @@ from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import Unit, percent, suited
 from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Table
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
 _MAX_WARNED = 4
 _MIN_P = 0.0001
 _MAX_LETTERS = 6
+#: Names of the columns of values: without their unit, and as in JSON.
+_OF_VALUES = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), ("percent",), ("p_corrected",))
 #: The head of the column with the number of runs in the test against the best.
 _TESTED = "n of the test"
 
@@ -59,7 +61,8 @@ def comparison_table(
     )
     of = "the whole" if metric.by_path else "A"
     notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing(comparisons))
-    return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head))
+    names = (*((key,) for key in keys), *[()] * several, *_OF_VALUES, *[()] * (len(columns) - len(head) - len(values)))
+    return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head), names=names)
 
 
 def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
@@ -73,10 +76,10 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     columns = ("", *(keys[key] for key in by), value, "n", worse, *tests, _tied_heading(ranking), "verdict")
     rows = tuple(
         (
-            str(number),
+            Cell(str(number), number),
             *place.values,
-            unit.interval(place.interval),
-            str(place.interval.n),
+            Cell(unit.interval(place.interval), place.interval.mean),
+            Cell(str(place.interval.n), place.interval.n),
             difference,
             *(_tested_count(place) for _ in tests),
             tied,
@@ -89,20 +92,20 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
     order = "highest" if metric.higher_is_better else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
-    return Table(title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by))
+    others: dict[str, tuple[str, ...]] = {value: (ranking.metric, metric.noun), **{keys[key]: (key,) for key in by}}
+    names = tuple(others.get(column, ()) for column in columns)
+    return Table(
+        title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by), names=names
+    )
 
 
 def _against_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
     """Return a head and a cell per place: the difference from the best in percent, in ``unit`` if the best is zero."""
     matches = [place.against_best for place in ranking.places]
     if not _has_absolute(ranking):
-        return "% against the best", [
-            "" if one is None or one.percent is None else percent(one.percent, one.percent_half_width)
-            for one in matches
-        ]
+        return "% against the best", ["" if one is None else _percent_cell(one) for one in matches]
     return f"{unit.name} against the best".lstrip(), [
-        "" if one is None else unit.with_spread(one.difference.mean, one.half_width or None, sign=True)
-        for one in matches
+        "" if one is None else _difference_cell(one, unit) for one in matches
     ]
 
 
@@ -173,18 +176,28 @@ def _rounded(count: int) -> int:
 
 
 def _numbers(match: Match, unit: Unit) -> tuple[str, ...]:
-    difference = match.difference.mean
     return (
-        *(unit.text(mean) for mean in match.means),
-        unit.with_spread(difference, match.half_width or None, sign=True),
-        "" if match.percent is None else percent(match.percent, match.percent_half_width),
-        "" if match.p is None else _p_text(match.p),
+        *(Cell(unit.text(mean), mean) for mean in match.means),
+        _difference_cell(match, unit),
+        _percent_cell(match),
+        "" if match.p is None else Cell(_p_text(match.p), match.p),
     )
 
 
-def _count(match: Match) -> str:
+def _difference_cell(match: Match, unit: Unit) -> Cell:
+    mean = match.difference.mean
+    return Cell(unit.with_spread(mean, match.half_width or None, sign=True), mean)
+
+
+def _percent_cell(match: Match) -> str:
+    """Return the difference in percent of A; nothing if A's mean is zero."""
+    return "" if match.percent is None else Cell(percent(match.percent, match.percent_half_width), match.percent)
+
+
+def _count(match: Match) -> Cell:
+    """Return the number of runs of both sides, once if it is the same; rows are ordered by the smaller one."""
     first, second = match.difference.n
-    return str(first) if first == second else f"{first}, {second}"
+    return Cell(str(first) if first == second else f"{first}, {second}", min(first, second))
 
 
 def _stands_out(match: Match) -> bool:

@@ -14,7 +14,7 @@ from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Table
 from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
@@ -213,7 +213,8 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     if interval is None:
         return ""
     text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
-    return text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
+    shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
+    return Cell(shown, interval.mean)
 
 
 def _found_on_sockets(rows: Sequence[ResultRow]) -> list[_Column]:
@@ -235,7 +236,7 @@ def _shares(shares: Mapping[str, float]) -> str:
 
 def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
     found = (dict.fromkeys(marks[warning] for warning in row.warnings) for row in rows)
-    cells = tuple(" ".join((str(row.n), *some)) for row, some in zip(rows, found, strict=True))
+    cells = tuple(Cell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, found, strict=True))
     return _Column("n", cells, ("n",))
 
 

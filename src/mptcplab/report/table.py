@@ -7,7 +7,7 @@ import csv
 import io
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Literal, Self
 
 from rich import box
 from rich.cells import cell_len
@@ -24,9 +24,27 @@ _BETWEEN, _FRAME = 3, 2
 _DIGITS = 2
 
 
+class Cell(str):
+    """The text of a cell, with the number that it shows: unrounded, and in one unit for all cells of its column.
+
+    Rows are ordered by ``number``. Texts cannot serve for that: two values may be printed alike, and the largest of
+    them last.
+    """
+
+    __slots__ = ("number",)
+    number: float
+
+    def __new__(cls, text: str, number: float) -> Self:
+        cell = super().__new__(cls, text)
+        cell.number = number
+        return cell
+
+
 @dataclass(frozen=True)
 class Table:
     """Text in rows and columns. ``notes`` are printed below it; ``styles`` colours single cells (row, column).
+
+    A cell that shows a measured value is a :class:`Cell`, which keeps the value beside its text.
 
     The first ``keys`` columns tell the rows apart. ``names`` has for each column the names by which users choose it,
     besides its head. On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor

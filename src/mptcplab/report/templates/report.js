@@ -424,7 +424,10 @@
     B: 1, kB: 1e3, MB: 1e6, GB: 1e9, KiB: 2 ** 10, MiB: 2 ** 20, GiB: 2 ** 30, "%": 1e-2, ppm: 1e-6, ppb: 1e-9,
   };
 
-  function sortKey(text) {
+  // A measured value is more exact than its text.
+  function sortKey(cell) {
+    if (cell.dataset.number !== undefined) return Number(cell.dataset.number);
+    const text = cell.textContent;
     const found = /^([+-]?[0-9.]+)(?:\s+(\S+))?/.exec(text);
     return found ? Number(found[1]) * (FACTORS[found[2]] ?? 1) : null;
   }
@@ -432,7 +435,7 @@
   function compare(left, right) {
     const [a, b] = [sortKey(left), sortKey(right)];
     if (a !== null && b !== null) return a - b;
-    return left.localeCompare(right);
+    return left.textContent.localeCompare(right.textContent);
   }
 
   for (const table of document.querySelectorAll("table.sortable")) {
@@ -444,8 +447,8 @@
       const order = next === undefined ? "ascending" : next;
       heads.forEach((other) => other.removeAttribute("aria-sort"));
       const sign = order === "descending" ? -1 : 1;
-      const text = (row) => row.cells[column].textContent;
-      body.append(...(order ? original.slice().sort((a, b) => sign * compare(text(a), text(b))) : original));
+      const cell = (row) => row.cells[column];
+      body.append(...(order ? original.slice().sort((a, b) => sign * compare(cell(a), cell(b))) : original));
       if (order) head.setAttribute("aria-sort", order);
     };
     heads.forEach((head, column) => {
