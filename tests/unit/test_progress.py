@@ -23,7 +23,7 @@ def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -
     monkeypatch.setattr(sweep, "console", lambda **_: Console(file=written, force_terminal=terminal, width=120))
     rounds = Rounds(experiment_of(tmp_path))
     runs = rounds.first()
-    printer = sweep._SweepProgress(rounds, runs, jobs=1)
+    printer = sweep._SweepProgress(rounds, runs, jobs=1, recorded=())
     with printer.bar:
         for run in runs[:-1]:
             printer.show(CompletedRun(run, wall_seconds=2.0, virtual_ns=10**9))

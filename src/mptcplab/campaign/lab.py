@@ -10,12 +10,13 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.campaign.record import Engines, Executor, LocalExecutor, RunDuration, labels, prepare_engines, prepare_job
+from mptcplab.campaign.recorded import RunKey, key_of
 from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
@@ -55,7 +56,8 @@ class CompletedRun:
 class Lab:
     """Executes runs into one results folder, with the ``engines`` that the runs need.
 
-    With ``fresh``, recorded runs are executed again. Without an ``executor``, runs are executed on this machine.
+    With ``fresh``, recorded runs are executed again. ``recorded`` names the recordings of runs that are known to be
+    there, which saves compiling these runs. Without an ``executor``, runs are executed on this machine.
     """
 
     def __init__(
@@ -65,10 +67,12 @@ class Lab:
         *,
         stop: Stop,
         fresh: bool = False,
+        recorded: Mapping[RunKey, str] | None = None,
         executor: Executor | None = None,
     ) -> None:
         self._engines, self._stop, self._fresh = engines, stop, fresh
         engines.check_folder(out.resolve())
+        self._recorded = recorded or {}
         self._store = Store(out)
         self._executor = executor or LocalExecutor(self._engines)
         self._seen: set[str] = set()
@@ -144,8 +148,10 @@ class Lab:
             return CompletedRun(run, error=LabError(message, hint=hint), wall_seconds=time.monotonic() - started)
 
     def _record(self, run: Run, started: float) -> CompletedRun | None:
-        job = prepare_job(run, self._engines)
-        identity = job.identity.name
+        identity, job = self._recorded.get(key_of(run)), None
+        if identity is None:
+            job = prepare_job(run, self._engines)
+            identity = job.identity.name
         target = self._store.place(identity)
         with self._store.claimed(identity) as mine:
             if not mine:
@@ -155,6 +161,7 @@ class Lab:
                 if first:
                     relabelled(Recording(target), labels(run))
                 return CompletedRun(run, target, _measured(target, run))
+            job = job or prepare_job(run, self._engines)
             with self._store.new_folder(identity) as folder:
                 duration: RunDuration = self._executor.record(job, folder, self._stop)
         self._store.note(

@@ -13,6 +13,7 @@ from typing import Any
 import click
 
 import mptcplab
+from mptcplab.campaign.recorded import cpu_seconds, unrecorded
 from mptcplab.cli import complete
 from mptcplab.cli.common import RunOptions, console, print_table, running_options, writing
 from mptcplab.cli.jobs import TableJob, table_job
@@ -35,7 +36,6 @@ from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.parameters import check
 from mptcplab.study.present import study_table
-from mptcplab.study.recorded import cpu_seconds, unrecorded
 from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
 from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.source import Sources, read_sources

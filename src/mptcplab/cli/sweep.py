@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -14,13 +14,14 @@ from rich.text import Text
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.campaign.programs import check_programs
 from mptcplab.campaign.record import Executor
+from mptcplab.campaign.recorded import RunKey, key_of, recorded_names
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import RunOptions, console, default_jobs
 from mptcplab.cli.space import space_warning
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.kernel.config import clock_text
 from mptcplab.plan.estimate import estimate_seconds
-from mptcplab.plan.forecast import Forecast, duration_text
+from mptcplab.plan.forecast import READING, Forecast, duration_text
 from mptcplab.scenario.load import Run
 
 #: Interval between two partial results.
@@ -36,7 +37,8 @@ def execute(
 ) -> list[CompletedRun]:
     """Execute all runs with progress on standard error, and return them by point and seed.
 
-    ``partial`` receives the results so far from time to time, and when the sweep is interrupted.
+    ``partial`` receives the results so far from time to time, and when the sweep is interrupted. As long as recorded
+    runs are only read it receives nothing, since the folder can have the complete results of all of them.
     :raises KeyboardInterrupt: if a signal interrupts the sweep.
     :raises MissingError: if this machine lacks something that a run needs.
     """
@@ -46,21 +48,19 @@ def execute(
     warning = space_warning(first, out)
     if warning is not None:
         _warn(warning)
+    recorded = {} if running.fresh else recorded_names(first, engines, out)
+    if recorded:
+        _note(_reading_text(len(recorded), len(first)))
     stop = Stop()
     started = time.monotonic()
     with _executor(running) as (executor, jobs):
-        lab = Lab(engines, out, stop=stop, fresh=running.fresh, executor=executor)
-        shown = _SweepProgress(rounds, first, jobs)
-        so_far: list[CompletedRun] = []
-        last_partial = time.monotonic()
+        lab = Lab(engines, out, stop=stop, fresh=running.fresh, recorded=recorded, executor=executor)
+        shown = _SweepProgress(rounds, first, jobs, recorded)
+        so_far = _SoFar(rounds, partial)
 
         def show(done: CompletedRun) -> None:
-            nonlocal last_partial
-            so_far.append(done)
             shown.show(done)
-            if time.monotonic() - last_partial >= _PARTIAL_SECONDS:
-                partial(rounds.ordered(so_far))
-                last_partial = time.monotonic()
+            so_far.add(done)
 
         def next_round(done: CompletedRun) -> list[Run]:
             runs = rounds.after(done)
@@ -71,8 +71,8 @@ def execute(
             with stop.on_signals(), shown.bar:
                 done = lab.execute(first, jobs=jobs, progress=show, more=next_round)
         except RunInterruptedError as error:
-            partial(rounds.ordered(so_far))
-            kept = sum(one.error is None for one in so_far)
+            so_far.report()
+            kept = len(recorded) + sum(one.error is None and key_of(one.run) not in recorded for one in so_far.done)
             raise KeyboardInterrupt(_kept_text(kept, out)) from error
     _summary(done, time.monotonic() - started)
     return rounds.ordered(done)
@@ -81,6 +81,33 @@ def execute(
 def _kept_text(kept: int, out: Path) -> str:
     runs, verb = ("1 run", "is") if kept == 1 else (f"{kept} runs", "are")
     return f"{runs} {verb} recorded in {out} and {verb} not executed again"
+
+
+def _reading_text(recorded: int, runs: int) -> str:
+    if recorded == runs:
+        return "The run is recorded already." if runs == 1 else f"All {runs} runs are recorded already, and only read."
+    return f"{recorded} of {runs} runs {'is' if recorded == 1 else 'are'} recorded already."
+
+
+class _SoFar:
+    """The runs that are done, and their results for ``partial``."""
+
+    def __init__(self, rounds: Rounds, partial: Callable[[Sequence[CompletedRun]], None]) -> None:
+        self.done: list[CompletedRun] = []
+        self._rounds, self._partial = rounds, partial
+        self._reported = time.monotonic()
+
+    def add(self, done: CompletedRun) -> None:
+        """Add a run, and report all if the last report is some time ago."""
+        self.done.append(done)
+        if time.monotonic() - self._reported >= _PARTIAL_SECONDS:
+            self.report()
+            self._reported = time.monotonic()
+
+    def report(self) -> None:
+        """Give the results to ``partial``, if one of them is new."""
+        if any(one.wall_seconds is not None for one in self.done):
+            self._partial(self._rounds.ordered(self.done))
 
 
 @contextmanager
@@ -95,6 +122,10 @@ def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
         yield executor, running.jobs or workers
 
 
+def _note(text: str) -> None:
+    console(stderr=True).print(text, style="dim", markup=False, soft_wrap=True)
+
+
 def _warn(text: str) -> None:
     console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
 
@@ -102,11 +133,11 @@ def _warn(text: str) -> None:
 class _SweepProgress:
     """The progress of a sweep: a bar on a terminal, a line per run elsewhere."""
 
-    def __init__(self, rounds: Rounds, runs: Sequence[Run], jobs: int) -> None:
+    def __init__(self, rounds: Rounds, runs: Sequence[Run], jobs: int, recorded: Collection[RunKey]) -> None:
         self.bar = _progress_bar()
         self._is_terminal = self.bar.console.is_terminal
         estimates = {id(point): estimate_seconds(point.scenario) for point in rounds.points}
-        self._forecast = Forecast(estimates, jobs=jobs)
+        self._forecast, self._recorded = Forecast(estimates, jobs=jobs), recorded
         self._count, self._total = 0, 0
         self._task: TaskID = self.bar.add_task("", total=1.0, text="", ends=0.0)
         self.add(runs)
@@ -114,20 +145,24 @@ class _SweepProgress:
     def add(self, runs: Sequence[Run]) -> None:
         """Add runs that will be executed."""
         for run in runs:
-            self._forecast.add(id(run.point))
+            self._forecast.add(self._kind(run))
         self._total += len(runs)
         self._update("")
 
     def show(self, done: CompletedRun) -> None:
         """Count a run as done, and print a line about it unless the bar is shown."""
         self._count += 1
-        self._forecast.done(id(done.run.point), done.wall_seconds)
+        self._forecast.done(self._kind(done.run), done.wall_seconds)
         self._update(done.run.label)
         if not self._is_terminal:
             left = self._forecast.remaining_seconds
             ahead = f", about {duration_text(left)} left" if left else ""
             line = f"{_line(done)} ({self._count} of {self._total}{ahead})"
             self.bar.console.print(line, markup=False, soft_wrap=True)
+
+    def _kind(self, run: Run) -> int:
+        """Return the kind of a run in the forecast."""
+        return READING if key_of(run) in self._recorded else id(run.point)
 
     def _update(self, label: str) -> None:
         text = f"{self._count}/{self._total} {label}".rstrip()
@@ -171,4 +206,4 @@ def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:
         rest = f"; {recorded} more already recorded" if recorded else ""
         count = f"{len(executed)} run{'s' if len(executed) > 1 else ''}"
         text = f"{count}: {virtual:.0f} s of {_clock(executed)} in {wall_seconds:.1f} s{rest}"
-        console(stderr=True).print(text, style="dim", markup=False)
+        _note(text)

@@ -11,22 +11,31 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+#: The kind of the runs that are recorded already, which are only read.
+READING = -1
+_READING_SECONDS = 0.1
+
 
 @dataclass
 class _Kind:
     """The runs of one point, which cost about the same."""
 
     guess: float
+    known: bool = False
     left: int = 0
     done: int = 0
     spent: float = 0.0
 
 
 class Forecast:
-    """A forecast of wall seconds, with ``jobs`` parallel runs. ``guesses`` are estimated seconds per run, by kind."""
+    """A forecast of wall seconds, with ``jobs`` parallel runs.
+
+    ``guesses`` are estimated seconds per run, by kind. Runs of the kind :data:`READING` are only read.
+    """
 
     def __init__(self, guesses: Mapping[int, float], *, jobs: int) -> None:
         self._kinds = {kind: _Kind(guess) for kind, guess in guesses.items()}
+        self._kinds[READING] = _Kind(_READING_SECONDS, known=True)
         self._jobs = jobs
 
     def add(self, kind: int, runs: int = 1) -> None:
@@ -65,13 +74,16 @@ class Forecast:
 
     def _scale(self) -> float:
         """Return the ratio of the cost of finished runs to their estimates."""
-        guessed = sum(kind.guess * kind.done for kind in self._kinds.values())
-        spent = sum(kind.spent for kind in self._kinds.values())
+        guesses = [kind for kind in self._kinds.values() if not kind.known]
+        guessed = sum(kind.guess * kind.done for kind in guesses)
+        spent = sum(kind.spent for kind in guesses)
         return spent / guessed if guessed > 0 and spent > 0 else 1.0
 
     @staticmethod
     def _cost(kind: _Kind, scale: float) -> float:
-        return kind.spent / kind.done if kind.done else kind.guess * scale
+        if kind.done:
+            return kind.spent / kind.done
+        return kind.guess if kind.known else kind.guess * scale
 
 
 def duration_text(seconds: float) -> str:

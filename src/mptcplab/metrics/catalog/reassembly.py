@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import polars as pl
@@ -97,16 +98,26 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
         return
     described = connections.filter((pl.col("program") == ends.receiving) & pl.col("bytes_received").is_not_null())
     of_receiver = subflows.filter(pl.col("program") == ends.receiving)
-    for (conn,), rows in described.sort("time_ns", maintain_order=True).group_by("conn", maintain_order=True):
-        times = rows["time_ns"].to_numpy().astype(float)
+    counted: dict[int, list[tuple[Numbers, Numbers]]] = {}
+    for (conn, _, _), times, received in _counts(of_receiver, "conn", "local", "remote"):
+        counted.setdefault(conn, []).append((times, received))
+    for (conn,), times, in_order in _counts(described, "conn"):
         total = np.zeros(len(times))
-        mine = of_receiver.filter(pl.col("conn") == conn).drop_nulls("bytes_received")
-        mine = mine.sort("time_ns", maintain_order=True)
-        for _, each in mine.group_by("local", "remote", maintain_order=True):
+        for at, received in counted.get(conn, ()):
             # A subflow that is gone keeps its count: each instant takes the last value before it.
-            place = np.searchsorted(each["time_ns"].to_numpy().astype(float), times, side="right")
-            total += np.concatenate(([0.0], each["bytes_received"].to_numpy().astype(float)))[place]
-        yield Reassembly(times / 1e9, total, rows["bytes_received"].to_numpy().astype(float))
+            total += np.concatenate(([0.0], received))[np.searchsorted(at, times, side="right")]
+        yield Reassembly(times / 1e9, total, in_order)
+
+
+def _counts(samples: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], Numbers, Numbers]]:
+    """Yield each group with its times in ns and its received bytes.
+
+    One query for all, since a run can have hundreds of connections.
+    """
+    known = samples.drop_nulls("bytes_received").sort("time_ns", maintain_order=True)
+    groups = known.group_by(*by, maintain_order=True).agg("time_ns", "bytes_received")
+    for *names, times, received in zip(*(groups[column] for column in groups.columns), strict=True):
+        yield tuple(names), times.to_numpy().astype(float), received.to_numpy().astype(float)
 
 
 def _metrics(subject: Subject) -> dict[str, float]:

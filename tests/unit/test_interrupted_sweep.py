@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""What a command has said and written when it is interrupted: recordings are made by hand."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from tests.unit.test_sweep import SCENARIO, Hand, _engines, experiment_of
+
+from mptcplab.campaign.lab import CompletedRun
+from mptcplab.cli import sweep
+from mptcplab.cli.common import RunOptions
+from mptcplab.cli.run import _Shown, _Sweep
+
+FILES = ("results.json", "table.md", "table.csv", "metrics.csv", "figure.svg")
+
+
+@pytest.fixture
+def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hand:
+    """The executor in place of this machine's."""
+    made = Hand(lambda _: 1)
+
+    @contextmanager
+    def executor(_: RunOptions) -> Iterator[tuple[Hand, int]]:
+        yield made, 1
+
+    monkeypatch.setattr(sweep, "check_programs", lambda _: None)
+    monkeypatch.setattr(sweep, "space_warning", lambda *_: None)
+    monkeypatch.setattr(sweep, "prepare_engines", lambda *_, **__: _engines(tmp_path))
+    monkeypatch.setattr(sweep, "_executor", executor)
+    return made
+
+
+def _run(tmp_path: Path, text: str = SCENARIO, *, stop_after: int | None = None, fresh: bool = False) -> None:
+    """Run the scenario into ``out``; a signal arrives after ``stop_after`` runs."""
+    one = _Sweep(
+        experiment_of(tmp_path, text), tmp_path / "out", _Shown(as_json=False, links=False, columns=(), sort=None)
+    )
+    done = 0
+    show = sweep._SweepProgress.show
+
+    def interrupted(shown: sweep._SweepProgress, run: CompletedRun) -> None:
+        nonlocal done
+        show(shown, run)
+        done += 1
+        if done == stop_after:
+            os.kill(os.getpid(), signal.SIGINT)
+
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr(sweep._SweepProgress, "show", interrupted)
+        running = RunOptions(1, fresh, None, "virtual")
+        one.write(sweep.execute(one.rounds, tmp_path / "out", running, partial=one.write_partial))
+
+
+def _contents(tmp_path: Path) -> dict[str, bytes]:
+    return {name: (tmp_path / "out" / name).read_bytes() for name in FILES if (tmp_path / "out" / name).exists()}
+
+
+@pytest.mark.usefixtures("hand")
+def test_complete_results_outlive_an_interrupted_rerun(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As long as recorded runs are only read, nothing in the folder changes."""
+    _run(tmp_path)
+    complete = _contents(tmp_path)
+    assert set(complete) == set(FILES)
+    capsys.readouterr()
+    with pytest.raises(KeyboardInterrupt, match=r"^6 runs are recorded in "):
+        _run(tmp_path, stop_after=2)
+    assert "All 6 runs are recorded already, and only read." in capsys.readouterr().err
+    assert _contents(tmp_path) == complete
+    assert not list((tmp_path / "out").glob("partial.*"))
+
+
+@pytest.mark.parametrize("fresh", [False, True])
+def test_results_of_other_runs_do_not_pass_for_these(
+    tmp_path: Path, hand: Hand, fresh: bool, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Once a run is new, there is a table of the runs so far in place of the older one."""
+    _run(tmp_path)
+    hand.made.clear()
+    capsys.readouterr()
+    more = SCENARIO.replace("repeats = 3", "repeats = 5")
+    kept = 1 if fresh else 7
+    with pytest.raises(KeyboardInterrupt, match=rf"^{kept} runs? (is|are) recorded in "):
+        _run(tmp_path, more, stop_after=kept, fresh=fresh)
+    assert ("6 of 10 runs are recorded already." in capsys.readouterr().err) is not fresh
+    assert not _contents(tmp_path)
+    assert f"(incomplete: {kept} of 10 runs)" in (tmp_path / "out" / "partial.md").read_text()
+
+
+def test_the_time_left_does_not_count_recorded_runs(
+    tmp_path: Path, hand: Hand, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An estimate for a run that is only read would foretell minutes where it takes a second."""
+    _run(tmp_path)
+    capsys.readouterr()
+    hand.made.clear()
+    _run(tmp_path)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("recorded ")]
+    assert not hand.made
+    assert len(lines) == 6
+    assert lines[0].endswith("(1 of 6, about 0 s left)"), lines[0]
