@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from mptcplab.cli.common import print_table
+from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import columns_option, json_option, listed, sort_option
 from mptcplab.errors import Exit, InputError, reason
 from mptcplab.metrics import ranking
@@ -30,6 +30,7 @@ from mptcplab.report.comparison import (
     ranking_table,
     warning_notes,
 )
+from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
 from mptcplab.report.table import Table
 from mptcplab.scenario.document import nearest, show
 
@@ -42,6 +43,7 @@ Examples:
   mptcplab compare results/cc --by transport.scheduler --reference default
   mptcplab compare results/mix --by transport.scheduler --metric bulk:goodput --metric call:mos
   mptcplab compare results/before results/after --fail-if-different --margin 2
+  mptcplab compare results/before results/after --columns scheduler,A,B,%,verdict --out table.tex --out all.csv
 
 \b
 The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs by
@@ -83,6 +85,14 @@ no row could be compared.
 )
 @columns_option
 @sort_option
+@click.option(
+    "--out",
+    "files",
+    multiple=True,
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="File to write, too: .csv has every number unrounded, .md and .tex have the printed tables. Repeatable.",
+)
 @json_option
 def compare(
     a: Path,
@@ -95,6 +105,7 @@ def compare(
     fail_if_uncertain: bool,
     columns: str | None,
     sort: str | None,
+    files: tuple[Path, ...],
     as_json: bool,
 ) -> int:
     """Test whether the results in folder B differ from those in folder A, or the values of a swept key within A.
@@ -109,6 +120,9 @@ def compare(
         raise click.UsageError("name a second folder, or a swept key with --by")
     if reference is not None and by is None:
         raise click.UsageError("--reference needs --by")
+    for file in files:
+        if file.suffix.lower() not in SUFFIXES:
+            raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(SUFFIXES)}")
     documents = [_read(folder) for folder in (a, b) if folder is not None]
     asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
     if by:
@@ -116,17 +130,34 @@ def compare(
     else:
         found = _two_folders(str(a), str(b), documents, asked, margin)
     warnings = warnings_of(documents, asked)
+    tables = [choose(table, listed(columns), sort) for table in _with_limits(found, warnings)]
+    for file in files:
+        _write(file, tables, found, margin)
     if as_json:
         click.echo(json.dumps(_document(found, margin, warnings)))
     else:
-        for table in _with_limits(found, warnings):
-            print_table(choose(table, listed(columns), sort))
+        for table in tables:
+            print_table(table)
+        if files:
+            console().print(f"\nWritten: {', '.join(map(str, files))}", markup=False, soft_wrap=True)
     if fail_if_different or fail_if_uncertain:
         _require_rows(asked, found.comparisons)
     matches = [match for one in found.comparisons for match in one.matches]
     failed = fail_if_different and any(match.verdict is Verdict.DIFFERS for match in matches)
     failed = failed or (fail_if_uncertain and any(match.is_open for match in matches))
     return Exit.FAILED if failed else Exit.DONE
+
+
+def _write(file: Path, tables: Sequence[Table], found: _Found, margin: float) -> None:
+    numbers = (
+        rankings_csv(found.rankings, found.by)
+        if found.rankings
+        else comparisons_csv(found.comparisons, found.by, margin)
+    )
+    try:
+        write_comparison(file, tables, numbers)
+    except OSError as error:
+        raise InputError(f"{file} cannot be written: {reason(error)}", hint="name another file with --out") from error
 
 
 #: A metric, and the workload of the rows whose metric it is, None for all rows.
@@ -158,6 +189,7 @@ class _Found:
     comparisons: list[Comparison]
     tables: list[Table]
     rankings: tuple[ranking.Ranking, ...] = ()
+    by: tuple[str, ...] = ()
     conditions: dict[str, Any] = field(default_factory=dict)
 
 
@@ -235,7 +267,7 @@ class _Within:
             each = f"each {', '.join(self._by)}"
             title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else each, _only(asked, metric))
             tables.append(comparison_table(title, own, by=self._by, tests=tests, margin_percent=self._margin))
-        return _Found(comparisons, tables)
+        return _Found(comparisons, tables, by=tuple(self._by))
 
     def _ranked(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:
         contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
@@ -250,7 +282,7 @@ class _Within:
         tables = [ranking_table(one, by=self._by) for one in found]
         notes = ranking_notes(found, tests, self._margin)
         tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
-        return _Found(comparisons, tables, tuple(found))
+        return _Found(comparisons, tables, tuple(found), tuple(self._by))
 
 
 def _read(folder: Path) -> dict[str, Any]:

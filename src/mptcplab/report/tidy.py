@@ -42,7 +42,7 @@ def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str,
         [*(settings.get(key) for key in keys), "", 0, *[None] * (len(head) - len(keys) - 3), f"not available: {reason}"]
         for settings, reason in unavailable
     )
-    return _text(head, [*lines, *lacking])
+    return csv_text(head, [*lines, *lacking])
 
 
 def long_csv(rows: Sequence[ResultRow]) -> str:
@@ -55,7 +55,7 @@ def long_csv(rows: Sequence[ResultRow]) -> str:
         for name in _names(rows)
         if name in row.metrics
     )
-    return _text(head, lines)
+    return csv_text(head, lines)
 
 
 def _keys(rows: Sequence[ResultRow]) -> list[str]:
@@ -71,7 +71,8 @@ def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
     return (None, None, None) if found is None else (found.mean, found.half_width, found.n)
 
 
-def _text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:
+def csv_text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:
+    """Return lines as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(head)
