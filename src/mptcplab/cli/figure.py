@@ -17,6 +17,7 @@ Examples:
   mptcplab figure results/two-paths                         what the results are about
   mptcplab figure results/failure --points protocol=mptcp --out failure.pdf
   mptcplab figure results/sweep --metric retransmitted --x links.link1.loss --by protocol
+  mptcplab figure results/sweep --width '8.6 cm' --out column.pdf
   mptcplab figure results/web --kind cdf --out web.svg --out web.png
 
 \b
@@ -77,6 +78,10 @@ _KINDS = ("time", "lines", "bars", "cdf")
     metavar="NAME=TEXT",
     help="Words for a swept key, one of its values, a workload or a metric, wherever the figure names it. Repeatable.",
 )
+@click.option(
+    "--width", metavar="LENGTH", help="Width on paper: '8.6 cm', '3.4 in', '246 pt'. Default: as the contents need."
+)
+@click.option("--height", metavar="LENGTH", help="Height on paper. Default: as the width and the contents need.")
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 def figure(
     folder: Path, files: tuple[Path, ...], points: tuple[str, ...], labels: tuple[str, ...], **options: Any

@@ -3,13 +3,13 @@
 
 from __future__ import annotations
 
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import grid, style_of
-from mptcplab.figure.lines import TITLE_WIDTH, Figure, whisker
+from mptcplab.figure.lines import Figure, whisker
+from mptcplab.figure.paper import WIDTH, points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.metrics.values import Unit
 
@@ -25,9 +25,11 @@ _HATCHES = ("", "///", "...", "xxx")
 NOT_AVAILABLE = "n/a"
 #: Bars have room for level texts that have no more characters than this together; else they stand upright.
 _LEVEL_CHARACTERS = 36
-#: The size of these texts, their distance from the whisker in points, and the height of the plot, at least: they need
-#: room below its upper end.
-_FONT_POINTS, _APART_POINTS, _PLOT_POINTS = 7.5, 3, 160
+#: The size of these texts, their distance from the whisker in points, and the height of the plot, at least, in a figure
+#: of so many inches: they need room below its upper end.
+_FONT_POINTS, _APART_POINTS, _PLOT_POINTS, _HEIGHT = 7.5, 3, 160, 4.0
+#: The part of the figure's width that the plot has, at least, if its legend is not beside it.
+_PLOT_PART = 0.75
 #: The width of a character as a part of the font's size.
 _CHARACTER = 0.64
 
@@ -77,7 +79,7 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     if min((value.low if figure.signed else value.mean for value in shown), default=0.0) >= figure.lowest:
         axes.set_ylim(bottom=figure.lowest)
     _write(axes, texts)
-    axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
+    titled(axes, figure.title)
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     grid(axes)
@@ -87,8 +89,14 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
 
 def _write(axes: Axes, texts: Sequence[_Text]) -> None:
     """Write the values above the bars, level or upright, with room for the highest."""
+    drawing = axes.get_figure(root=True)
+    assert drawing is not None, "axes of a figure"
+    across, high = drawing.get_size_inches()
+    size = points(_FONT_POINTS)
     longest = max(len(text.words) for text in texts)
-    level = longest * len(texts) <= _LEVEL_CHARACTERS
+    level = longest * len(texts) <= _LEVEL_CHARACTERS * min(1.0, across / WIDTH) * _FONT_POINTS / size
+    if not level and _PLOT_PART * 72 * across * _FILLED / len(texts) < size:
+        texts = [text for text in texts if text.words == NOT_AVAILABLE]
     for text in texts:
         axes.annotate(
             text.words,
@@ -98,10 +106,13 @@ def _write(axes: Axes, texts: Sequence[_Text]) -> None:
             ha="center",
             va="bottom",
             rotation=0 if level else 90,
-            fontsize=_FONT_POINTS,
+            fontsize=size,
             color="0.25",
         )
-    room = 2 * _APART_POINTS + _FONT_POINTS * (1 if level else _CHARACTER * longest)
+    if not texts:
+        return
+    room = 2 * _APART_POINTS + size * (1 if level else _CHARACTER * longest)
     bottom, top = axes.get_ylim()
     highest = max(text.height for text in texts)
-    axes.set_ylim(top=max(top, bottom + (highest - bottom) / (1 - room / _PLOT_POINTS)))
+    plot = _PLOT_POINTS * min(1.0, high / _HEIGHT)
+    axes.set_ylim(top=max(top, bottom + (highest - bottom) / (1 - min(0.6, room / plot))))

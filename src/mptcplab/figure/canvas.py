@@ -6,10 +6,14 @@ from __future__ import annotations
 import hashlib
 import importlib.metadata
 import io
+import math
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+from mptcplab.figure.paper import USUAL, Paper, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,6 +31,8 @@ SUFFIXES: dict[str, dict[str, None]] = {
 }
 #: A legend beside the plot takes at most this part of the figure's width; one below it may take so much.
 _WIDEST_LEGEND, _LEGEND_BELOW = 0.4, 0.85
+#: The size of the note below a figure, and the height of its lines as a part of it.
+_NOTE_POINTS, _LINE = 7.5, 1.25
 #: Characters at the beginning of an SVG that have the digest of its inputs.
 _HEAD_CHARACTERS = 4000
 
@@ -55,19 +61,35 @@ def save_drawing(
 
 
 def _add_note(drawing: MplFigure, note: str) -> None:
-    if note:
-        drawing.supxlabel(note, fontsize=7.5, color="0.35", x=0.01, ha="left")
+    room = _lift_legends(drawing, note.count("\n") + 1 if note else 0)
+    if note or room:
+        drawing.supxlabel("\n" * room + note, fontsize=points(_NOTE_POINTS), color="0.35", x=0.01, ha="left")
+
+
+def _lift_legends(drawing: MplFigure, lines: int) -> int:
+    """Move legends of the whole figure above a note of so many lines; return how many more lines they take."""
+    from matplotlib.transforms import ScaledTranslation  # late, as all of matplotlib
+
+    line = _LINE * points(_NOTE_POINTS) / 72
+    above = lines * line
+    for legend in drawing.legends:
+        up = ScaledTranslation(0, above, drawing.dpi_scale_trans)
+        legend.set_bbox_to_anchor((0, 0), drawing.transSubfigure + up)
+        legend.set_in_layout(False)
+        above += legend.get_window_extent().height / drawing.dpi
+    return math.ceil(above / line - lines) if drawing.legends else 0
 
 
 @contextmanager
-def plotting() -> Iterator[Any]:
-    """Yield pyplot, configured so that equal figures give equal bytes and text stays text."""
+def plotting(text_points: float = USUAL) -> Iterator[Any]:
+    """Yield pyplot, configured so that equal figures give equal bytes and text stays text, of so many points."""
     import matplotlib as mpl  # imported late: it takes longer than the rest of the command
 
     mpl.use("Agg")
     from matplotlib import pyplot
 
-    with mpl.rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": 10}):
+    looks: Any = {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": text_points}
+    with mpl.rc_context(looks):
         yield pyplot
 
 
@@ -91,7 +113,7 @@ def tidy(axes: Axes, title: str = "") -> None:
     axes.spines[["top", "right"]].set_visible(False)
     if not axes.get_legend_handles_labels()[0]:
         return
-    words: dict[str, Any] = {"frameon": False, "fontsize": 9, "title": title or None, "alignment": "left"}
+    words: dict[str, Any] = {"frameon": False, "fontsize": points(9), "title": title or None, "alignment": "left"}
     beside = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **words)
     drawing = axes.get_figure(root=True)
     assert drawing is not None, "axes of a figure"
@@ -128,31 +150,44 @@ def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def png(size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> bytes:
-    """Return a drawing as PNG, for a notebook."""
-    made = io.BytesIO()
-    with plotting() as plt:
-        drawing = plt.figure(figsize=size, layout="constrained")
-        draw(drawing)
-        _add_note(drawing, note)
-        drawing.savefig(made, format="png", dpi=72, metadata=SUFFIXES[".png"])
-        plt.close(drawing)
-    return made.getvalue()
+@dataclass(frozen=True)
+class Sheet:
+    """What a figure is drawn on: its usual size in inches, the size that the user asks for, and the note below it."""
 
+    usual: tuple[float, float]
+    paper: Paper
+    note: str
 
-def write(file: Path, size: tuple[float, float], draw: Callable[[MplFigure], None], note: str) -> None:
-    """Draw into ``file``, completely or not at all; its suffix selects the format, one of :data:`SUFFIXES`.
+    @contextmanager
+    def drawn(self, draw: Callable[[MplFigure], None]) -> Iterator[MplFigure]:
+        """Yield the drawing that ``draw`` makes. :raises InputError: if it has no room in the size asked for."""
+        size = self.paper.size(self.usual)
+        with plotting(self.paper.points(self.usual)) as plt:
+            drawing = plt.figure(figsize=size, layout="constrained")
+            try:
+                draw(drawing)
+                _add_note(drawing, self.note)
+                self.paper.fit(drawing, size)
+                yield drawing
+            finally:
+                plt.close(drawing)
 
-    Equal figures give equal bytes. ``size`` is in inches.
-    """
-    part = file.with_name(f".{file.stem}.part{file.suffix}")
-    with plotting() as plt:
-        drawing = plt.figure(figsize=size, layout="constrained")
+    def png(self, draw: Callable[[MplFigure], None]) -> bytes:
+        """Return a drawing as PNG, for a notebook."""
+        made = io.BytesIO()
+        with self.drawn(draw) as drawing:
+            drawing.savefig(made, format="png", dpi=72, metadata=SUFFIXES[".png"])
+        return made.getvalue()
+
+    def write(self, file: Path, draw: Callable[[MplFigure], None]) -> None:
+        """Draw into ``file``, completely or not at all; its suffix selects the format, one of :data:`SUFFIXES`.
+
+        Equal figures give equal bytes.
+        """
+        part = file.with_name(f".{file.stem}.part{file.suffix}")
         try:
-            draw(drawing)
-            _add_note(drawing, note)
-            drawing.savefig(part, dpi=200, metadata=SUFFIXES[file.suffix.lower()])
+            with self.drawn(draw) as drawing:
+                drawing.savefig(part, dpi=200, metadata=SUFFIXES[file.suffix.lower()])
             part.replace(file)
         finally:
             part.unlink(missing_ok=True)
-            plt.close(drawing)

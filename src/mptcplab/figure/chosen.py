@@ -16,10 +16,11 @@ from typing import TYPE_CHECKING, Literal, get_args
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
-from mptcplab.figure.canvas import png, write
+from mptcplab.figure.canvas import Sheet
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import NAMES, Figure, are_numbers, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
+from mptcplab.figure.paper import Paper
 from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
@@ -40,8 +41,6 @@ KINDS: tuple[Kind, ...] = get_args(Kind)
 #: More columns, or more curves in one plot, cannot be told apart.
 _MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
-#: Characters of the note below a figure on an inch of its width.
-_NOTE_CHARACTERS = 16
 #: The kinds of figures that an option changes.
 _KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
     "panels": ("time",),
@@ -62,8 +61,9 @@ class Choice:
 
     ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
     ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
-    words that stand for them in the figure. Keys may be given by their full or their short names.
-    :raises InputError: if there is no such kind.
+    words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
+    ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open.
+    :raises InputError: if there is no such kind, or for what is no length.
     """
 
     kind: Kind | None = None
@@ -76,6 +76,8 @@ class Choice:
     panels: tuple[str, ...] = ()
     title: str | None = None
     labels: tuple[tuple[str, str], ...] = ()
+    width: str | None = None
+    height: str | None = None
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:
@@ -88,13 +90,19 @@ class Choice:
         if colon:
             object.__setattr__(self, "metric", metric)
             object.__setattr__(self, "workloads", (workload,))
+        _ = self.paper
+
+    @property
+    def paper(self) -> Paper:
+        """The size of the figure."""
+        return Paper.parse(self.width, self.height)
 
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure that is ready to be drawn: its size in inches, the function that draws it, and what it shows.
+    """A figure that is ready to be drawn: its usual size in inches, the function that draws it, and what it shows.
 
-    ``note`` stands below it.
+    ``note`` stands below it, and ``paper`` is the size that the user asks for.
     """
 
     kind: Kind
@@ -102,14 +110,20 @@ class Drawn:
     draw: Callable[[MplFigure], None] = field(repr=False)
     shows: str
     note: str = ""
+    paper: Paper = field(default_factory=Paper)
+
+    @property
+    def sheet(self) -> Sheet:
+        """What it is drawn on."""
+        return Sheet(self.size, self.paper, self.note)
 
     def write(self, file: Path) -> None:
-        """Write ``file`` in the format of its suffix."""
-        write(file, self.size, self.draw, self.note)
+        """Write ``file`` in the format of its suffix. :raises InputError: if there is no room for all of it."""
+        self.sheet.write(file, self.draw)
 
     def _repr_png_(self) -> bytes:
         """Return what a notebook shows of it."""
-        return png(self.size, self.draw, self.note)
+        return self.sheet.png(self.draw)
 
 
 def drawn(results: Results, choice: Choice) -> Drawn:
@@ -131,7 +145,8 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     else:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
     lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
-    return replace(made, note="\n".join(_wrapped([one for one in lines if one], made.size[0])))
+    letters = choice.paper.note_letters(made.size)
+    return replace(made, note="\n".join(_wrapped([one for one in lines if one], letters)), paper=choice.paper)
 
 
 def _check_options(choice: Choice, kind: Kind) -> None:
@@ -152,9 +167,9 @@ def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
     return found
 
 
-def _wrapped(lines: Sequence[str], width: float) -> list[str]:
-    """Break the lines of a note where they are wider than a figure of this width in inches."""
-    broken = (textwrap.wrap(part, int(_NOTE_CHARACTERS * width)) for line in lines for part in line.split("\n"))
+def _wrapped(lines: Sequence[str], letters: int) -> list[str]:
+    """Break the lines of a note where they have more letters."""
+    broken = (textwrap.wrap(part, letters) for line in lines for part in line.split("\n"))
     return [part for parts in broken for part in parts]
 
 
@@ -353,7 +368,7 @@ def _distribution(
         workload = _only_workload(choice) or _with_items(runs[0], rows)
         samples, (noun, time, base) = _items(runs, workload, keys)
         unit = suited(base, (value for values in samples.values() for value in values))
-        label = f"{time}, {unit.name}"
+        label = f"{found.time(time)}, {unit.name}"
         note, shows = f"{noun} of workload {found.workload(workload)}, of all seeds", f"distribution of the {time}"
     curves = tuple(
         Sample(name, tuple(value * unit.factor for value in values)) for name, values in samples.items() if values

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import textwrap
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import plain_powers, style_of, tidy
-from mptcplab.figure.lines import TITLE_WIDTH
+from mptcplab.figure.paper import titled
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -59,7 +58,7 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
     elif min(every) >= 0:
         axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
-    axes.set_title("\n".join(textwrap.wrap(figure.title, TITLE_WIDTH)), loc="left", fontsize=11, fontweight="bold")
+    titled(axes, figure.title)
     axes.set_xlabel(figure.x_label + (" (logarithmic)" if axes.get_xscale() == "log" else ""))
     axes.set_ylabel(f"share of {figure.noun}")
     axes.grid(color="0.88", linewidth=0.8)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 import re
-import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -14,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import MARKERS, save_drawing, style_of
+from mptcplab.figure.paper import points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
 
@@ -26,8 +26,7 @@ if TYPE_CHECKING:
 _LEADING_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?![\d.])\s*(\S*)")
 #: Keys whose values are names, though versions look like numbers.
 NAMES = frozenset({"kernel"})
-#: Characters of a title in one line, the height of a mark in points, and the axis length in shortest bars of a mark.
-TITLE_WIDTH = 58
+#: The height of a mark in points, and the axis length in shortest bars of a mark.
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
@@ -108,11 +107,11 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
         style = _SeriesStyle(colour, marker, dashes if numbers else "none", _APART_POINTS * (number - middle))
         _draw_measured(axes, places, figure, series, style)
-        points = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
-        if points:
+        published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
+        if published:
             axes.scatter(
-                [x for x, _ in points],
-                [y for _, y in points],
+                [x for x, _ in published],
+                [y for _, y in published],
                 label=f"{series.name} published",
                 marker=marker,
                 s=64,
@@ -125,8 +124,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     smallest = _smallest(figure)
     axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
     _draw_marks(drawing, axes, places, figure)
-    title = "\n".join(textwrap.wrap(figure.title, TITLE_WIDTH))
-    axes.set_title(title, loc="left", fontsize=11, fontweight="bold", pad=6 + _MARK_POINTS * len(figure.marks))
+    titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(figure.x_label)
     axes.set_ylabel(figure.y_label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
@@ -152,7 +150,7 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
         place, colour = axes.get_xaxis_transform() + up, "#B00020" if mark.wrong else "0.3"
         axes.plot([first - spare, last + spare], [1, 1], "|-", color=colour, transform=place, clip_on=False)
         text, middle = f"{mark.text}: {mark.verdict}", (first + last) / 2
-        axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=7.5, color=colour, transform=place)
+        axes.text(middle, 1.012, text, ha="center", va="bottom", fontsize=points(7.5), color=colour, transform=place)
 
 
 def whisker(figure: Figure, value: Interval) -> tuple[float, float]:
@@ -166,13 +164,13 @@ def whisker(figure: Figure, value: Interval) -> tuple[float, float]:
 
 
 def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: Series, style: _SeriesStyle) -> None:
-    points = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
-    if not points:
+    known = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
+    if not known:
         return
-    xs = [x for x, _ in points]
-    means = [value.mean for _, value in points]
+    xs = [x for x, _ in known]
+    means = [value.mean for _, value in known]
     # matplotlib draws no bar for NaN; a bar of length zero would mean that the value is certain.
-    errors = [whisker(figure, value) for _, value in points]
+    errors = [whisker(figure, value) for _, value in known]
     has_published = any(value is not None for each in figure.series for value in each.published)
     axes.errorbar(
         xs,
@@ -189,13 +187,13 @@ def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: 
     )
 
 
-def _shifted(axes: Axes, points: float) -> Transform:
-    """Return the transform of the data, shifted to the right."""
+def _shifted(axes: Axes, right: float) -> Transform:
+    """Return the transform of the data, shifted to the right by so many points."""
     from matplotlib.transforms import ScaledTranslation
 
     figure = axes.get_figure()
     assert figure is not None, "axes of a figure"
-    return axes.transData + ScaledTranslation(points / _POINTS_PER_INCH, 0, figure.dpi_scale_trans)
+    return axes.transData + ScaledTranslation(right / _POINTS_PER_INCH, 0, figure.dpi_scale_trans)
 
 
 def _largest(figure: Figure) -> float:

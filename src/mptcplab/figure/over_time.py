@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 import string
+import textwrap
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -14,6 +15,7 @@ import numpy as np
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.delays import draw_delays, scale_delays
+from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.timelines import Line, Numbers, Timeline
 
 if TYPE_CHECKING:
@@ -39,6 +41,10 @@ _OF_LINKS = ("queue", "rssi")
 _OF_MESSAGES = "delay"
 #: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
 _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
+#: A figure that is narrower than this part of its usual width has its legend below.
+_NARROW = 0.85
+#: Letters of an axis label that a low panel has room for.
+_LONG_LABEL = 10
 #: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
 _CLOSEST, _CLOSE_PEAKS = 0.03, 0.015
 #: The axis of rates ends a little above what they are for this part of the time, if the highest exceeds it by so much.
@@ -135,6 +141,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         height_ratios=[_FIRST if number == 0 else _OTHER for number, _ in enumerate(shown)],
     )
     letters = _letters(figure.marked)
+    narrow = drawing.get_size_inches()[0] < _NARROW * figure.size[0]
     for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
@@ -145,9 +152,9 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
-                axes.set_ylabel(PANELS[panel])
+                axes.set_ylabel(_in_lines(PANELS[panel]) if narrow else PANELS[panel])
         if len(figure.columns) > 1:
-            panels[0, across].set_title(column.title, loc="left", fontsize=9.5, pad=16 if letters else 6)
+            panels[0, across].set_title(column.title, loc="left", fontsize=points(9.5), pad=16 if letters else 6)
         panels[-1, across].set_xlabel("time, s")
     # What follows needs the ranges of the axes.
     begin, end = figure.span
@@ -163,9 +170,20 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         if panel == "rate" and figure.highest_rate is not None:
             for across, column in enumerate(figure.columns):
                 _mark_peaks(panels[down, across], column.timeline, figure.highest_rate)
-        _legend(panels[down, -1], [panels[down, across] for across in range(len(figure.columns))], panel)
+    rows = {panel: list(panels[down]) for down, panel in enumerate(shown)}
+    if narrow:
+        _legend_below(drawing, rows)
+    else:
+        for panel, row in rows.items():
+            _legend(row, panel)
     drawing.align_ylabels(panels[:, 0])
-    drawing.suptitle(figure.title, x=0.01, ha="left", fontsize=11, fontweight="bold")
+    title = "\n".join(textwrap.wrap(figure.title, title_letters(drawing.get_size_inches()[0])))
+    drawing.suptitle(title, x=0.01, ha="left", fontsize=points(11), fontweight="bold")
+
+
+def _in_lines(label: str) -> str:
+    """Return the label of a low axis: the unit of a long one has a line of its own."""
+    return label.replace(", ", ",\n") if len(label) > _LONG_LABEL else label
 
 
 def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
@@ -305,21 +323,43 @@ def _owner(name: str, paths: Sequence[str], panel: str) -> str:
     return having[0] if len(having) == 1 else link
 
 
-def _legend(last: Axes, row: Sequence[Axes], panel: str) -> None:
-    """Put one legend for the whole row beside its last panel."""
+def _entries(row: Sequence[Axes]) -> dict[str, Any]:
+    """Return the handles of a row's legend by their names."""
     found: dict[str, Any] = {}
     for axes in row:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
             found.setdefault(label, handle)
+    return found
+
+
+def _legend(row: Sequence[Axes], panel: str) -> None:
+    """Put one legend for the whole row beside its last panel."""
+    found = _entries(row)
     names = sorted(found, key=lambda name: (name == _GOODPUT, name), reverse=panel == "rate")  # as they are stacked
-    last.legend(
+    row[-1].legend(
         [found[name] for name in names],
         names,
         frameon=False,
-        fontsize=8.5,
+        fontsize=points(8.5),
         loc="center left",
         bbox_to_anchor=(1.0, 0.5),
     )
+
+
+def _legend_below(drawing: MplFigure, rows: Mapping[str, Sequence[Axes]]) -> None:
+    """Put one legend for all panels below them: a path has the same colour in each."""
+    found: dict[str, Any] = {}
+    for row in rows.values():
+        for name, handle in sorted(_entries(row).items()):
+            found.setdefault(name, handle)
+    for columns in range(min(4, len(found)), 0, -1):
+        legend = drawing.legend(
+            list(found.values()), list(found), frameon=False, fontsize=points(8.5), loc="lower left", ncols=columns
+        )
+        if legend.get_window_extent().width < drawing.bbox.width:
+            return
+        if columns > 1:
+            legend.remove()
 
 
 def _letters(columns: Sequence[Column]) -> dict[str, str]:
@@ -361,6 +401,6 @@ def _mark_events(axes: Axes, column: Column, letters: dict[str, str]) -> None:
             xytext=(0, 3),
             textcoords="offset points",
             ha="center",
-            fontsize=8,
+            fontsize=points(8),
             color="0.3",
         )

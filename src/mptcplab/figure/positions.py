@@ -11,6 +11,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.canvas import tidy
+from mptcplab.figure.paper import laid_out, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -83,7 +84,7 @@ def _ways(drawing: MplFigure, axes: Axes, positions: Sequence[str]) -> Iterator[
     longest = max(map(len, positions))
     pitch = 72 * axes.get_window_extent().width / drawing.dpi / len(positions)
     # A line that is narrower than the longest word overlaps; the width of a letter is about half of its size.
-    letters = int(pitch / (0.5 * _SMALL))
+    letters = int(pitch / (0.5 * points(_SMALL)))
     lines = max(_lines(one, letters).count("\n") + 1 for one in positions) if letters >= _SHORT / 2 else longest
     if lines <= _MOST_LINES:
         yield _Way(letters)
@@ -97,7 +98,7 @@ def _write(axes: Axes, places: Sequence[float], positions: Sequence[str], way: _
         turned |= {"ha": "right", "rotation_mode": "anchor"}
     if way.degrees == 90:
         turned["va"] = "center"
-    axes.set_xticks(places, [_lines(one, way.letters) for one in positions], fontsize=_SMALL, **turned)
+    axes.set_xticks(places, [_lines(one, way.letters) for one in positions], fontsize=points(_SMALL), **turned)
 
 
 def _is_roomy(drawing: MplFigure, axes: Axes) -> bool:
@@ -113,7 +114,7 @@ def _overlapping(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> boo
     """Return whether two neighbours overlap, or nearly do, where the figure's layout puts them."""
     labels = axes.get_xticklabels()
     if drawing.get_layout_engine() is not None:
-        drawing.draw_without_rendering()
+        laid_out(drawing)
     ends = axes.transData.transform([(place, 0.0) for place in places])[:, 0]
     neighbours = zip(pairwise(labels), pairwise(ends), strict=True)
     return any(_too_close(left, right, after - before) for (left, right), (before, after) in neighbours)

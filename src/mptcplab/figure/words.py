@@ -49,6 +49,10 @@ class Words:
         """Return ``metric`` with the title of its axis."""
         return replace(metric, axis=self.metrics.get(metric.name, metric.axis))
 
+    def time(self, time: str) -> str:
+        """Return the words for what a distribution shows, ``completion time``: those of a metric of these times."""
+        return next((text for name, text in self.metrics.items() if _is_about(name, time)), time)
+
     def only(self, wanted: Mapping[str, Sequence[str]]) -> str:
         """Return which part of the results the values by key select; "" for all."""
         texts = (
@@ -95,9 +99,16 @@ def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
     return found
 
 
+def _is_about(metric: str, time: str) -> bool:
+    """Return whether a metric is one of such times: ``completion_p95_s`` of the ``completion time``."""
+    return metric.startswith(f"{time.casefold().removesuffix(' time')}_")
+
+
 def _metrics_named(name: str, there: Collection[str], others: Sequence[str]) -> list[str]:
     """Return the metrics of the results with a name. :raises InputError: without any; ``others`` have names, too."""
     found = [one for one in named_metrics(name) if one in there]
+    if not found and name.endswith(" time"):
+        found = [one for one in METRICS if one in there and _is_about(one, name)]
     if not found:
         nouns = dict.fromkeys(METRICS[one].noun for one in METRICS if one in there)
         raise InputError(

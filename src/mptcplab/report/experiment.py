@@ -11,6 +11,7 @@ from typing import Any
 import mptcplab
 from mptcplab.figure.lines import Figure
 from mptcplab.figure.sweep import longest, sweep_figure
+from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import changed_note, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
@@ -37,7 +38,7 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
 def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Iterator[tuple[str, Figure]]:
     """Yield names and figures over the sweep's longest axis, with a line per combination of the others.
 
-    They show goodput, and the headline metrics of workloads that do not send as much as they can.
+    They show goodput of workloads that send as much as they can, and the headline metrics of others.
     """
     if not swept_values(rows):
         return
@@ -46,17 +47,34 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
         own = [row for row in rows if name in row.metrics]
         if own and (metric.headline or name == "goodput_mbps"):
             file = f"figure-{name}" if metric.headline else "figure"
-            yield file, _with_changes(_shortened(sweep_figure(experiment.title, own, metric, along)), experiment)
+            about = own if metric.headline else _about_goodput(own)
+            yield file, _with_changes(_figure(experiment.title, about, metric, along), experiment)
+
+
+def _about_goodput(rows: Sequence[ResultRow]) -> list[ResultRow]:
+    """Return the rows of workloads that are about goodput: a call has one, but nobody asks for it. All if none is."""
+    others = {name for name, metric in METRICS.items() if metric.headline and not metric.of_failures}
+    found = [row for row in rows if others.isdisjoint(row.metrics)]
+    return found or list(rows)
+
+
+def _figure(title: str, rows: Sequence[ResultRow], metric: Metric, along: str) -> Figure:
+    """Return the figure of as many workloads as have room, and of the first lines if those of one have not."""
+    lines: dict[str, set[tuple[tuple[str, str], ...]]] = {}
+    for row in rows:
+        others = tuple((key, value) for key, value in row.settings.items() if key != along)
+        lines.setdefault(row.workload, set()).add(others)
+    every, kept = sum(map(len, lines.values())), list(lines)
+    while len(kept) > 1 and sum(len(lines[workload]) for workload in kept) > _MAX_LINES:
+        kept.pop()
+    figure = sweep_figure(title, [row for row in rows if row.workload in kept], metric, along)
+    shown = figure.series[:_MAX_LINES]
+    if len(shown) == every:
+        return figure
+    of = f", of workload{'s' if len(kept) > 1 else ''} {', '.join(kept)}" if len(kept) < len(lines) else ""
+    return replace(figure, series=shown, note=f"{figure.note}\nshown: {len(shown)} of {every} lines{of}")
 
 
 def _with_changes(figure: Figure, experiment: Experiment) -> Figure:
     note = textwrap.fill(changed_note(experiment.changes), _NOTE_WIDTH)
     return replace(figure, note=f"{figure.note}\n{note}") if note else figure
-
-
-def _shortened(figure: Figure) -> Figure:
-    count = len(figure.series)
-    if count <= _MAX_LINES:
-        return figure
-    note = f"{figure.note} Shown: {_MAX_LINES} of {count} lines."
-    return replace(figure, series=figure.series[:_MAX_LINES], note=note)

@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: MIT
+"""Figures of the size of a column or a slide: what they are as large as, and that all of their words have room."""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import replace
+from itertools import combinations
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.commanded import output_of
+from tests.unit.made_results import make_results
+
+from mptcplab.errors import InputError
+from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.figure.paper import Length
+from mptcplab.results import Results, open_results
+from mptcplab.units import UnitError
+from mptcplab.workload.outputs import Item, Items
+
+MANY = """
+title = "Which of eight schedulers is best with which congestion control?"
+repeats = 2
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+sweep."transport.scheduler" = ["default", "minrtt", "roundrobin", "redundant", "blest", "ecf", "priority", "minrtt_v09"]
+sweep."transport.congestion_control" = ["cubic", "reno", "lia", "olia", "balia"]
+"""
+COLUMN = "8.5 cm"
+#: One column of a paper: figures of all kinds, with few and with many curves.
+CHOICES = {
+    "bars": Choice(kind="bars", width=COLUMN),
+    "few bars": Choice(kind="bars", width=COLUMN, x="scheduler", points=(("congestion_control", "lia"),)),
+    "lines": Choice(kind="lines", width=COLUMN),
+    "one curve": Choice(
+        kind="cdf", metric="goodput", width=COLUMN, points=(("scheduler", "ecf"), ("congestion_control", "lia"))
+    ),
+    "two curves": Choice(
+        kind="cdf",
+        metric="goodput",
+        width=COLUMN,
+        points=(("scheduler", "ecf"), ("congestion_control", "lia"), ("congestion_control", "reno")),
+    ),
+    "eight curves": Choice(kind="cdf", metric="goodput", width=COLUMN, points=(("congestion_control", "lia"),)),
+    "time": Choice(kind="time", width=COLUMN, points=(("scheduler", "ecf"), ("congestion_control", "lia"))),
+    "two times": Choice(
+        kind="time",
+        width=COLUMN,
+        points=(("scheduler", "ecf"), ("congestion_control", "lia"), ("congestion_control", "reno")),
+    ),
+    "four times": Choice(
+        kind="time",
+        width="17.8 cm",
+        points=(
+            ("congestion_control", "lia"),
+            *(("scheduler", name) for name in ("ecf", "blest", "minrtt", "default")),
+        ),
+    ),
+}
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
+    folder = tmp_path_factory.mktemp("made") / "results"
+    make_results(folder, MANY)
+    return open_results(folder)
+
+
+def _texts(made: Drawn) -> tuple[tuple[float, float], list[tuple[str, Any, Any]], list[Any]]:
+    """Return the size in inches; level texts with their sizes and boxes in inches; and the boxes of the plots."""
+    from matplotlib.text import Text  # late, as all of matplotlib
+
+    with made.sheet.drawn(made.draw) as drawing:
+        drawing.draw_without_rendering()
+        scale = drawing.dpi_scale_trans.inverted()
+        beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _beyond(axis)}
+        shown = [one for one in drawing.findobj(Text) if one.get_visible() and one.get_text().strip()]
+        boxes = [
+            (one.get_text().strip(), one.get_fontsize(), _inked(one, one.get_window_extent().transformed(scale)))
+            for one in shown
+            if one.get_rotation() in (0, 90) and one not in beyond
+        ]
+        plots = [axes.get_window_extent().transformed(scale) for axes in drawing.axes]
+        width, height = drawing.get_size_inches()
+        return (width, height), boxes, plots
+
+
+def _inked(text: Any, box: Any) -> Any:
+    """Return the box of a text without blank lines at its beginning, which leave a legend its room."""
+    words = text.get_text()
+    blank = len(words) - len(words.lstrip("\n"))
+    from matplotlib.transforms import Bbox
+
+    return Bbox([[box.x0, box.y0], [box.x1, box.y1 - blank * box.height / (words.count("\n") + 1)]])
+
+
+def _beyond(axis: Any) -> list[Any]:
+    """Return the labels of ticks that are not drawn, since they are beyond the ends of an axis."""
+    low, high = sorted(axis.get_view_interval())
+    ticks = [*axis.get_major_ticks(), *axis.get_minor_ticks()]
+    return [tick.label1 for tick in ticks if not low - 1e-9 <= tick.get_loc() <= high + 1e-9]
+
+
+@pytest.mark.parametrize("name", CHOICES)
+def test_all_words_of_a_narrow_figure_have_room(results: Results, name: str) -> None:
+    """At one column's width the legend was cut off, and labels of panels were one word."""
+    (width, height), texts, plots = _texts(drawn(results, CHOICES[name]))
+    assert width == pytest.approx(Length.parse(CHOICES[name].width).inches)
+    assert min(size for _, size, _ in texts) >= 7, "text that is printed smaller cannot be read"
+    for words, _, box in texts:
+        assert box.x0 > -0.03, f"{words} is cut off"
+        assert box.x1 < width + 0.03, f"{words} is cut off"
+        assert box.y0 > -0.03, f"{words} is cut off"
+        assert box.y1 < height + 0.03, f"{words} is cut off"
+    for (one, _, first), (other, _, second) in combinations(texts, 2):
+        # Boxes have room for letters that go below the line.
+        deep = min(first.y1, second.y1) - max(first.y0, second.y0) > 0.03
+        wide = min(first.x1, second.x1) - max(first.x0, second.x0) > 0.03
+        assert not (deep and wide), f"'{one}' and '{other}' collide"
+    rows = len({round(box.y0, 2) for box in plots})
+    assert min(box.height for box in plots) > 0.4, "nothing can be seen in a lower plot"
+    if rows == 1:
+        assert min(box.height for box in plots) > 0.4 * width, "a strip"
+
+
+def _png_size(file: Path) -> tuple[int, int]:
+    across, up = struct.unpack(">II", file.read_bytes()[16:24])
+    return int(across), int(up)
+
+
+def test_a_figure_has_the_size_that_was_asked_for(
+    results: Results, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    file = tmp_path / "a.png"
+    words = ("figure", results.folder, "--kind", "bars", "--points", "scheduler=ecf", "--points", "scheduler=blest")
+    ended = output_of(monkeypatch, capsys, *words, "--width", "3.4 in", "--height", "2.5in", "--out", file)
+    assert ended.status == 0, ended.err
+    assert _png_size(file) == (680, 500), "200 dots per inch"
+    before = file.read_bytes()
+    output_of(monkeypatch, capsys, *words, "--width", "3.4 in", "--height", "2.5in", "--out", file)
+    assert file.read_bytes() == before, "equal figures give equal bytes"
+    output_of(monkeypatch, capsys, *words, "--height", "5 in", "--out", file)
+    assert _png_size(file) == (1280, 1000), "the usual width"
+
+
+def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Results) -> None:
+    points = tuple(("scheduler", name) for name in ("ecf", "blest", "priority"))
+    points += tuple(("congestion_control", name) for name in ("lia", "olia"))
+    choice = Choice(kind="cdf", metric="goodput", points=points, title="", width="3.4 in", height="3.6 in")
+    made = drawn(results, choice)
+    with made.sheet.drawn(made.draw) as drawing:
+        legend = drawing.axes[0].get_legend()
+        assert legend is not None
+        assert legend.get_window_extent().y1 < drawing.axes[0].get_window_extent().y0, (
+            "the legend is below: the test shows something"
+        )
+        assert tuple(drawing.get_size_inches()) == pytest.approx((3.4, 3.6))
+
+
+def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None:
+    made = drawn(results, Choice(kind="bars", width="8 cm", height="3 cm"))
+    with pytest.raises(InputError, match=r"no room for its words in 3\.15 in x 1\.18 in") as refused:
+        made.write(tmp_path / "a.png")
+    assert "--title" in str(refused.value.hint)
+    assert not list(tmp_path.iterdir()), "no file, nor a part of one"
+    with pytest.raises(InputError, match="--width 1 cm is too small for a figure"):
+        Choice(width="1 cm")
+    with pytest.raises(InputError, match="--height: '300 px' 'px' is not a unit of a length") as refused:
+        Choice(height="300 px")
+    assert refused.value.hint == "write the size on paper: cm, mm, in or pt"
+
+
+def test_lengths() -> None:
+    assert Length.parse("8.6 cm") == Length.parse("86mm")
+    assert Length.parse("3.4 in").inches == pytest.approx(3.4)
+    # As \the\columnwidth prints it.
+    assert Length.parse("241.14749pt").inches == pytest.approx(241.14749 / 72.27, rel=1e-5)
+    with pytest.raises(UnitError, match="a length needs a unit"):
+        Length.parse("8.6")
+
+
+def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
+    results: Results, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """With a metric it was; where values are those of objects, it was ignored."""
+    choice = Choice(kind="cdf", metric="goodput", points=(("congestion_control", "lia"),))
+    assert _x_label(drawn(results, replace(choice, labels=(("goodput", "rate"),)))) == "rate, Mbit/s"
+    rows = [replace(row, metrics={**row.metrics, "completion_p95_s": row.goodput_mbps}) for row in results.rows]
+    monkeypatch.setitem(results.__dict__, "rows", rows)
+    items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
+    monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"bulk": items})
+    choice = replace(choice, metric=None)
+    assert _x_label(drawn(results, choice)) == "completion time, ms"
+    for name in ("completion p95", "completion_p95_s", "completion time"):
+        assert _x_label(drawn(results, replace(choice, labels=((name, "time to load"),)))) == "time to load, ms", name
+
+
+def _x_label(made: Drawn) -> str:
+    with made.sheet.drawn(made.draw) as drawing:
+        return str(drawing.axes[0].get_xlabel())
