@@ -14,7 +14,8 @@ from tests.unit.made_results import TWO_LINES, make_results
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.results import open_results
 
 SINGLE = TWO_LINES.partition("sweep.")[0]
