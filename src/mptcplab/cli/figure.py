@@ -70,7 +70,9 @@ _SCALES = ("linear", "log")
     "--seed", type=click.IntRange(min=0), help="Seed of the runs over time. Default: the first of each point."
 )
 @click.option(
-    "--panels", metavar="NAME[,NAME...]", help="Panels over time: rate, rtt, cwnd, queue, rssi. Default: all."
+    "--panels",
+    metavar="NAME[,NAME...]",
+    help="Panels over time: rate, delay, rtt, cwnd, queue, rssi. Default: all with data.",
 )
 @click.option(
     "--label",
