@@ -102,6 +102,15 @@ def test_a_name_of_several_is_refused() -> None:
     assert metric_named("MOS", []).name == "mos"
 
 
+@pytest.mark.parametrize(
+    ("head", "name"),
+    [("s", "duration_s"), ("retrans %", "retransmitted_percent"), ("completion p95 ms", "completion_p95_s")],
+)
+def test_the_head_of_a_column_is_a_name(head: str, name: str) -> None:
+    """A table heads the duration with ``s`` alone, and has the other units of a quantity."""
+    assert metric_named(head, ["goodput_mbps", name]).name == name
+
+
 def test_words_of_other_tools_are_explained() -> None:
     with pytest.raises(InputError, match="there is no metric 'loss'") as caught:
         metric_named("loss", ["goodput_mbps", "lost_percent", "retransmitted_percent"])

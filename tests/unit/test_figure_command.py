@@ -8,13 +8,17 @@ from itertools import combinations
 from pathlib import Path
 from typing import Any
 
+import click
 import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
+from mptcplab.cli.figure import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.chosen import Drawn, drawn
+from mptcplab.figure.over_time import PANELS
 from mptcplab.results import open_results
 
 SINGLE = TWO_LINES.partition("sweep.")[0]
@@ -190,3 +194,9 @@ def test_refusals(
 def test_no_results(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="is not a folder"):
         open_results(tmp_path / "nothing")
+
+
+def test_the_help_names_all_panels() -> None:
+    (option,) = (one for one in figure.params if one.name == "panels")
+    assert isinstance(option, click.Option)
+    assert f": {', '.join(PANELS)}." in str(option.help)

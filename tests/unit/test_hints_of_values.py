@@ -140,3 +140,10 @@ def test_a_largest_response_below_their_mean(write: Write) -> None:
     refused = _refusal(write(PATHS + objects + sizes))
     assert "is less than response, their mean" in str(refused)
     assert load(write(PATHS + objects + sizes.replace("200 kB", "300 kB"))).points
+
+
+def test_the_end_of_a_key_is_not_taken_for_a_table(write: Write) -> None:
+    """Tables of results call ``hosts.client.transport.modes.access2`` so; the hint was `access_points`."""
+    file = write(PATHS + '[hosts.client.transport]\nmodes = { access2 = "on" }\n' + WORKLOAD)
+    assert _refusal(file, "access2=backup").hint == "did you mean `hosts.client.transport.modes.access2`?"
+    assert _refusal(file, "acess2=backup").hint != "", "a name of nothing still has a hint"

@@ -12,6 +12,7 @@ from mptcplab.metrics.compare import has_metric
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.metrics.values import units
 
 _DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
 #: The metrics, by their names in JSON, for which other tools have these words.
@@ -88,8 +89,10 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
 
 
 def _names_of(metric: Metric) -> set[str]:
+    """Return the name in JSON, the noun, and the heads of columns, which have a unit that suits the values."""
     noun = metric.noun.casefold()
-    return {metric.name.casefold(), noun, noun.replace(" ", "_")}
+    heads = {metric.heading_in(unit.name).casefold() for unit in units(metric.unit)}
+    return {metric.name.casefold(), noun, noun.replace(" ", "_"), *(heads if metric.in_table else ())}
 
 
 def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, Literal
 
+from mptcplab.figure.axis import Axis
 from mptcplab.figure.timelines import MAX_LINES, marks, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.paired import paired_rows
@@ -17,7 +18,7 @@ from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
-from mptcplab.report.html_model import Axis, Command, Drawing, Experiment, Repeat, RunLine
+from mptcplab.report.html_model import Command, Drawing, Experiment, Repeat, RunLine
 from mptcplab.report.html_notices import notices, single_run
 from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_sweep import axes_of, sweep_drawing

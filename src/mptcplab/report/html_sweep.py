@@ -3,67 +3,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mptcplab.figure.lines import NAMES, Figure
+from mptcplab.figure.axis import Axis, axis_of
+from mptcplab.figure.lines import Figure
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit, unit_of
-from mptcplab.report.html_model import Axis, Drawing
+from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
-from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
-#: Labels closer than one part in this many of an axis would overlap.
-_CLOSEST = 14
 _DIGITS = 6
-#: Readers of quantities, each in a readable unit.
-_READERS: tuple[Callable[[str], float], ...] = (
-    lambda text: Rate.parse(text) / 1e6,
-    lambda text: Duration.parse(text) / 1e6,
-    lambda text: float(Size.parse(text)),
-    lambda text: Probability.parse(text) / 1e7,
-    float,
-)
 
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
     """Return the axes of swept keys that have more than one value, in the order of the sweep."""
     labels = swept_values(rows)
     names = short_names(list(labels))
-    return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
-
-
-def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
-    numbers = None if key in NAMES else _numbers(labels)
-    if numbers is None:
-        return Axis(key, name, labels, None)
-    if _readable(numbers):
-        return Axis(key, name, labels, numbers)
-    if min(numbers) > 0 and _readable([math.log(number) for number in numbers]):
-        return Axis(key, name, labels, numbers, scale="log")
-    ordered = sorted(numbers)
-    return Axis(key, name, labels, tuple(float(ordered.index(number)) for number in numbers), scale="even")
-
-
-def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the labels as quantities of one kind, or None if they are words."""
-    for read in _READERS:
-        with contextlib.suppress(UnitError, ValueError):
-            return tuple(read(label) for label in labels)
-    return None
-
-
-def _readable(numbers: Sequence[float]) -> bool:
-    """Return whether all labels have room on a linear axis."""
-    ordered = sorted(numbers)
-    closest = min((right - left for left, right in pairwise(ordered)), default=math.inf)
-    return closest * _CLOSEST >= ordered[-1] - ordered[0]
+    return tuple(axis_of(key, names[key], values) for key, values in labels.items() if len(values) > 1)
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
@@ -133,10 +94,8 @@ def spread_note(rows: Sequence[ResultRow]) -> str:
 
 def published_drawing(figure: Figure) -> Drawing:
     """Return the figure of published points beside measured lines."""
-    label, positions = figure.x_label, figure.positions
-    numbers = Axis("", label, positions, None) if figure.named else _axis("", label, positions)
     data = {
-        "axis": numbers.to_json(),
+        "axis": figure.axis.to_json(),
         "y": figure.y_label,
         "series": [
             {

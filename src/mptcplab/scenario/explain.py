@@ -136,8 +136,11 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     synonym = _SYNONYMS.get(name.lower())
     near = synonym if synonym in known else nearest(name, known)
     belongs = home(name) if noun == "key" else None
+    elsewhere = _keys_called(document.tables, name) if len(path) == 1 and noun == "key" and name not in known else []
     if belongs is not None:
         hint = f"`{name}` belongs {belongs}"
+    elif elsewhere:
+        hint = f"did you mean {_alternatives([f'`{dotted(one)}`' for one in elsewhere[:_FEW]])}?"
     elif path[0] == "links" and name.lower() in _OTHER_DIRECTIONS and "forward" in known:
         direction = _OTHER_DIRECTIONS[name.lower()]
         below = lookup(document.tables, path)
@@ -151,6 +154,17 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     else:
         hint = f"use one of {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
+
+
+def _keys_called(tables: Any, name: str, above: KeyPath = ()) -> list[KeyPath]:
+    """Return the keys of values below a table, at any depth, that have this name: users leave out what is above."""
+    found: list[KeyPath] = []
+    for key, value in tables.items() if isinstance(tables, dict) else ():
+        if isinstance(value, dict):
+            found += _keys_called(value, name, (*above, key))
+        elif key == name and above:
+            found.append((*above, key))
+    return found
 
 
 def _refuse_via(document: Document, path: KeyPath, name: str) -> None:
