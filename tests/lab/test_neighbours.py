@@ -68,6 +68,28 @@ at = "4 s"
 type = "up"
 link = "link1"
 """
+PAGE = """
+phases = "fixed"
+
+[topology]
+preset = "disjoint-paths"
+paths = 1
+
+[links.link1]
+rate = "50 Mbit/s"
+delay = "8 ms"
+
+[workloads.page]
+kind = "http"
+from = "client"
+to = "server"
+size = "5 kB"
+files = 6
+connections = 6
+
+[sweep]
+neighbours = ["resolve", "known"]
+"""
 _ARP, _IPV6 = 0x0806, 0x86DD
 _ICMPV6, _ADVERTISEMENT = 58, 136
 
@@ -97,11 +119,21 @@ def test_the_first_connection_waits_for_addresses(bench: Bench, family: str, rou
     rows = bench.rows(NETWORK, f"family={family}")
     first, second = _durations_ms(rows, "first"), _durations_ms(rows, "second")
     waited = first["resolve"] - first["known"]
-    note(f"address resolution, {family}, ms", waited)
+    note(f"address resolution {family} ms", waited)
     assert waited == pytest.approx(round_trips * RTT_MS, abs=FRAME_MS + GRAIN_MS)
     # Nothing else differs: what is left is the clock's grain.
     assert first["known"] == pytest.approx(second["known"], abs=GRAIN_MS)
     assert second["resolve"] == pytest.approx(second["known"], abs=GRAIN_MS)
+
+
+def test_all_files_of_a_first_page_wait(bench: Bench) -> None:
+    """Their connections begin together, so that all of them wait for the same addresses."""
+    rows = bench.rows(PAGE)
+    medians = {row.settings["neighbours"]: 1000 * row.metrics["completion_p50_s"].mean for row in rows}
+    for value, median in medians.items():
+        note(f"page neighbours {value} ms", median)
+    # All handshakes begin later, and nothing else changes.
+    assert medians["resolve"] - medians["known"] == pytest.approx(RTT_MS, abs=FRAME_MS + GRAIN_MS)
 
 
 @pytest.mark.parametrize("family", ["ipv4", "ipv6"])

@@ -39,6 +39,7 @@ def _head(answers: Answers) -> str:
             '# question = "Is MPTCP faster than TCP?" # printed with the results',
             repeats,
             "# seed = 1 # of the first repeat: it determines random losses, ports and initial sequence numbers",
+            'neighbours = "known" # hosts have resolved their routers before; "resolve": first packets wait',
         )
     )
 

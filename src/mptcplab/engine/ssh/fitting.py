@@ -118,7 +118,7 @@ def _check_neighbours(plan: Plan) -> None:
     """Refuse neighbour entries: they have the link-layer addresses of virtual interfaces, and real ones keep theirs."""
     if any(command.argv[:2] == ("ip", "neighbour") for command in plan.setup):
         message = "the engine 'ssh' leaves link-layer addresses to the machines, which resolve their neighbours"
-        raise InputError(message, hint=f"set neighbours=resolve, or {_VIRTUAL}")
+        raise InputError(message, hint=f'write neighbours = "resolve", or {_VIRTUAL}')
 
 
 def _check_programs(plan: Plan) -> None:
