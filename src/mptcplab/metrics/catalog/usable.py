@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
@@ -26,6 +26,7 @@ from mptcplab.metrics.delivery import (
     gap_s,
     pauses_in,
     recovery_s,
+    sent_until_s,
 )
 from mptcplab.metrics.instants import Instant, changes_shape, instants
 from mptcplab.metrics.metric import Metric, Subject
@@ -168,17 +169,23 @@ def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
     found = instants(subject.recording)
     curve = delivery(subject.recording, subject.ends) if found else None
-    return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
+    if curve is None:
+        return []
+    curve = replace(curve, sent_until_s=sent_until_s(subject.recording, subject.ends))
+    return [(curve, one) for one in episodes(curve, found, *_paths(subject))]
 
 
 def _longest(times: Sequence[float | None]) -> float | None:
-    """Return the longest time; None if there is none, or if one is unknown or had not ended when the run did."""
-    known = [time for time in times if time is not None and math.isfinite(time)]
+    """Return the longest time, infinity if one had not ended when the run did; None if none or one is unknown."""
+    known = [time for time in times if time is not None]
     return max(known) if known and len(known) == len(times) else None
 
 
 def _usable(subject: Subject) -> float | None:
-    return _longest([usable_s(curve, one) for curve, one in subject.once(measured_episodes)])
+    """Return the longest time of :func:`usable_s`, infinity for None. Episodes shorter than a window do not count."""
+    found = subject.once(measured_episodes)
+    times = [usable_s(curve, one) for curve, one in found if one.failure.time_s + WINDOW_S <= one.until_s]
+    return _longest([math.inf if time is None else time for time in times])
 
 
 def _outage(subject: Subject) -> float | None:
@@ -209,6 +216,7 @@ METRICS = (
     _entry(
         name="outage_s",
         noun="outage",
+        never="no end",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
         "each half second",
         value=_outage,
