@@ -16,7 +16,8 @@ from mptcplab.cli.figure import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.figure.over_time import PANELS
 from mptcplab.results import open_results
 

@@ -15,7 +15,8 @@ from tests.unit.test_report import BASIC, result_row
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.chosen import Choice, drawn
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.chosen import drawn
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, Series, draw_lines
 from mptcplab.figure.sweep import sweep_figure

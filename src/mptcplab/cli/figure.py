@@ -28,9 +28,10 @@ Kinds:
   bars    the same with bars
   cdf     the share of objects, requests or messages that took at most so long; with --metric, of runs
 """
-#: Formats of files and kinds of figures, written here because their modules take long to load.
+#: Formats of files, kinds of figures and scales of axes, written here because their modules take long to load.
 _SUFFIXES = (".svg", ".png", ".pdf")
 _KINDS = ("time", "lines", "bars", "cdf")
+_SCALES = ("linear", "log")
 
 
 @click.command(epilog=_EPILOG)
@@ -84,6 +85,10 @@ _KINDS = ("time", "lines", "bars", "cdf")
     "--width", metavar="LENGTH", help="Width on paper: '8.6 cm', '3.4 in', '246 pt'. Default: as the contents need."
 )
 @click.option("--height", metavar="LENGTH", help="Height on paper. Default: as the width and the contents need.")
+@click.option(
+    "--x-scale", type=click.Choice(_SCALES), help="Scale of the axis of numbers. Default: on which values are apart."
+)
+@click.option("--y-scale", type=click.Choice(_SCALES), help="Scale of the metric's axis, with lines. Default: linear.")
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 def figure(
     folder: Path, files: tuple[Path, ...], points: tuple[str, ...], labels: tuple[str, ...], **options: Any
@@ -96,7 +101,7 @@ def figure(
     for file in files:
         if file.suffix.lower() not in _SUFFIXES:
             raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(_SUFFIXES)}")
-    from mptcplab.figure.chosen import Choice, drawn  # late, since the libraries behind it take long to load
+    from mptcplab.figure import Choice, drawn  # late, since the libraries behind it take long to load
     from mptcplab.results import open_results
 
     choice = Choice(

@@ -7,6 +7,7 @@
 from here.
 """
 
-from mptcplab.figure.chosen import Choice, Drawn, drawn
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.chosen import Drawn, drawn
 
 __all__ = ["Choice", "Drawn", "drawn"]

@@ -12,13 +12,15 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Literal, get_args
+from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
+from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
 from mptcplab.figure.canvas import Sheet
+from mptcplab.figure.choice import Choice, Kind, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
-from mptcplab.figure.lines import NAMES, Figure, are_numbers, draw_lines
+from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.sweep import axes_of, label_of, longest, series_keys, sweep_figure
@@ -28,7 +30,7 @@ from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
-from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
@@ -36,66 +38,13 @@ from mptcplab.results import RecordedRun, Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-Kind = Literal["time", "lines", "bars", "cdf"]
-KINDS: tuple[Kind, ...] = get_args(Kind)
 #: More columns, or more curves in one plot, cannot be told apart.
 _MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
-#: The kinds of figures that an option changes.
-_KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
-    "panels": ("time",),
-    "seed": ("time",),
-    "metric": ("lines", "bars", "cdf"),
-    "x": ("lines", "bars"),
-    "by": ("lines", "bars"),
-}
 #: What a legend calls workloads, which are no swept key.
 _WORKLOAD = "workload"
 #: Inches of a figure with one plot: its height, and its width with as many bars as fit.
 _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
-
-
-@dataclass(frozen=True)
-class Choice:
-    """What the user says about a figure; everything may be left open.
-
-    ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
-    ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
-    words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
-    ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open.
-    :raises InputError: if there is no such kind, or for what is no length.
-    """
-
-    kind: Kind | None = None
-    metric: str | None = None
-    x: str | None = None
-    by: tuple[str, ...] = ()
-    points: tuple[tuple[str, str], ...] = ()
-    workloads: tuple[str, ...] = ()
-    seed: int | None = None
-    panels: tuple[str, ...] = ()
-    title: str | None = None
-    labels: tuple[tuple[str, str], ...] = ()
-    width: str | None = None
-    height: str | None = None
-
-    def __post_init__(self) -> None:
-        if self.kind is not None and self.kind not in KINDS:
-            raise InputError(f"there is no kind of figure '{self.kind}'", hint=f"use one of {', '.join(KINDS)}")
-        workload, colon, metric = (self.metric or "").rpartition(":")
-        if colon and self.workloads not in ((), (workload,)):
-            raise InputError(
-                f"--metric {self.metric} and --workload name different workloads", hint="remove one of them"
-            )
-        if colon:
-            object.__setattr__(self, "metric", metric)
-            object.__setattr__(self, "workloads", (workload,))
-        _ = self.paper
-
-    @property
-    def paper(self) -> Paper:
-        """The size of the figure."""
-        return Paper.parse(self.width, self.height)
 
 
 @dataclass(frozen=True)
@@ -134,10 +83,12 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     found = words(results, choice.labels)
     wanted = _wanted(choice, list(found.keys))
     runs = _kept(results.recorded, wanted)
-    rows = [found.row(row) for row in _of_workload(rows_of(run.result for run in runs), choice)]
+    recorded = _of_workload(rows_of(run.result for run in runs), choice)
+    # Words for values are no numbers.
+    kind = choice.kind or _usual_kind(recorded, choice)
+    rows = [found.row(row) for row in recorded]
     runs = [found.run(run) for run in runs]
-    kind = choice.kind or _usual_kind(rows, choice)
-    _check_options(choice, kind)
+    check_options(choice, kind)
     if kind == "time":
         made = _over_time(results, runs, rows, choice, found)
     elif kind == "cdf":
@@ -147,16 +98,6 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
     letters = choice.paper.note_letters(made.size)
     return replace(made, note="\n".join(_wrapped([one for one in lines if one], letters)), paper=choice.paper)
-
-
-def _check_options(choice: Choice, kind: Kind) -> None:
-    """Refuse options that change nothing in a figure of this kind. :raises InputError: for the first one."""
-    for option, kinds in _KINDS_WITH.items():
-        if kind in kinds or getattr(choice, option) in (None, ()):
-            continue
-        if kinds == ("time",):
-            raise InputError(f"--{option} is for figures over time", hint="add --kind time")
-        raise InputError(f"--{option} changes nothing in a figure of kind {kind}", hint="remove it, or --kind")
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
@@ -212,15 +153,14 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     if not axes and choice.metric is None and not choice.by:
         return "time"
     along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
-    return "lines" if along in axes and along not in NAMES and are_numbers(axes[along]) else "bars"
+    return "lines" if along in axes and are_numbers(along, axes[along]) else "bars"
 
 
 def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
     there = [metric for metric in METRICS if any(metric in row.metrics for row in rows)]
     if name is None:
-        about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
-        return about if about.headline else METRICS["goodput_mbps"]
+        return about(there)
     found = metric_named(name, there)
     if found.name not in there and any(found.name in row.never for row in rows):
         raise InputError(
@@ -252,6 +192,8 @@ def _over_sweep(
     shown = [replace(row, workload=found.workload(row.workload)) for row in own]
     figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, by, found.keys, unit)
     _check_curves(len(figure.series))
+    if kind == "lines":
+        figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars
     lacking = _lacking(results, figure, wanted, found, _Places(along, series_keys(axes_of(own), along, by)))
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
@@ -262,6 +204,18 @@ def _over_sweep(
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
         "\n".join([*_of_workloads(results, own, found), figure.note, *(lacking if kind == "bars" else ())]),
     )
+
+
+def _to_scale(results: Results, figure: Figure, along: str, choice: Choice, found: Words) -> Figure:
+    """Return ``figure`` with the values that its words stand for, on the scales that the user chooses.
+
+    :raises InputError: if the values have no such scale.
+    """
+    named = {found.value(run.settings[along]): run.settings[along] for run in results.recorded if along in run.settings}
+    values = tuple(named.get(position, position) for position in figure.positions)
+    scaled = replace(figure, values=values, x_scale=choice.x_scale, y_scale=choice.y_scale or "linear")
+    check_scales(scaled)
+    return scaled
 
 
 def _of_workloads(results: Results, rows: Sequence[ResultRow], found: Words) -> Iterator[str]:
@@ -412,7 +366,8 @@ def _distribution(
         raise InputError("there are no values to draw", hint="name a metric with --metric")
     _check_curves(len(curves))
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
-    figure = Distribution(_title(results, choice), label, curves, noun, legend)
+    figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
+    figure.check_scale()
     note += f"; {rows[0].measured_on}"
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from mptcplab.errors import InputError
+from mptcplab.figure.axis import ChosenScale
 from mptcplab.figure.canvas import plain_powers, style_of, tidy
 from mptcplab.figure.paper import titled
 
@@ -35,7 +37,7 @@ class Sample:
 class Distribution:
     """The contents of a figure of distributions: ``x_label`` names the values with their unit, ``noun`` what has them.
 
-    ``legend`` says what the curves differ in.
+    ``legend`` says what the curves differ in, and ``x_scale`` what the user chooses.
     """
 
     title: str
@@ -43,6 +45,29 @@ class Distribution:
     samples: tuple[Sample, ...]
     noun: str = "values"
     legend: str = ""
+    x_scale: ChosenScale | None = None
+
+    @property
+    def is_logarithmic(self) -> bool:
+        """True if the axis of values is."""
+        if self.x_scale is not None:
+            return self.x_scale == "log"
+        smallest, largest = self.ends
+        return smallest > 0 and largest > _LOG_FROM * smallest
+
+    def check_scale(self) -> None:
+        """Check the scale that the user chooses. :raises InputError: if it has no place for a value."""
+        smallest = self.ends[0]
+        if self.x_scale == "log" and smallest <= 0:
+            raise InputError(
+                f"a logarithmic axis has no place for a value of {smallest:g}", hint="use --x-scale linear"
+            )
+
+    @property
+    def ends(self) -> tuple[float, float]:
+        """The smallest and the largest value."""
+        every = [value for sample in self.samples for value in sample.values]
+        return min(every), max(every)
 
 
 def draw_distribution(figure: Distribution, axes: Axes) -> None:
@@ -52,10 +77,9 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
         hidden = sum(_coincide(sample, later) for later in figure.samples[number + 1 :])
         label = f"{sample.name} ({len(sample.values)})" if sample.name else f"{len(sample.values)} values"
         axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=_WIDTH + _WIDER * hidden)
-    every = [value for sample in figure.samples for value in sample.values]
-    if min(every) > 0 and max(every) > _LOG_FROM * min(every):
+    if figure.is_logarithmic:
         _logarithmic(axes)
-    elif min(every) >= 0:
+    elif figure.ends[0] >= 0:
         axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
     titled(axes, figure.title)

@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import MARKERS, save_drawing, style_of
+from mptcplab.errors import InputError
+from mptcplab.figure.axis import Axis, ChosenScale, axis_of
+from mptcplab.figure.canvas import MARKERS, plain_powers, save_drawing, style_of
 from mptcplab.figure.paper import points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
@@ -22,18 +22,19 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
     from matplotlib.transforms import Transform
 
-#: Not the first parts of a version with three.
-_LEADING_NUMBER = re.compile(r"(\d+(?:\.\d+)?)(?![\d.])\s*(\S*)")
-#: Keys whose values are names, though versions look like numbers.
-NAMES = frozenset({"kernel"})
+#: The modules that determine what a figure looks like.
+_SOURCES = ("lines.py", "axis.py", "positions.py")
 #: The height of a mark in points, and the axis length in shortest bars of a mark.
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
 #: The distance of two series' points at the same position.
 _APART_POINTS = 2.5
+#: On a logarithmic axis: the factor of the room below and above the values, the part of a mean down to which whiskers
+#: are shown, and the factor between the ends from which only powers of ten have labels.
+_LOG_ROOM, _LOG_BELOW, _FEW_TICKS_FROM = 1.2, 10, 2000
 #: The room beside the outermost positions, as a part of the axis.
-_MARGIN = 0.04
+_MARGIN = 0.05
 
 
 @dataclass(frozen=True)
@@ -67,11 +68,11 @@ class Mark:
 
 @dataclass(frozen=True)
 class Figure:
-    """The contents of a figure. ``positions`` are labels, spaced by their numbers if all have one with the same unit.
+    """The contents of a figure. ``positions`` are labels; lines stand at their values if these are numbers.
 
     The vertical axis begins at ``lowest``; with ``signed``, values may be below it. None can exceed ``highest``. With
     ``named``, positions are names even if they look like numbers, as versions do. ``legend`` says what the series
-    differ in.
+    differ in. ``values`` are those of the scenario if positions are words for them, and the scales what the user says.
     """
 
     title: str
@@ -86,6 +87,14 @@ class Figure:
     legend: str = ""
     signed: bool = False
     highest: float = math.inf
+    values: tuple[str, ...] = ()
+    x_scale: ChosenScale | None = None
+    y_scale: ChosenScale = "linear"
+
+    @property
+    def axis(self) -> Axis:
+        """The horizontal axis. :raises InputError: if the values do not have the scale that the user chooses."""
+        return axis_of("", self.x_label, self.positions, values=self.values, named=self.named, scale=self.x_scale)
 
 
 @dataclass(frozen=True)
@@ -104,17 +113,26 @@ class _SeriesStyle:
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
     note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
-    key = repr(figure).encode() + Path(__file__).read_bytes()
+    key = repr(figure).encode() + b"".join(Path(__file__).with_name(one).read_bytes() for one in _SOURCES)
     return save_drawing(folder, name, key, (6.4, 4.0), note, partial(draw_lines, figure))
 
 
+def check_scales(figure: Figure) -> None:
+    """Check the scales that the user chooses. :raises InputError: if there are values that have no place on them."""
+    _ = figure.axis
+    if figure.y_scale == "log":
+        _positive(figure)
+
+
 def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
-    numbers = [] if figure.named else _numbers(figure.positions)
-    places = _places(numbers, len(figure.positions))
+    axis = figure.axis
+    places = axis.places
     middle = (len(figure.series) - 1) / 2
     for number, series in enumerate(figure.series):
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
-        style = _SeriesStyle(colour, marker, dashes if numbers else "none", _APART_POINTS * (number - middle))
+        style = _SeriesStyle(
+            colour, marker, dashes if axis.numbers is not None else "none", _APART_POINTS * (number - middle)
+        )
         _draw_measured(axes, places, figure, series, style)
         published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if published:
@@ -130,21 +148,45 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 zorder=3,
             )
     _leave_room(axes, places)
-    smallest = _smallest(figure)
-    axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
+    _scale_values(axes, figure)
     _draw_marks(drawing, axes, places, figure)
     titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
-    axes.set_xlabel(figure.x_label)
-    axes.set_ylabel(figure.y_label)
+    axes.set_xlabel(axis.label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
-    name_positions(axes, places, figure.positions, figure.legend)
+    name_positions(axes, places, figure.positions, figure.legend, some=axis.numbers is not None)
+
+
+def _scale_values(axes: Axes, figure: Figure) -> None:
+    """Set the ends of the vertical axis, and its scale."""
+    if figure.y_scale == "linear":
+        smallest = _smallest(figure)
+        axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
+        axes.set_ylabel(figure.y_label)
+        return
+    low, high = _positive(figure)
+    axes.set_yscale("log", nonpositive="clip")
+    axes.set_ylim(low / _LOG_ROOM, high * _LOG_ROOM)
+    plain_powers(axes.yaxis, (1, 2, 5) if high < _FEW_TICKS_FROM * low else (1,))
+    axes.yaxis.set_minor_formatter("")
+    axes.set_ylabel(f"{figure.y_label} (logarithmic)")
+
+
+def _positive(figure: Figure) -> tuple[float, float]:
+    """Return the ends of a logarithmic axis. :raises InputError: if it has no place for a value."""
+    measured = [value for series in figure.series for value in series.measured if value is not None]
+    means = [value.mean for value in measured]
+    means += [value for series in figure.series for value in series.published if value is not None]
+    if means and min(means) <= 0:
+        raise InputError(f"a logarithmic axis has no place for a value of {min(means):g}", hint="use --y-scale linear")
+    # An interval that nearly reaches 0 would squash everything else.
+    lows = (max(value.low, value.mean / _LOG_BELOW) for value in measured)
+    return min([*means, *lows], default=0.1), _largest(figure)
 
 
 def _leave_room(axes: Axes, places: Sequence[float]) -> None:
-    """Leave a margin beside the outermost positions, also if the first series has no value there."""
-    spare = _MARGIN * (max(places) - min(places))
-    left, right = axes.get_xlim()
-    axes.set_xlim(min(left, min(places) - spare), max(right, max(places) + spare))
+    """Let the axis begin and end beside the outermost positions, also if the first series has no value there."""
+    spare = _MARGIN * (max(places) - min(places)) or 1.0
+    axes.set_xlim(min(places) - spare, max(places) + spare)
 
 
 def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure: Figure) -> None:
@@ -153,7 +195,7 @@ def _draw_marks(drawing: MplFigure, axes: Axes, places: Sequence[float], figure:
 
     shortest = (max(places) - min(places)) / _SHORTEST_BAR
     for level, mark in enumerate(reversed(figure.marks)):
-        first, last = (places[figure.positions.index(end)] for end in (mark.first, mark.last))
+        first, last = sorted(places[figure.positions.index(end)] for end in (mark.first, mark.last))
         spare = max(0.0, shortest - (last - first)) / 2
         up = ScaledTranslation(0, (6 + _MARK_POINTS * level) / _POINTS_PER_INCH, drawing.dpi_scale_trans)
         place, colour = axes.get_xaxis_transform() + up, "#B00020" if mark.wrong else "0.3"
@@ -173,7 +215,9 @@ def whisker(figure: Figure, value: Interval) -> tuple[float, float]:
 
 
 def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: Series, style: _SeriesStyle) -> None:
-    known = [(x, value) for x, value in zip(places, series.measured, strict=True) if value is not None]
+    # A line joins neighbours on the axis, whatever the order of the sweep.
+    ordered = sorted(zip(places, series.measured, strict=True), key=lambda pair: pair[0])
+    known = [(x, value) for x, value in ordered if value is not None]
     if not known:
         return
     xs = [x for x, _ in known]
@@ -216,23 +260,3 @@ def _smallest(figure: Figure) -> float:
     if not figure.signed:
         return figure.lowest
     return min([figure.lowest, *(1.1 * one.low for series in figure.series for one in series.measured if one)])
-
-
-def are_numbers(positions: Sequence[str]) -> bool:
-    """Return whether all positions begin with a number and have the same unit."""
-    return bool(_numbers(positions))
-
-
-def _numbers(positions: Sequence[str]) -> list[float]:
-    """Return the numbers at the beginning of positions, if all have one with the same unit; else none."""
-    matches = [_LEADING_NUMBER.match(position) for position in positions]
-    units = {match[2] for match in matches if match}
-    return [] if None in matches or len(units) != 1 else [float(match[1]) for match in matches if match]
-
-
-def _places(numbers: Sequence[float], count: int) -> list[float]:
-    """Return places by number if these are spread evenly enough to be readable, else 0, 1, 2, ..."""
-    gaps = [abs(right - left) for left, right in pairwise(numbers)]
-    # Labels that are closer would overlap.
-    is_even = bool(gaps) and min(gaps) * 14 >= max(numbers) - min(numbers)
-    return list(numbers) if is_even else [float(number) for number in range(count)]

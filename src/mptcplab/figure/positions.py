@@ -42,21 +42,30 @@ class _Way:
 
 
 def name_positions(
-    axes: Axes, places: Sequence[float], positions: Sequence[str], legend: str, *, with_legend: bool = True
+    axes: Axes,
+    places: Sequence[float],
+    positions: Sequence[str],
+    legend: str,
+    *,
+    with_legend: bool = True,
+    some: bool = False,
 ) -> None:
     """Write the names of positions so that they do not overlap, and the legend; call it last, as :func:`tidy`.
 
-    It measures the names, since their room depends on the legend and on all that is beside the plot.
+    It measures the names, since their room depends on the legend and on all that is beside the plot. With ``some``,
+    names may be left out if they have no room at all, as on any axis of numbers.
     """
+    ordered = sorted(zip(places, positions, strict=True))
+    places, positions = [place for place, _ in ordered], [name for _, name in ordered]
     drawing = axes.get_figure(root=True)
     assert drawing is not None, "axes of a figure"
     across, height = drawing.get_size_inches()
     _usual(axes, places, positions)
     if with_legend:
         tidy(axes, legend)
-    if _is_roomy(drawing, axes) or not _overlapping(drawing, axes, places):
+    if _is_roomy(drawing, axes, places) or not _overlapping(drawing, axes, places):
         return
-    for way in _ways(drawing, axes, positions):
+    for way in _ways(drawing, axes, places, positions):
         # A legend below the plot begins below the names, and made the figure higher.
         drawing.set_size_inches(across, height)
         _write(axes, places, positions, way)
@@ -64,6 +73,21 @@ def name_positions(
             tidy(axes, legend)
         if not _overlapping(drawing, axes, places):
             return
+    if some:
+        _leave_out(drawing, axes, places, positions)
+
+
+def _leave_out(drawing: MplFigure, axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
+    """Write only names that have room level, the first and the last among them; the others keep their tick."""
+    _write(axes, places, positions, _Way(max(map(len, positions))))
+    laid_out(drawing)
+    labels = axes.get_xticklabels()
+    kept = [True] * len(labels)
+    before = labels[0]
+    for number, label in enumerate(labels[1:-1], 1):
+        kept[number] = not (_too_close(before, label, 0.0) or _too_close(label, labels[-1], 0.0))
+        before = label if kept[number] else before
+    axes.set_xticklabels([name if keep else "" for name, keep in zip(positions, kept, strict=True)])
 
 
 def _usual(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
@@ -79,10 +103,10 @@ def _lines(text: str, letters: int) -> str:
     return "\n".join(textwrap.wrap(text, letters, break_long_words=False, break_on_hyphens=False))
 
 
-def _ways(drawing: MplFigure, axes: Axes, positions: Sequence[str]) -> Iterator[_Way]:
+def _ways(drawing: MplFigure, axes: Axes, places: Sequence[float], positions: Sequence[str]) -> Iterator[_Way]:
     """Yield ways to write names that overlap, the most legible first."""
     longest = max(map(len, positions))
-    pitch = 72 * axes.get_window_extent().width / drawing.dpi / len(positions)
+    pitch = 72 * axes.get_window_extent().width / drawing.dpi * _pitch(places)
     # A line that is narrower than the longest word overlaps; the width of a letter is about half of its size.
     letters = int(pitch / (0.5 * points(_SMALL)))
     lines = max(_lines(one, letters).count("\n") + 1 for one in positions) if letters >= _SHORT / 2 else longest
@@ -96,18 +120,23 @@ def _write(axes: Axes, places: Sequence[float], positions: Sequence[str], way: _
     turned: dict[str, Any] = {"rotation": way.degrees, "ha": "center"}
     if way.degrees:
         turned |= {"ha": "right", "rotation_mode": "anchor"}
-    if way.degrees == 90:
-        turned["va"] = "center"
+    turned["va"] = "center" if way.degrees == 90 else "top"
     axes.set_xticks(places, [_lines(one, way.letters) for one in positions], fontsize=points(_SMALL), **turned)
 
 
-def _is_roomy(drawing: MplFigure, axes: Axes) -> bool:
+def _is_roomy(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:
     """Return whether names are so short that nothing beside the plot leaves them too little room: no need for a layout.
 
     A layout that is computed twice differs in the last digits.
     """
     widest = max(label.get_window_extent().width for label in axes.get_xticklabels())
-    return widest * len(axes.get_xticklabels()) < _ROOMY * drawing.bbox.width
+    return bool(widest < _ROOMY * drawing.bbox.width * _pitch(places))
+
+
+def _pitch(places: Sequence[float]) -> float:
+    """Return the part of the axis that each position has at least."""
+    closest = min((after - before for before, after in pairwise(places)), default=0.0)
+    return closest / (places[-1] - places[0] + closest) if closest > 0 else float(len(places) == 1)
 
 
 def _overlapping(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mptcplab.errors import InputError
-from mptcplab.figure.lines import NAMES, Figure, Series
+from mptcplab.figure.axis import NAMES
+from mptcplab.figure.lines import Figure, Series
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.rows import ResultRow

@@ -22,6 +22,7 @@ from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.doubted_outage import outage_warnings
 from mptcplab.metrics.ends import Ends, described, ends_of, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
+from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
@@ -125,6 +126,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *machine_warnings(recording),
             *cpu_warnings(recording, ends),
             *outage_warnings(subject),
+            *late_window_warnings(recording, ends),
             *network_warnings(network),
             *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),

@@ -25,24 +25,6 @@ class Notice:
 
 
 @dataclass(frozen=True)
-class Axis:
-    """A swept key. ``numbers`` are the positions of its values on the axis, if all are quantities of one kind.
-
-    ``scale`` "even" means that the values are too unevenly spread for either scale: their positions are 0, 1, 2, ...
-    """
-
-    key: str
-    name: str
-    labels: tuple[str, ...]
-    numbers: tuple[float, ...] | None
-    scale: Literal["linear", "log", "even"] = "linear"
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data for the page's script."""
-        return {"name": self.name, "labels": self.labels, "numbers": self.numbers, "scale": self.scale}
-
-
-@dataclass(frozen=True)
 class Drawing:
     """One interactive figure: its heading, its caption, and the data from which the page's script draws it.
 

@@ -3,67 +3,28 @@
 
 from __future__ import annotations
 
-import contextlib
 import math
-from collections.abc import Callable, Mapping, Sequence
-from itertools import pairwise
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from mptcplab.figure.lines import NAMES, Figure
+from mptcplab.figure.axis import Axis, axis_of
+from mptcplab.figure.lines import Figure
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
-from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.registry import BASIC, METRICS, about, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit, unit_of
-from mptcplab.report.html_model import Axis, Drawing
+from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
-from mptcplab.units import Duration, Probability, Rate, Size, UnitError
 
-#: Labels closer than one part in this many of an axis would overlap.
-_CLOSEST = 14
 _DIGITS = 6
-#: Readers of quantities, each in a readable unit.
-_READERS: tuple[Callable[[str], float], ...] = (
-    lambda text: Rate.parse(text) / 1e6,
-    lambda text: Duration.parse(text) / 1e6,
-    lambda text: float(Size.parse(text)),
-    lambda text: Probability.parse(text) / 1e7,
-    float,
-)
 
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
     """Return the axes of swept keys that have more than one value, in the order of the sweep."""
     labels = swept_values(rows)
     names = short_names(list(labels))
-    return tuple(_axis(key, names[key], tuple(values)) for key, values in labels.items() if len(values) > 1)
-
-
-def _axis(key: str, name: str, labels: tuple[str, ...]) -> Axis:
-    numbers = None if key in NAMES else _numbers(labels)
-    if numbers is None:
-        return Axis(key, name, labels, None)
-    if _readable(numbers):
-        return Axis(key, name, labels, numbers)
-    if min(numbers) > 0 and _readable([math.log(number) for number in numbers]):
-        return Axis(key, name, labels, numbers, scale="log")
-    ordered = sorted(numbers)
-    return Axis(key, name, labels, tuple(float(ordered.index(number)) for number in numbers), scale="even")
-
-
-def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
-    """Return the labels as quantities of one kind, or None if they are words."""
-    for read in _READERS:
-        with contextlib.suppress(UnitError, ValueError):
-            return tuple(read(label) for label in labels)
-    return None
-
-
-def _readable(numbers: Sequence[float]) -> bool:
-    """Return whether all labels have room on a linear axis."""
-    ordered = sorted(numbers)
-    closest = min((right - left for left, right in pairwise(ordered)), default=math.inf)
-    return closest * _CLOSEST >= ordered[-1] - ordered[0]
+    return tuple(axis_of(key, names[key], values) for key, values in labels.items() if len(values) > 1)
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
@@ -87,18 +48,14 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
-    return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
+    return Drawing("sweep", "Over the sweep", spread_note(rows, axes), data, ("sweep",), tuple(choices))
 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
-    about = max((name for name in METRICS if any(name in row.metrics for row in rows)), key=_headline, default=BASIC[0])
-    return list(dict.fromkeys([about, *shown])) if _headline(about) else shown
-
-
-def _headline(name: str) -> int:
-    return METRICS[name].headline
+    first = about(name for row in rows for name in row.metrics)
+    return list(dict.fromkeys([first.name, *shown])) if first.headline else shown
 
 
 def _limits(metric: Metric, unit: Unit) -> list[float | None]:
@@ -122,21 +79,23 @@ def _pair(interval: Interval | None) -> list[float | None]:
     return [round(interval.mean, _DIGITS), round(half, _DIGITS) if half is not None else None]
 
 
-def spread_note(rows: Sequence[ResultRow]) -> str:
-    """Return the definition of the bars and bands."""
+def spread_note(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> str:
+    """Return the definition of the bars and bands; the reader chooses among ``axes``, and names have bars."""
     counts = sorted({row.n for row in rows})
     if counts == [1]:
         return "One run per point, so there are no intervals."
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    return f"Points are means; bars and bands are 95 % confidence intervals of the mean (Student's t, {n} seeds)."
+    with_points, with_bars = (any((axis.numbers is not None) is points for axis in axes) for points in (True, False))
+    marks = " and ".join(name for name, there in (("points", with_points), ("bars", with_bars)) if there)
+    spread = "whiskers and bands" if with_points else "whiskers"
+    interval = f"{spread} are 95 % confidence intervals of the mean (Student's t, {n} seeds)"
+    return f"{marks.capitalize()} are means; {interval}."
 
 
 def published_drawing(figure: Figure) -> Drawing:
     """Return the figure of published points beside measured lines."""
-    label, positions = figure.x_label, figure.positions
-    numbers = Axis("", label, positions, None) if figure.named else _axis("", label, positions)
     data = {
-        "axis": numbers.to_json(),
+        "axis": figure.axis.to_json(),
         "y": figure.y_label,
         "series": [
             {

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mptcplab.figure.lines import NAMES, Figure, Mark, Series
+from mptcplab.figure.axis import NAMES
+from mptcplab.figure.lines import Figure, Mark, Series
 from mptcplab.study.classes import FAILS
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.values import kind_name, kind_of

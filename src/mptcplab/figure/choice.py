@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: MIT
+"""What the user says about a figure: its options, and which of them change something in which kind of figure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal, get_args
+
+from mptcplab.errors import InputError
+from mptcplab.figure.axis import CHOSEN_SCALES, ChosenScale
+from mptcplab.figure.paper import Paper
+
+Kind = Literal["time", "lines", "bars", "cdf"]
+KINDS: tuple[Kind, ...] = get_args(Kind)
+#: The kinds of figures that an option changes.
+_KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
+    "panels": ("time",),
+    "seed": ("time",),
+    "metric": ("lines", "bars", "cdf"),
+    "x": ("lines", "bars"),
+    "by": ("lines", "bars"),
+    "x_scale": ("lines", "cdf"),
+    "y_scale": ("lines",),
+}
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What the user says about a figure; everything may be left open.
+
+    ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
+    ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
+    words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
+    ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
+    ``linear`` or ``log``.
+    :raises InputError: if there is no such kind or scale, or for what is no length.
+    """
+
+    kind: Kind | None = None
+    metric: str | None = None
+    x: str | None = None
+    by: tuple[str, ...] = ()
+    points: tuple[tuple[str, str], ...] = ()
+    workloads: tuple[str, ...] = ()
+    seed: int | None = None
+    panels: tuple[str, ...] = ()
+    title: str | None = None
+    labels: tuple[tuple[str, str], ...] = ()
+    width: str | None = None
+    height: str | None = None
+    x_scale: ChosenScale | None = None
+    y_scale: ChosenScale | None = None
+
+    def __post_init__(self) -> None:
+        if self.kind is not None and self.kind not in KINDS:
+            raise InputError(f"there is no kind of figure '{self.kind}'", hint=f"use one of {', '.join(KINDS)}")
+        for scale in (self.x_scale, self.y_scale):
+            if scale is not None and scale not in CHOSEN_SCALES:
+                raise InputError(f"there is no scale '{scale}'", hint=f"use one of {', '.join(CHOSEN_SCALES)}")
+        workload, colon, metric = (self.metric or "").rpartition(":")
+        if colon and self.workloads not in ((), (workload,)):
+            raise InputError(
+                f"--metric {self.metric} and --workload name different workloads", hint="remove one of them"
+            )
+        if colon:
+            object.__setattr__(self, "metric", metric)
+            object.__setattr__(self, "workloads", (workload,))
+        _ = self.paper
+
+    @property
+    def paper(self) -> Paper:
+        """The size of the figure."""
+        return Paper.parse(self.width, self.height)
+
+
+def check_options(choice: Choice, kind: Kind) -> None:
+    """Refuse options that change nothing in a figure of this kind. :raises InputError: for the first one."""
+    for option, kinds in _KINDS_WITH.items():
+        if kind in kinds or getattr(choice, option) in (None, ()):
+            continue
+        if kinds == ("time",):
+            raise InputError(f"--{option} is for figures over time", hint="add --kind time")
+        option = option.replace("_", "-")
+        raise InputError(f"--{option} changes nothing in a figure of kind {kind}", hint="remove it, or --kind")
