@@ -15,9 +15,8 @@ from tests.unit.compared import row_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import chosen
+from mptcplab.figure import Choice, chosen, drawn
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.chosen import Choice, drawn
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, reduce, run_result

@@ -47,6 +47,16 @@ class Delivery:
         """The time of the last sample."""
         return float(self.times[-1])
 
+    @property
+    def active_until_s(self) -> float:
+        """The time of the last data that arrived or was sent: after that, the workload may just have been complete."""
+        grown = _grown(self)
+        return max([float(grown[-1]) if len(grown) else -math.inf, *([self.sent_until_s] if self.sent_until_s else [])])
+
+    def has_time(self, instant_s: float, until_s: float) -> bool:
+        """Return whether a rate that was not back until then was really not: if a window of data had time for it."""
+        return instant_s + WINDOW_S <= min(until_s, self.active_until_s)
+
     def rate(self, begin_s: float, end_s: float) -> float:
         """Return the mean in bit/s between two times; before the first sample and after the last it is zero."""
         arrived = np.interp([begin_s, end_s], self.times, self.total, left=0.0)

@@ -10,7 +10,6 @@ from functools import partial
 
 from mptcplab.metrics.delivery import (
     BACK,
-    WINDOW_S,
     Delivery,
     delivery,
     earlier_rate,
@@ -30,8 +29,8 @@ class Recovery:
 
     ``level_bps`` is the rate that counts as recovered: 90 % of the mean before the failure. ``recovery_s`` is None if
     it was not reached before the next instant. ``gap_s`` is the longest time without data up to the next instant:
-    infinity if it had not ended when the run did, None if unknown. Only a time to the next instant that ``has_time``,
-    as much as a window, can show whether the rate recovered.
+    infinity if it had not ended when the run did, None if unknown. Only if it ``has_time``,
+    as much as a window with data, it shows whether the rate recovered.
     """
 
     at: Instant
@@ -71,7 +70,7 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
         level = levels.get(instant.place)
         if level is not None:
             recovered = recovery_s(delivery, instant.time_s, level, until_s)
-            has_time = instant.time_s + WINDOW_S <= until_s
+            has_time = recovered is not None or delivery.has_time(instant.time_s, until_s)
             found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time))
     return found
 

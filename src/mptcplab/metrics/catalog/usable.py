@@ -182,10 +182,10 @@ def _longest(times: Sequence[float | None]) -> float | None:
 
 
 def _usable(subject: Subject) -> float | None:
-    """Return the longest time of :func:`usable_s`, infinity for None. Episodes shorter than a window do not count."""
+    """Return the longest time of :func:`usable_s`, infinity for None. Episodes without time for it do not count."""
     found = subject.once(measured_episodes)
-    times = [usable_s(curve, one) for curve, one in found if one.failure.time_s + WINDOW_S <= one.until_s]
-    return _longest([math.inf if time is None else time for time in times])
+    times = [(usable_s(curve, one), curve.has_time(one.failure.time_s, one.until_s)) for curve, one in found]
+    return _longest([math.inf if time is None else time for time, has_time in times if has_time or time is not None])
 
 
 def _outage(subject: Subject) -> float | None:
