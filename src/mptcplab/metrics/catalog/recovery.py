@@ -18,6 +18,7 @@ from mptcplab.metrics.delivery import (
     sent_until_s,
 )
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
@@ -29,8 +30,8 @@ class Recovery:
 
     ``level_bps`` is the rate that counts as recovered: 90 % of the mean before the failure. ``recovery_s`` is None if
     it was not reached before the next instant. ``gap_s`` is the longest time without data up to the next instant:
-    infinity if it had not ended when the run did, None if unknown. Only if it ``has_time``,
-    as much as a window with data, it shows whether the rate recovered.
+    infinity if it had not ended when the run did, None if unknown. Only an instant that ``has_time`` before the next
+    one, for a window in which data was sent, shows whether the rate recovered.
     """
 
     at: Instant
@@ -46,7 +47,14 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     curve = delivery(recording, ends) if found else None
     if curve is None:
         return []
-    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), found)
+    of_data = recoveries(curve.sent_until(sent_until_s(recording, ends)), found)
+    usable = usable_delivery(recording, ends)
+    if usable is None or not usable.is_messages:
+        return of_data
+    # A gap is one of all data. What came too late has no part in a rate.
+    of_messages = {one.at: one for one in recoveries(usable, found)}
+    lacking = Recovery(found[0], 0.0, None, None, has_time=False)
+    return [replace(of_messages.get(one.at, lacking), at=one.at, gap_s=one.gap_s) for one in of_data]
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 
 import numpy as np
@@ -21,13 +21,12 @@ from mptcplab.metrics.delivery import (
     WINDOW_S,
     Delivery,
     Numbers,
-    delivery,
     earlier_rate,
     gap_s,
     pauses_in,
     recovery_s,
-    sent_until_s,
 )
+from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, changes_shape, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
@@ -98,7 +97,16 @@ def outages(curve: Delivery, episode: Episode) -> list[tuple[float, float]]:
     """Return the begin and end of each time in the episode without data, or in which no window had enough."""
     window, begin = outage_window_s(curve), episode.failure.time_s
     trickles = _below(curve, begin - window, episode.until_s, window, episode.trickle_bps)
+    if curve.is_messages:
+        trickles = [silence for span in trickles if (silence := _silence(curve, *span)) is not None]
     return [*trickles, *((float(low), float(high)) for low, high in pauses_in(curve, begin, episode.until_s))]
+
+
+def _silence(curve: Delivery, begin_s: float, end_s: float) -> tuple[float, float] | None:
+    """Return the span without the messages at its ends that are there: windows overlap, and messages are exact."""
+    inside = (curve.times[:-1] >= begin_s) & (curve.times[1:] <= end_s)
+    missing = np.flatnonzero(inside & (np.diff(curve.total) == 0))
+    return (float(curve.times[missing[0]]), float(curve.times[missing[-1] + 1])) if len(missing) else None
 
 
 def _length(span: tuple[float, float]) -> float:
@@ -168,11 +176,8 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
     found = instants(subject.recording)
-    curve = delivery(subject.recording, subject.ends) if found else None
-    if curve is None:
-        return []
-    curve = replace(curve, sent_until_s=sent_until_s(subject.recording, subject.ends))
-    return [(curve, one) for one in episodes(curve, found, *_paths(subject))]
+    curve = usable_delivery(subject.recording, subject.ends) if found else None
+    return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
 
 
 def _longest(times: Sequence[float | None]) -> float | None:
