@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections.abc import Iterator, Sequence
@@ -110,10 +111,19 @@ def _keys_of(cells: Sequence[str]) -> Sequence[Any]:
     """Return what orders texts: the quantities that all of them are, or the numbers inside them."""
     for kind in _QUANTITIES:
         try:
-            return [kind.parse(cell) for cell in cells]
+            return [_parsed(cell, kind) for cell in cells]
         except UnitError:
             continue
     return [_natural(cell) for cell in cells]
+
+
+def _parsed(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
+    """Return the quantity in a cell, or those in its list. :raises UnitError: if they are not of this kind."""
+    try:
+        listed = json.loads(cell)
+    except ValueError:
+        listed = cell
+    return tuple(kind.parse(str(one)) for one in (listed if isinstance(listed, list) else [cell]))
 
 
 def _natural(text: str) -> list[tuple[float, str]]:
