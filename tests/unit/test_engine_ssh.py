@@ -120,6 +120,7 @@ def test_a_plan_is_divided_among_machines() -> None:
         ("hosts.other={}", "does not have the nodes other"),
         ("transport.path_manager=userspace", "no path manager of user space"),
         ("workloads.bulk.scheduler=roundrobin", "schedulers of single sockets"),
+        ("neighbours=known", "leaves link-layer addresses to the machines"),
     ],
 )
 def test_what_does_not_fit_is_named(override: str, message: str) -> None:

@@ -211,7 +211,7 @@ class _Sweep:
     def _tables(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> list[Table]:
         title, changes = self.experiment.title, self.experiment.changes
         tables = result_tables(title, rows, changes, every=every, unavailable=self._unavailable)
-        notes = paired_notes(paired_rows(rows))
+        notes = paired_notes(rows, self.folder)
         until = self.experiment.until
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"

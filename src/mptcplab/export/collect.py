@@ -147,6 +147,8 @@ def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str
     outages = any(gateway.outages for gateway in scenario.gateways.values())
     if scenario.events or outages or any(node.events(context)):
         yield "Left out: the scenario's events."
+    if scenario.knows_neighbours:
+        yield "Left out: entries of known neighbours, since real interfaces have link-layer addresses of their own."
     if any(scenario.links[port.link].radio is not None for port in context.ports):
         yield "Left out: its radios. hostapd or wpa_supplicant must connect them before."
     if node.cpu is not None:

@@ -30,7 +30,7 @@ from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
-from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
@@ -160,8 +160,7 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
     there = [metric for metric in METRICS if any(metric in row.metrics for row in rows)]
     if name is None:
-        about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
-        return about if about.headline else METRICS["goodput_mbps"]
+        return about(there)
     found = metric_named(name, there)
     if found.name not in there:
         raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")

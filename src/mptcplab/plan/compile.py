@@ -13,6 +13,7 @@ from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
     bottlenecks,
     interface_commands,
+    neighbour_commands,
     offload_commands,
     shaping_commands,
     table_commands,
@@ -80,6 +81,7 @@ def _setup(network: Network, seed: int) -> Iterator[Command]:
     for name, gateway in network.scenario.gateways.items():
         yield from gateway.commands(gateways.context_of(network, name))
     yield from station_commands(network)
+    yield from neighbour_commands(network)
 
 
 def _servers(network: Network) -> Iterator[Program]:

@@ -43,8 +43,22 @@ def wire_commands(network: Network) -> Iterator[Command]:
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without an option of its own, the peer has the default MTU.
-        peer = ("peer", "name", name, *(mtu if link.mtu != MTU else ()), "netns", second)
-        yield Command(None, ("ip", "link", "add", "name", name, *mtu, "netns", first, "type", "veth", *peer))
+        own = (*mtu, *_own_mac(network, first, name))
+        other = (*(mtu if link.mtu != MTU else ()), *_own_mac(network, second, name))
+        peer = ("peer", "name", name, *other, "netns", second)
+        yield Command(None, ("ip", "link", "add", "name", name, *own, "netns", first, "type", "veth", *peer))
+
+
+def _own_mac(network: Network, node: str, link: str) -> Words:
+    """Return the option that gives a link's end its address; the kernel draws one if no neighbour has to know it."""
+    return ("address", _mac(network, node, link)) if network.scenario.knows_neighbours else ()
+
+
+def _mac(network: Network, node: str, link: str) -> str:
+    """Return the link-layer address of a wired link's end: locally administered, and different from those of radios."""
+    number = list(network.scenario.links).index(link) + 1
+    end = network.scenario.links[link].between.index(node) + 1
+    return f"02:6d:70:{number >> 8:02x}:{number & 255:02x}:{end:02x}"
 
 
 def interface_commands(network: Network, node: str) -> Iterator[Command]:
@@ -53,6 +67,22 @@ def interface_commands(network: Network, node: str) -> Iterator[Command]:
         address = ("ip", "address", "add", str(port.address), "dev", port.device)
         yield Command(node, (*address, "nodad") if port.address.version == 6 else address)
         yield Command(node, ("ip", "link", "set", "dev", port.device, "up"))
+
+
+def neighbour_commands(network: Network) -> Iterator[Command]:
+    """Yield the commands after which nodes know their neighbours on wired links, if the scenario says so.
+
+    All links must be up, since an interface without a carrier forgets its neighbours. An entry is ``reachable``, as
+    after resolution. A ``permanent`` one would survive the loss of a carrier, and packets be lost that otherwise wait
+    for resolution: in a test, TCP then continued seconds later.
+    """
+    if not network.scenario.knows_neighbours:
+        return
+    for port in network.ports.values():
+        if network.scenario.links[port.link].radio is None:
+            mac = _mac(network, port.peer, port.link)
+            entry = (str(port.peer_address.ip), "lladdr", mac, "dev", port.device, "nud", "reachable")
+            yield Command(port.node, ("ip", "neighbour", "add", *entry))
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:

@@ -85,6 +85,9 @@ def _check_links(document: Document, scenario: Scenario) -> None:
             raise document.error(
                 ("links", name, "shape"), "does nothing on a link without a host", hint=hint, kind=Mistake.IDLE
             )
+    if scenario.knows_neighbours and all(link.radio is not None for link in scenario.links.values()):
+        hint = "remove `neighbours`: stations and access points always resolve addresses"
+        raise document.error(("neighbours",), "does nothing without a wired link", hint=hint, kind=Mistake.IDLE)
 
 
 def _check_addresses(document: Document, scenario: Scenario) -> None:

@@ -41,6 +41,11 @@ class _Head(Part):
         description="random: each seed shifts the starts of workloads, by less than a round-trip time, and the delays "
         "of links with a rate, by less than a packet's transmission time; fixed: all are exactly as written",
     )
+    neighbours: Literal["resolve", "known"] = Field(
+        default="resolve",
+        description="the link-layer addresses of neighbours on wired links. resolve: the first packet into a link "
+        "waits for ARP or neighbour discovery, a round trip on it; known: all were resolved before time zero",
+    )
     bpf: tuple[SourceFile, ...] = ()
 
 
@@ -77,6 +82,11 @@ class Scenario(_Nodes):
         return any(link.radio is not None for link in self.links.values())
 
     @property
+    def knows_neighbours(self) -> bool:
+        """Whether nodes know the link-layer addresses of their neighbours on wired links from the beginning."""
+        return self.neighbours == "known"
+
+    @property
     def node_tables(self) -> dict[str, Mapping[str, NodeBase]]:
         """The nodes of each kind, by the name of its table."""
         return {kind.table: getattr(self, kind.table) for kind in NODE_KINDS.values()}
@@ -106,4 +116,6 @@ class Scenario(_Nodes):
             dumped.pop("wifi", None)
         if self.steering is None:
             dumped.pop("steering", None)
+        if self.neighbours == "resolve":
+            dumped.pop("neighbours", None)
         return {key: value for key, value in dumped.items() if value or key not in optional}

@@ -57,6 +57,7 @@ def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
 
     :raises InputError: naming what the inventory lacks or does not allow.
     """
+    _check_neighbours(plan)
     wires = list(_wires(plan))
     missing = [node for node in plan.nodes if node not in inventory.nodes]
     if missing:
@@ -111,6 +112,13 @@ def _tables(plan: Plan) -> tuple[Command, ...]:
             message = f"the engine 'ssh' has no place for a command outside of all nodes: {' '.join(command.argv)[:80]}"
             raise InputError(message, hint=_VIRTUAL)
     return tuple(outside)
+
+
+def _check_neighbours(plan: Plan) -> None:
+    """Refuse neighbour entries: they have the link-layer addresses of virtual interfaces, and real ones keep theirs."""
+    if any(command.argv[:2] == ("ip", "neighbour") for command in plan.setup):
+        message = "the engine 'ssh' leaves link-layer addresses to the machines, which resolve their neighbours"
+        raise InputError(message, hint=f"set neighbours=resolve, or {_VIRTUAL}")
 
 
 def _check_programs(plan: Plan) -> None:
