@@ -51,7 +51,10 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
 
 
 def measured(subject: Subject) -> dict[str, float]:
-    """Return the metrics of ``subject``. :raises InputError: if its workload kind reports an undefined metric."""
+    """Return the metrics of ``subject``: infinity for what did not happen within the run.
+
+    :raises InputError: if its workload kind reports an undefined metric.
+    """
     unknown = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
     if unknown:
         hint = "define a Metric of this name in the module of the kind"
