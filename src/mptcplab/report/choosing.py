@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
@@ -109,10 +110,19 @@ def _keys_of(cells: Sequence[str]) -> Sequence[Any]:
     """Return what orders texts: the quantities that all of them are, or the numbers inside them."""
     for kind in _QUANTITIES:
         try:
-            return [kind.parse(cell) for cell in cells]
+            return [_parsed(cell, kind) for cell in cells]
         except UnitError:
             continue
     return [natural_order(cell) for cell in cells]
+
+
+def _parsed(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
+    """Return the quantity in a cell, or those in its list. :raises UnitError: if they are not of this kind."""
+    try:
+        listed = json.loads(cell)
+    except ValueError:
+        listed = cell
+    return tuple(kind.parse(str(one)) for one in (listed if isinstance(listed, list) else [cell]))
 
 
 def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:
