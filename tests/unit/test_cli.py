@@ -155,6 +155,7 @@ def test_password_of_a_gateway(
         (("reproduce", "nosuch"), "nosuch"),
         (("show", "FILE", "--no-such-option"), "--no-such-option"),
         (("run", "FILE", "-j", "1"), "did you mean --jobs or --json?"),
+        (("run", "FILE", "--seeds", "10"), "use --repeats for the number of seeds"),
     ],
 )
 def test_wrong_input_is_status_2(

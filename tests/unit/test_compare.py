@@ -14,9 +14,7 @@ import pytest
 from tests.unit.compared import output, row_of, write
 
 from mptcplab.metrics.compare import Key, Pair, Side, Verdict, compare
-from mptcplab.metrics.paired import PairedDifference, paired_rows
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.paired import paired_notes
 
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
@@ -374,44 +372,6 @@ def test_a_missing_folder_is_called_so(
 ) -> None:
     status, _, err = output(capsys, monkeypatch, tmp_path / "none", "--by", "kernel")
     assert (status, "none does not exist" in err) == (2, True), err
-
-
-def _swept(*rows: tuple[str, str, dict[int, float]]) -> list[PairedDifference]:
-    return paired_rows(
-        [
-            row_of({"transport.protocol": protocol, "links.link1.delay": delay}, values)
-            for protocol, delay, values in rows
-        ]
-    )
-
-
-def test_paired_differences_of_a_sweep() -> None:
-    """MPTCP against TCP whatever comes first in the file; other keys against their first value."""
-    faster = {seed: 2 * value for seed, value in A.items()}
-    pairs = _swept(("mptcp", "1 ms", faster), ("mptcp", "9 ms", faster), ("tcp", "1 ms", A), ("tcp", "9 ms", SLOWER))
-    found = [(pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs]
-    assert found == [
-        ("protocol", "tcp", "mptcp", ("1 ms",)), ("protocol", "tcp", "mptcp", ("9 ms",)),
-        ("delay", "1 ms", "9 ms", ("mptcp",)), ("delay", "1 ms", "9 ms", ("tcp",)),
-    ]  # fmt: skip
-    assert pairs[0].percent == pytest.approx(100)
-    assert pairs[3].difference.mean == pytest.approx(-0.51)
-    notes = paired_notes(pairs)
-    assert notes[0] == "MPTCP - TCP, link1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
-    assert len(notes) == 2
-
-
-def test_no_pairs_without_two_shared_seeds() -> None:
-    assert _swept(("tcp", "1 ms", {1: 5.0}), ("mptcp", "1 ms", {1: 6.0})) == []
-    assert _swept(("tcp", "1 ms", {1: 5.0, 2: 5.0}), ("mptcp", "1 ms", {2: 6.0, 3: 6.0})) == []
-    assert paired_rows([]) == []
-
-
-def test_many_pairs_are_reported_briefly() -> None:
-    rows = [(protocol, f"{delay} ms", A) for delay in range(9) for protocol in ("tcp", "mptcp")]
-    notes = paired_notes(_swept(*rows))
-    assert len(notes) == 7
-    assert notes[-1] == "MPTCP - TCP: 3 more in results.json (paired)."
 
 
 def test_warnings_of_the_runs_are_repeated_once(

@@ -100,6 +100,7 @@ def test_latex_has_no_character_of_its_own_meaning() -> None:
     assert escaped("access1>link1") == "access1$>$link1", "fonts of old encodings print another character"
     assert escaped("B - A") == "B $-$ A"
     assert escaped("-5.1 ± <0.01") == r"$-$5.1 $\pm$ $<$0.01"
+    assert escaped('["4 KiB"]') == '{[}"4 KiB"{]}', "an option of the rule above it, at the beginning of a row"
     assert escaped("1-4, multi-path") == "1-4, multi-path", "hyphens"
     table = Table("t", ("a", "b"), (("x", "1"),), frozenset({"b"}), ("first\nsecond",))
     assert to_latex(table).splitlines()[-2:] == ["% first", "% second"]

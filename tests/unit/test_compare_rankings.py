@@ -74,6 +74,10 @@ def test_what_a_ranking_says_about_the_best(
         capsys, monkeypatch, folder, *by, "--reference", "blest,bbr", "--metric", "bulk:goodput", "--metric", "duration"
     )
     assert re.findall(r"^(.*): A = ", out, re.MULTILINE) == ["bulk: goodput", "duration"], out
+    status, _, err = output(capsys, monkeypatch, folder, *by, "--reference", "blest")
+    assert status == 2
+    assert "'blest' is not a value for each of transport.scheduler, transport.congestion_control" in err
+    assert "name a value for each key of --by, separated by commas, such as " in err
 
 
 def test_lower_is_better_for_times(

@@ -30,7 +30,7 @@ def _column(title: str, found: TimedMessages) -> Column:
     rtt = (Line("p", (0.0, 60.0), (1.0, 2.0)),)
     edges = (0.0, 30.0, 60.0)
     return Column(
-        title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)))
+        title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)[:4]))
     )
 
 
@@ -56,7 +56,7 @@ def _drawn(figure: OverTime) -> dict[str, Any]:
 
 
 def test_one_sees_when_a_call_became_bad() -> None:
-    delays = delays_of(*astuple(FADED))
+    delays = delays_of(*astuple(FADED)[:4])
     assert delays is not None
     assert len(delays.edges) == 121
     assert (delays.edges[0], delays.edges[-1]) == pytest.approx((0, 59.98))
@@ -67,7 +67,7 @@ def test_one_sees_when_a_call_became_bad() -> None:
     assert nothing == pytest.approx([40, 40.5], abs=0.1), "where all was lost there is no delay"
     assert delays.median[0] == delays.high[0] == 30
     assert delays.high[-1] > delays.median[-1] > 3000
-    good = delays_of(*astuple(GOOD))
+    good = delays_of(*astuple(GOOD)[:4])
     assert good is not None
     assert (good.bad, set(good.median)) == ((), {30})
     assert delays_of((), (), (), 130.0) is None
@@ -106,7 +106,7 @@ def test_delays_that_differ_little_begin_at_zero() -> None:
 def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
     """It has no subflows, and so no other curves."""
     figure = OverTime(
-        "t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)))),)
+        "t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)[:4]))),)
     )
     assert figure.shown == ("delay",)
     assert figure.span == pytest.approx((0, 59.98))
@@ -117,7 +117,7 @@ def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
     ("described", "latest"),
     [
         ({"kind": "voip", "interval": "20 ms", "playout": "100 ms", "reverse": True}, 131.0),
-        ({"kind": "stream", "interval": "20 ms", "deadline": "150 ms", "reverse": True}, 150.0),
+        ({"kind": "stream", "interval": "20 ms", "deadline": "150 ms", "packet": "1.2 kB", "reverse": True}, 150.0),
         ({"kind": "flow"}, None),
     ],
 )
@@ -137,3 +137,4 @@ def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, 
     assert found.due_s == pytest.approx((0.5, 0.54, 0.52))
     assert found.lost_s == pytest.approx((0.56,))
     assert (found.delay_ms, found.latest_ms) == ((31, 32, 60), latest)
+    assert (found.interval_s, found.size) == (0.02, {"voip": 172, "stream": 1200}[described["kind"]])

@@ -11,7 +11,7 @@ from matplotlib.colors import to_hex
 
 from mptcplab.figure.canvas import plotting
 from mptcplab.figure.over_time import Column, OverTime, draw_over_time
-from mptcplab.figure.timelines import Line, Timeline, _goodput, _rtt
+from mptcplab.figure.timelines import Line, Timeline, _goodput, _in_order, _rtt, _unique_names
 from mptcplab.metrics.catalog.reassembly import Reassembly
 
 
@@ -148,3 +148,17 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
     assert [lines[name][0] for name in queues[:3]] == [first, first, second]
     assert lines["link1 backward"] != lines["link1 forward"]
     assert lines["shared forward"][0] not in (first, second), "it is part of both paths"
+
+
+def test_subflows_are_in_the_order_of_their_numbers() -> None:
+    """Of twelve subflows, #1, #10, #11 and #12 came first, and those after #5 were left out."""
+    names = _unique_names(["link1"] * 12)
+    in_order = [name for name, _ in _in_order(names, [[]] * 12)]
+    assert in_order == [f"link1 #{number}" for number in range(1, 13)]
+    figure = OverTime("t", (_column("a", tuple(sorted(names)), 1.0, ()),))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=figure.size, layout="constrained")
+        draw_over_time(figure, drawing)
+        entries = [text.get_text() for text in drawing.axes[0].get_legend().get_texts()]
+        plt.close(drawing)
+    assert entries == in_order

@@ -104,3 +104,15 @@ def test_the_time_left_does_not_count_recorded_runs(
     assert not hand.made
     assert len(lines) == 6
     assert lines[0].endswith("(1 of 6, about 0 s left)"), lines[0]
+
+
+@pytest.mark.usefixtures("hand")
+def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """Who forgets --out for a part of a sweep is told so; who repeats a sweep, or adds to it, is not."""
+    _run(tmp_path)
+    _run(tmp_path, SCENARIO.replace('["1 ms", "2 ms"]', '["1 ms", "2 ms", "3 ms"]'))
+    assert "replace" not in capsys.readouterr().err
+    _run(tmp_path, SCENARIO.replace('["1 ms", "2 ms"]', '["1 ms"]'))
+    err = capsys.readouterr().err
+    assert "These results replace others in " in err
+    assert "which had 2 points that are not among them. The recordings stay" in err

@@ -72,7 +72,7 @@ def test_restorations_count_against_the_rate_before_their_failure() -> None:
     assert found[1].recovery_s == pytest.approx(2.9, abs=1e-6)
     figures = recovery_metrics(found)
     assert figures["gap_s"] == pytest.approx(4.1)
-    assert "recovery_after_failure_s" not in figures
+    assert figures["recovery_after_failure_s"] == float("inf"), "never within the time that it had"
     assert figures["recovery_after_restoration_s"] == pytest.approx(2.9, abs=1e-6)
 
 
@@ -84,6 +84,13 @@ def test_links_that_fail_and_return_together_do_not_end_each_others_time() -> No
         (one.at.time_s, one.recovery_s, one.gap_s) for one in recoveries(CUT, alone) for _ in beside
     ]
     assert recovery_metrics(together) == recovery_metrics(recoveries(CUT, alone))
+
+
+def test_a_time_shorter_than_a_window_shows_no_recovery() -> None:
+    """It is unknown whether the rate would have been back: that is not the same as never."""
+    found = recoveries(CUT, [Instant(10, True), Instant(10.9, False)])
+    assert [one.has_time for one in found] == [False, True]
+    assert "recovery_after_failure_s" not in recovery_metrics(found)
 
 
 def test_instants_outside_of_the_transfer_say_nothing() -> None:
@@ -185,7 +192,7 @@ def test_a_gap_that_has_not_ended_is_none_of_a_run() -> None:
     sent = replace(curve, sent_until_s=20.0)
     (found,) = recoveries(sent, [Instant(9.95, True)])
     assert found.gap_s == float("inf")
-    assert recovery_metrics([found]) == {}
+    assert recovery_metrics([found]) == dict.fromkeys(("gap_s", "recovery_after_failure_s"), float("inf"))
     at_end = replace(curve, sent_until_s=10.0)
     (found,) = recoveries(at_end, [Instant(9.95, True)])
     assert recovery_metrics([found]) == {"gap_s": pytest.approx(0.1)}, "the end of the data is no gap"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 from tests.unit.test_report import BASIC, result_row
@@ -108,3 +109,18 @@ def test_a_figure_of_the_page_has_units_and_limits_of_its_metrics() -> None:
         each for each in sweep_drawing(one, axes_of(one)).data["measures"] if each["name"] == "completion p50"
     )
     assert measure["unit"] == "ms"
+
+
+def test_what_the_caption_says_is_in_the_figure() -> None:
+    """It spoke of points below a figure of bars."""
+
+    def caption(*settings: dict[str, str]) -> str:
+        rows = [replace(_row("blest", "download", {}), settings=one) for one in settings]
+        return sweep_drawing(rows, axes_of(rows)).caption
+
+    names = ({"transport.scheduler": "blest"}, {"transport.scheduler": "ecf"})
+    numbers = ({"links.link1.delay": "1 ms"}, {"links.link1.delay": "2 ms"})
+    both = [{**one, **other} for one in names for other in numbers]
+    assert caption(*names).startswith("Bars are means; whiskers are 95 %")
+    assert caption(*numbers).startswith("Points are means; whiskers and bands are 95 %")
+    assert caption(*both).startswith("Points and bars are means; whiskers and bands are 95 %")

@@ -68,6 +68,9 @@ def test_settings_are_ordered_as_quantities() -> None:
     assert _first(choose(table, (), "delay")) == ["5 ms", "20 ms", "0.5 s", "1 s"]
     table = Table("", ("rate",), (("1 Gbit/s",), ("50 Mbit/s",), ("800 kbit/s",)))
     assert _first(choose(table, (), "-rate")) == ["1 Gbit/s", "50 Mbit/s", "800 kbit/s"]
+    buffers = tuple((f'["4 KiB", "{size}", "{size}"]',) for size in ("1 MB", "256 kB", "4 MB"))
+    sizes = [row.split('"')[3] for row in _first(choose(Table("", ("tcp_rmem",), buffers), (), "tcp_rmem"))]
+    assert sizes == ["256 kB", "1 MB", "4 MB"], "lists of quantities"
 
 
 def test_cells_without_a_value_are_last_in_both_orders() -> None:

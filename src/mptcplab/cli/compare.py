@@ -249,6 +249,12 @@ class _Within:
         names = {",".join(one): one for one in values}
         found = names.get(reference) or names.get(",".join(listed(reference)))
         if found is None:
+            if reference.count(",") + 1 != len(self._by) > 1:
+                some = ",".join(values[0])
+                hint = f"name a value for each key of --by, separated by commas, such as {show(some)}"
+                raise InputError(
+                    f"--reference: '{reference}' is not a value for each of {', '.join(self._by)}", hint=hint
+                )
             near = nearest(reference, names)
             hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)

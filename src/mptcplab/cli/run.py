@@ -163,6 +163,8 @@ class _Sweep:
             return
         rows = rows_of(results)
         tables = self._tables(rows, done)
+        if replaced := _replaced(self.folder / "results.json", rows):
+            console(stderr=True).print(replaced, style="yellow", markup=False, soft_wrap=True)
         write_text(self.folder / "table.md", "\n".join(table.to_markdown() for table in tables))
         write_text(self.folder / "table.csv", wide_csv(rows, self._unavailable))
         write_text(self.folder / "metrics.csv", long_csv(rows))
@@ -209,7 +211,7 @@ class _Sweep:
     def _tables(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> list[Table]:
         title, changes = self.experiment.title, self.experiment.changes
         tables = result_tables(title, rows, changes, every=every, unavailable=self._unavailable)
-        notes = paired_notes(paired_rows(rows))
+        notes = paired_notes(rows, self.folder)
         until = self.experiment.until
         if until is not None:
             width = f"until the interval of {until.of} is at most ± {until.until}"
@@ -222,6 +224,23 @@ class _Sweep:
         if failed := sum(one.result is None for one in done):
             notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
         return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *notes))]
+
+
+def _replaced(file: Path, rows: Sequence[ResultRow]) -> str:
+    """Return a note if the results in ``file`` have points that ``rows`` lack: probably --out was forgotten."""
+    try:
+        older = [row["settings"] for row in json.loads(file.read_text())["rows"]]
+    except (OSError, ValueError, KeyError, TypeError):
+        return ""
+    present = [row.settings for row in rows]
+    lost = {json.dumps(settings) for settings in older if settings not in present}
+    if not lost:
+        return ""
+    count = "1 point that is" if len(lost) == 1 else f"{len(lost)} points that are"
+    return (
+        f"These results replace others in {file.parent}, which had {count} not among them. The recordings stay: the "
+        "command that made those makes them again, without a run. --out names another folder."
+    )
 
 
 def _failure(done: CompletedRun) -> dict[str, object]:

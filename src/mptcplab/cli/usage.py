@@ -13,6 +13,8 @@ from mptcplab.errors import InputError
 
 _COMMAND = re.compile(r"No such command '(.*)'")
 _NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?\b")
+#: What users of other programs type for an option whose name is unlike it, or less like it than another's.
+_MEANT = {"--seeds": "--repeats for the number of seeds, or --seed for the first of them"}
 #: Names that are less alike than this are not meant; click proposes them.
 _ALIKE = 0.6
 _VALUE = re.compile(r"Invalid value for '?(.*?)'?: (.*)", re.DOTALL)
@@ -49,6 +51,9 @@ def _option_hint(error: click.NoSuchOption) -> str | None:
         command = group.get_command(error.ctx, behind) if behind is not None else None
         if command is not None and any(error.option_name in one.opts for one in command.params):
             return f"write it behind the command: {error.ctx.command_path} {behind} ... {error.option_name}"
+    known = [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
+    if (meant := _MEANT.get(error.option_name)) is not None and meant.split()[0] in known:
+        return f"use {meant}"
     near = list(error.possibilities or []) or _of_letter(error)
     begun = [option for option in near if option.startswith((error.option_name, f"-{error.option_name}"))]
     name = error.option_name.lstrip("-")

@@ -41,13 +41,14 @@ class _Text:
     place: float
     height: float
     words: str
+    is_missing: bool = False
 
 
 def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     """Draw ``figure`` with bars. A bar without an interval has no whisker.
 
     Each bar has its value above it, since one that is high leaves the others too small to be read from the axis. A
-    missing bar has ``n/a``.
+    missing bar has ``n/a``, or the words about it.
     """
     width = _FILLED / len(figure.series)
     texts: list[_Text] = []
@@ -68,13 +69,18 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
             linewidth=0.0,
             error_kw={"capsize": 3, "elinewidth": 1.1, "ecolor": "0.15"},
         )
-        for place, value in zip(places, series.measured, strict=True):
+        for at, (place, value) in enumerate(zip(places, series.measured, strict=True)):
+            told = series.word(at)
             if value is None:
-                texts.append(_Text(place, figure.lowest, NOT_AVAILABLE))
+                texts.append(_Text(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True))
             else:
                 words = Unit("").text(value.mean) if value.mean else "0"
+                words += f" {told}" if told else ""
                 texts.append(_Text(place, max(figure.lowest, min(value.high, figure.highest)), words))
     axes.tick_params(axis="x", length=0)
+    # Where the last bars are missing, their words need the place all the same: text outside of the axes is not drawn.
+    left, right = axes.get_xlim()
+    axes.set_xlim(min(left, -_FILLED / 2), max(right, len(figure.positions) - 1 + _FILLED / 2))
     shown = [value for series in figure.series for value in series.measured if value is not None]
     if min((value.low if figure.signed else value.mean for value in shown), default=0.0) >= figure.lowest:
         axes.set_ylim(bottom=figure.lowest)
@@ -96,7 +102,7 @@ def _write(axes: Axes, texts: Sequence[_Text]) -> None:
     longest = max(len(text.words) for text in texts)
     level = longest * len(texts) <= _LEVEL_CHARACTERS * min(1.0, across / WIDTH) * _FONT_POINTS / size
     if not level and _PLOT_PART * 72 * across * _FILLED / len(texts) < size:
-        texts = [text for text in texts if text.words == NOT_AVAILABLE]
+        texts = [text for text in texts if text.is_missing]
     for text in texts:
         axes.annotate(
             text.words,

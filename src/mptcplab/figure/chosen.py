@@ -23,14 +23,14 @@ from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.paper import Paper
-from mptcplab.figure.sweep import axes_of, label_of, longest, sweep_figure
+from mptcplab.figure.sweep import axes_of, label_of, longest, series_keys, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import metric_named, swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
-from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
@@ -160,9 +160,13 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
     there = [metric for metric in METRICS if any(metric in row.metrics for row in rows)]
     if name is None:
-        about = max((METRICS[one] for one in there), key=lambda metric: metric.headline)
-        return about if about.headline else METRICS["goodput_mbps"]
+        return about(there)
     found = metric_named(name, there)
+    if found.name not in there and any(found.name in row.never for row in rows):
+        raise InputError(
+            f"no run has a value of {found.name}: {found.never} within any run",
+            hint=f"these results have {', '.join(there)}",
+        )
     if found.name not in there:
         raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
     return found
@@ -177,7 +181,7 @@ def _over_sweep(
     wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
     metric = _metric(rows, choice.metric)
-    own = [row for row in rows if metric.name in row.metrics]
+    own = [row for row in rows if metric.name in row.known]
     keys = list(swept_values(own))
     along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
     by = [swept_key(name, keys) for name in choice.by] if choice.by else None
@@ -191,14 +195,14 @@ def _over_sweep(
     if kind == "lines":
         figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars
-    lacking = _lacking(results, figure, wanted, found) if kind == "bars" else ()
+    lacking = _lacking(results, figure, wanted, found, _Places(along, series_keys(axes_of(own), along, by)))
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,
         (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
-        "\n".join([*_of_workloads(results, own, found), figure.note, *lacking]),
+        "\n".join([*_of_workloads(results, own, found), figure.note, *(lacking if kind == "bars" else ())]),
     )
 
 
@@ -221,16 +225,46 @@ def _of_workloads(results: Results, rows: Sequence[ResultRow], found: Words) -> 
         yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(map(found.workload, shown))}"
 
 
-def _lacking(results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], found: Words) -> Iterator[str]:
-    """Yield why bars are missing, if some are."""
-    if all(value is not None for series in figure.series for value in series.measured):
-        return
-    reasons = dict.fromkeys(
-        found.reason(reason, settings)
+@dataclass(frozen=True)
+class _Places:
+    """Where points are in a figure: by the key along its axis, and by those whose values name its series."""
+
+    along: str
+    keys: Sequence[str]
+
+    def has(self, settings: Mapping[str, str], position: str, series: str, found: Words) -> bool:
+        """Return whether the point with these settings would be there; a series may also be named by its workload."""
+        name = ", ".join(found.value(settings.get(key, "")) for key in self.keys)
+        own = found.value(settings.get(self.along, ""))
+        return own == position and (not name or f"{series}, ".startswith(f"{name}, "))
+
+
+def _lacking(
+    results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], found: Words, places: _Places
+) -> Iterator[str]:
+    """Yield why bars are missing, if some are that have no words of their own."""
+    missing = [
+        (position, series.name)
+        for series in figure.series
+        for at, position in enumerate(figure.positions)
+        if series.measured[at] is None and not series.word(at)
+    ]
+    unavailable = [
+        (settings, found.reason(reason, settings))
         for settings, reason in results.unavailable
         if all(settings.get(key) in some for key, some in wanted.items())
-    )
-    yield f"{NOT_AVAILABLE}: no value" + (f", since {'; '.join(reasons)}" if reasons else "")
+    ]
+    reasons: dict[str, None] = {}
+    others = []
+    for position, series in missing:
+        own = [reason for settings, reason in unavailable if places.has(settings, position, series, found)]
+        reasons.update(dict.fromkeys(own))
+        if not own:
+            others.append(", ".join(part for part in (series if len(figure.series) > 1 else "", position) if part))
+    if reasons:
+        yield f"{NOT_AVAILABLE}: no value, since {'; '.join(reasons)}"
+    if others:
+        yield f"{NOT_AVAILABLE}: no value" + (f" of {'; '.join(others)}" if reasons else "")
 
 
 def _title(results: Results, choice: Choice) -> str:

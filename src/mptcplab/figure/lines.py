@@ -39,11 +39,20 @@ _MARGIN = 0.05
 
 @dataclass(frozen=True)
 class Series:
-    """One line: a value for each position of the horizontal axis, and the published values, if any."""
+    """One line: a value for each position of the horizontal axis, and the published values, if any.
+
+    ``words`` are about single values, empty where there is nothing to say: why one is missing, or how many of the runs
+    have it. The figure's note explains them.
+    """
 
     name: str
     measured: tuple[Interval | None, ...]
     published: tuple[float | None, ...] = ()
+    words: tuple[str, ...] = ()
+
+    def word(self, at: int) -> str:
+        """Return the words about the value at a position."""
+        return self.words[at] if self.words else ""
 
 
 @dataclass(frozen=True)

@@ -17,6 +17,7 @@ from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.delays import draw_delays, scale_delays
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.timelines import Line, Numbers, Timeline
+from mptcplab.metrics.points import natural_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -92,7 +93,7 @@ class OverTime:
         """The paths of all columns, in the order of their colours."""
         panels = (panel for panel in PANELS if panel not in (*_OF_LINKS, _OF_MESSAGES))
         names = (name.partition(" #")[0] for panel in panels for name in _names(self.columns, panel))
-        return tuple(sorted(dict.fromkeys(names)))
+        return tuple(sorted(dict.fromkeys(names), key=natural_order))
 
     @cached_property
     def marked(self) -> tuple[Column, ...]:
@@ -210,7 +211,8 @@ def _draw_messages(axes: Axes, timeline: Timeline) -> None:
 def _names(columns: Sequence[Column], panel: str) -> list[str]:
     """Return the names of a panel's curves in all columns: a curve has the same colour in each."""
     curves = (curve for column in columns for curve in _curves(column.timeline, panel))
-    names = sorted(dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves))
+    found = dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves)
+    names = sorted(found, key=natural_order)
     return [name for name in names if _label(name, names) == name]
 
 
@@ -335,7 +337,7 @@ def _entries(row: Sequence[Axes]) -> dict[str, Any]:
 def _legend(row: Sequence[Axes], panel: str) -> None:
     """Put one legend for the whole row beside its last panel."""
     found = _entries(row)
-    names = sorted(found, key=lambda name: (name == _GOODPUT, name), reverse=panel == "rate")  # as they are stacked
+    names = sorted(found, key=lambda name: (name == _GOODPUT, natural_order(name)), reverse=panel == "rate")
     row[-1].legend(
         [found[name] for name in names],
         names,
@@ -350,7 +352,7 @@ def _legend_below(drawing: MplFigure, rows: Mapping[str, Sequence[Axes]]) -> Non
     """Put one legend for all panels below them: a path has the same colour in each."""
     found: dict[str, Any] = {}
     for row in rows.values():
-        for name, handle in sorted(_entries(row).items()):
+        for name, handle in sorted(_entries(row).items(), key=lambda pair: natural_order(pair[0])):
             found.setdefault(name, handle)
     for columns in range(min(4, len(found)), 0, -1):
         legend = drawing.legend(

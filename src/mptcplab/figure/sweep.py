@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import NAMES
@@ -30,6 +30,11 @@ def label_of(metric: Metric, unit: Unit) -> str:
     return ", ".join(part for part in (metric.axis or metric.noun, unit.name) if part)
 
 
+def series_keys(axes: Mapping[str, object], along: str, by: Sequence[str] | None) -> Sequence[str]:
+    """Return the keys whose values name the series."""
+    return [key for key in axes if key != along] if by is None else by
+
+
 def sweep_figure(
     title: str,
     rows: Sequence[ResultRow],
@@ -42,12 +47,13 @@ def sweep_figure(
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
     Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones, and ``unit``
-    is that of the values if not the one that suits them. Rows without the metric are left out.
+    is that of the values if not the one that suits them. Rows without the metric are left out, unless it is known that
+    what it waits for never happened in their runs.
     :raises InputError: if two rows have the same place.
     """
-    own = [row for row in rows if metric.name in row.metrics]
+    own = [row for row in rows if metric.name in row.known]
     axes = axes_of(own)
-    keys = [key for key in axes if key != along] if by is None else by
+    keys = series_keys(axes, along, by)
     several = len({row.workload for row in own}) > 1
     series: dict[str, dict[str, ResultRow]] = {}
     for row in own:
@@ -63,8 +69,15 @@ def sweep_figure(
         names[along] if along else "",
         label_of(metric, unit),
         positions,
-        tuple(Series(name, tuple(_value(line, at, metric, unit) for at in positions)) for name, line in series.items()),
-        spread_note(own),
+        tuple(
+            Series(
+                name,
+                tuple(_value(line, at, metric, unit) for at in positions),
+                words=tuple(_word(line.get(at), metric) for at in positions),
+            )
+            for name, line in series.items()
+        ),
+        "\n".join([spread_note(own), *_never_note(series, metric)]),
         lowest=metric.lowest * unit.factor,
         highest=metric.highest * unit.factor,
         named=along in NAMES,
@@ -74,7 +87,40 @@ def sweep_figure(
 
 
 def _value(line: Mapping[str, ResultRow], at: str, metric: Metric, unit: Unit) -> Interval | None:
-    return line[at].metrics[metric.name].scaled(unit.factor) if at in line else None
+    found = line[at].metrics.get(metric.name) if at in line else None
+    return found.scaled(unit.factor) if found is not None else None
+
+
+def _word(row: ResultRow | None, metric: Metric) -> str:
+    """Return how many of a row's runs have the metric, as its table does; empty if all or for lack of runs."""
+    if row is None:
+        return ""
+    found = row.metrics.get(metric.name)
+    if found is None:
+        return metric.never
+    return "" if found.n == row.n or metric.basic else f"({found.n} of {row.n})"
+
+
+def _never_note(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> Iterator[str]:
+    """Yield which points have no value, and which means are not of all runs: a figure of lines has no other sign."""
+    names: dict[str, list[str]] = {}
+    for name, line in series.items():
+        for at, row in line.items():
+            word = _word(row, metric)
+            if word:
+                one = ", ".join(part for part in (name if len(series) > 1 else "", at) if part)
+                names.setdefault(word, []).append(one)
+    for word, own in names.items():
+        points = f" ({'; '.join(filter(None, own))})" if any(own) else ""
+        if word == metric.never:
+            yield f"{word}: not within the run{points}"
+        else:
+            lacking = f"; in the others {metric.never} within the run" if _has_never(series, metric) else ""
+            yield f"{word}: the mean of the runs that have a value{lacking}{points}"
+
+
+def _has_never(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> bool:
+    return any(metric.name in row.never for line in series.values() for row in line.values())
 
 
 def _same_place(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]) -> InputError:

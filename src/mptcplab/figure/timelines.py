@@ -25,6 +25,7 @@ from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.measure import timed_messages_of
+from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -149,13 +150,13 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         by_path.setdefault(subflow_path(rows[0], addresses, sends=False), []).append(rows)
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
-    shown = sorted(zip(names, sent, strict=True), key=lambda pair: pair[0])[:MAX_LINES]
+    shown = _in_order(names, sent)[:MAX_LINES]
     found = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
     return Timeline(
         workload=ends.workload,
         edges=_rounded(edges / _NS, 5),
-        received={path: _rates(by_path[path], edges) for path in sorted(by_path)},
+        received={path: _rates(by_path[path], edges) for path in sorted(by_path, key=natural_order)},
         rtt=tuple(_rtt(name, rows, max_values) for name, rows in shown),
         cwnd=tuple(_line(name, rows, "snd_cwnd", 1, max_values) for name, rows in shown),
         queues=queues,
@@ -301,6 +302,11 @@ def _unique_names(names: Iterable[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(f"{name} #{seen[name]}" if names.count(name) > 1 else name)
     return unique
+
+
+def _in_order(names: Sequence[str], sent: Sequence[list[Row]]) -> list[tuple[str, list[Row]]]:
+    """Return the subflows by their names, ``#2`` before ``#10``."""
+    return sorted(zip(names, sent, strict=True), key=lambda pair: natural_order(pair[0]))
 
 
 def _queues(recording: Recording, max_values: int) -> tuple[Line, ...]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import polars as pl
@@ -34,18 +34,34 @@ class Delivery:
     """Bytes that had arrived at ``times``. ``pauses`` has the begin and end of the longest pause of every sample.
 
     Pauses are exact, and known only if the receiver reports them and had one connection. ``sent_until_s`` is the time
-    at which the sender's application wrote its last data, None if it does not report that.
+    at which the sender's application wrote its last data, None if it does not report that. What ``is_messages`` counts
+    each message for the time until the next one, see :mod:`mptcplab.metrics.in_time`.
     """
 
     times: Numbers
     total: Numbers
     pauses: Numbers | None = None
     sent_until_s: float | None = None
+    is_messages: bool = False
 
     @property
     def end_s(self) -> float:
         """The time of the last sample."""
         return float(self.times[-1])
+
+    def sent_until(self, time_s: float | None) -> Delivery:
+        """Return this delivery of data that was sent until then."""
+        return replace(self, sent_until_s=time_s)
+
+    @property
+    def active_until_s(self) -> float:
+        """The time of the last data that arrived or was sent: after that, the workload may just have been complete."""
+        grown = _grown(self)
+        return max([float(grown[-1]) if len(grown) else -math.inf, *([self.sent_until_s] if self.sent_until_s else [])])
+
+    def has_time(self, instant_s: float, until_s: float) -> bool:
+        """Return whether a rate that was not back until then was really not: if a window of data had time for it."""
+        return instant_s + WINDOW_S <= min(until_s, self.active_until_s)
 
     def rate(self, begin_s: float, end_s: float) -> float:
         """Return the mean in bit/s between two times; before the first sample and after the last it is zero."""
@@ -70,12 +86,21 @@ def recovery_s(
     """Return the time from ``instant_s`` to the first window whose mean rate is at least ``level_bps``.
 
     Windows begin at the instant and at every sample after it, and end before ``until_s``. The time is 0 if the rate
-    never fell, and None if it was not back.
+    never fell, and None if it was not back. Of messages, the window begins with one that is there.
     """
     later = delivery.times[(delivery.times > instant_s) & (delivery.times + window_s <= until_s)]
     begins = np.concatenate(([instant_s], later)) if instant_s + window_s <= until_s else later
     back = np.flatnonzero(delivery.rates(begins, window_s) >= level_bps)
-    return float(begins[back[0]] - instant_s) if len(back) else None
+    if not len(back):
+        return None
+    begin = float(begins[back[0]])
+    return (_with_data(delivery, begin) if delivery.is_messages else begin) - instant_s
+
+
+def _with_data(delivery: Delivery, time_s: float) -> float:
+    """Return the first time from an instant on at which data arrives."""
+    starts = delivery.times[:-1][(np.diff(delivery.total) > 0) & (delivery.times[1:] > time_s)]
+    return max(time_s, float(starts[0])) if len(starts) else time_s
 
 
 def pauses_in(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Warn of outages in which data kept coming: the rate to expect is a path's capacity, and it carries far less.
+"""Warn of outages that are none: data kept coming, but the rate to expect is a path's capacity, and it carries less.
 
 A tenth of the capacity is then near what TCP gets there. With losses, that is a matter of the round-trip time and
 of how many there are, and not of the capacity.
@@ -13,7 +13,9 @@ from collections.abc import Iterator
 import numpy as np
 
 from mptcplab.metrics.catalog.usable import Episode, measured_episodes, outage_s, outage_window_s, outages
-from mptcplab.metrics.delivery import Delivery, gap_s
+from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
+from mptcplab.metrics.in_time import usable_delivery
+from mptcplab.metrics.instants import instants
 from mptcplab.metrics.metric import Subject
 
 #: An outage that is longer than so many of its gaps is no interruption. A trickle of TCP's retransmissions is one, with
@@ -27,9 +29,27 @@ _BITS = 1e6
 
 
 def outage_warnings(subject: Subject) -> Iterator[str]:
-    """Yield a warning for each failure whose outage is rather a low rate."""
+    """Yield a warning for each failure whose outage is rather a low rate, or which messages were late before."""
+    yield from _late_before(subject)
     for curve, episode in subject.once(measured_episodes):
-        yield from episode_warnings(curve, episode)
+        # Of messages, one in ten in time is silence, however they arrive.
+        yield from () if curve.is_messages else episode_warnings(curve, episode)
+
+
+def _late_before(subject: Subject) -> Iterator[str]:
+    """Yield a warning for each failure of which a call or stream shows little: much was late before it already."""
+    failures = [one.time_s for one in instants(subject.recording) if one.is_failure]
+    curve = usable_delivery(subject.recording, subject.ends) if failures else None
+    for at in dict.fromkeys(failures) if curve is not None and curve.is_messages else ():
+        assert curve is not None
+        before = (curve.times[1:] > at - BEFORE_S) & (curve.times[1:] <= at)
+        late = float(np.mean(np.diff(curve.total)[before] == 0)) if before.any() else 0.0
+        if late > 1 - BACK:
+            share = f"{_number(100 * late)} %"
+            yield (
+                f"{share} of the messages were late or lost in the {BEFORE_S:.0f} s before the failure: "
+                "their outage, if any, and their return to such a rate say little: judge by late and gap"
+            )
 
 
 def episode_warnings(curve: Delivery, episode: Episode) -> Iterator[str]:

@@ -8,6 +8,7 @@ end. For ``iperf3`` it is the value that its own server reports.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -37,7 +38,8 @@ from mptcplab.workload.registry import items, read, timed_messages
 class WorkloadMeasurement:
     """The values of one workload in one run.
 
-    ``metrics`` has the metrics that have a meaning for it, by name. ``is_bulk`` is that of :class:`Ends`.
+    ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of those that wait for what
+    did not happen within the run. ``is_bulk`` is that of :class:`Ends`.
     ``gateways`` carried its connections; with one, the shares of ``sockets`` are those of its inner connections.
     """
 
@@ -50,6 +52,7 @@ class WorkloadMeasurement:
     metrics: Mapping[str, float] = field(default_factory=dict)
     is_bulk: bool = False
     gateways: tuple[GatewayUse, ...] = ()
+    never: tuple[str, ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -104,6 +107,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
     subject = Subject(recording, entry, ends, reading, sockets, counts)
+    values = measured(subject)
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
@@ -127,7 +131,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
-        metrics=measured(subject),
+        metrics={name: value for name, value in values.items() if value != math.inf},
+        never=tuple(name for name, value in values.items() if value == math.inf),
         is_bulk=ends.is_bulk,
         gateways=gateways,
     )

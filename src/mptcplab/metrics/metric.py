@@ -53,12 +53,13 @@ class Metric:
     ``name`` is the name in JSON and ends with the unit. ``definition`` and ``source`` (where it is defined, or what
     reports it) are for docs/metrics.md, in the table ``section``. ``value`` computes it; without one, it is the number
     that the workload's kind reports under this name. The value is None if it has no meaning for a workload, or is
-    unknown.
+    unknown; it is infinity if what it waits for did not happen within the run, which a cell shows as ``never``.
 
     Every row of a table has the ``basic`` metrics. The others have columns where they have a meaning, in the order of
     ``place``; without ``in_table`` they are only in JSON and data frames. ``head`` is the column head, if that is not
     noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual number of decimals unless
-    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric with
+    ``digits`` is set. Runs with failures have metrics that are ``of_failures``, whatever their workloads. One that is
+    ``never_alone`` has a column also if no row of the table has a value, but some never had it. A metric with
     a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its own, and of
     several the one with the highest number is drawn by default. The vertical axis of figures is labelled ``axis``, if
     that is more than ``noun``, and begins at ``lowest``, unless the metric is ``signed``: may be negative. No value
@@ -82,6 +83,8 @@ class Metric:
     with_spread: bool = True
     digits: int | None = None
     of_failures: bool = False
+    never: str = "never"
+    never_alone: bool = True
     headline: int = 0
     axis: str = ""
     lowest: float = 0.0
@@ -108,5 +111,5 @@ class Metric:
         return self.head or f"{self.noun} {unit}".rstrip()
 
     def of(self, subject: Subject) -> float | None:
-        """Return the value for ``subject``; None if it has none."""
+        """Return the value for ``subject``; None if it has none, infinity if it did not happen within the run."""
         return subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)

@@ -7,21 +7,21 @@ these in common, so their difference varies less than either value.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Difference, paired_difference
 
-_PROTOCOL = "transport.protocol"
+_PROTOCOL, GOODPUT = "transport.protocol", "goodput_mbps"
 #: Fewer shared seeds make no pairs.
 MIN_SHARED = 2
 
 
 @dataclass(frozen=True)
 class PairedDifference:
-    """Goodput with the value ``second`` of a swept key minus that with ``first``, on shared seeds, in Mbit/s."""
+    """A metric with the value ``second`` of a swept key minus that with ``first``, on shared seeds, in its unit."""
 
     key: str
     first: str
@@ -30,6 +30,7 @@ class PairedDifference:
     workload: str
     difference: Difference
     base: float
+    metric: str = GOODPUT
 
     @property
     def percent(self) -> float | None:
@@ -37,14 +38,14 @@ class PairedDifference:
         return 100 * self.difference.mean / self.base if self.base else None
 
     def to_json(self) -> dict[str, Any]:
-        """Return JSON data with units in the names."""
+        """Return JSON data with units in the names: the metric's name ends with its unit."""
         return {
             "key": self.key,
             "first": self.first,
             "second": self.second,
             "settings": self.settings,
             "workload": self.workload,
-            "goodput_mbps": difference_json(self.difference),
+            self.metric: difference_json(self.difference),
             "percent": self.percent,
         }
 
@@ -60,8 +61,11 @@ def difference_json(difference: Difference) -> dict[str, Any]:
     }
 
 
-def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
-    """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared."""
+def paired_rows(rows: Sequence[ResultRow], metrics: Mapping[str, str] | None = None) -> list[PairedDifference]:
+    """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared.
+
+    ``metrics`` are those of the workloads, by their names; without, it is the goodput.
+    """
     found = []
     for key in rows[0].settings if rows else ():
         lines: dict[tuple[Any, ...], dict[str, ResultRow]] = {}
@@ -70,16 +74,21 @@ def paired_rows(rows: Sequence[ResultRow]) -> list[PairedDifference]:
             lines.setdefault((others, row.workload), {})[row.settings[key]] = row
         for (others, _), line in lines.items():
             first = "tcp" if key == _PROTOCOL and "tcp" in line else next(iter(line))
-            found += [_paired(key, line[first], line[second], dict(others)) for second in line if second != first]
+            metric = (metrics or {}).get(line[first].workload, GOODPUT)
+            some = [_paired(key, line[first], line[second], dict(others), metric) for second in line if second != first]
+            found += some
     return [one for one in found if one is not None]
 
 
-def _paired(key: str, first: ResultRow, second: ResultRow, settings: dict[str, str]) -> PairedDifference | None:
-    sides = [dict(zip(row.seeds, row.samples.get("goodput_mbps", ()), strict=False)) for row in (first, second)]
+def _paired(
+    key: str, first: ResultRow, second: ResultRow, settings: dict[str, str], metric: str
+) -> PairedDifference | None:
+    sides = [dict(zip(row.seeds_of(metric), row.samples.get(metric, ()), strict=False)) for row in (first, second)]
     shared = [seed for seed in sides[0] if seed in sides[1]]
     if len(shared) < MIN_SHARED:
         return None
     values = [[side[seed] for seed in shared] for side in sides]
     base = sum(values[0]) / len(shared)
     difference = paired_difference(*values)
-    return PairedDifference(key, first.settings[key], second.settings[key], settings, first.workload, difference, base)
+    values_of_key = first.settings[key], second.settings[key]
+    return PairedDifference(key, *values_of_key, settings, first.workload, difference, base, metric)

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import math
+import re
 from collections.abc import Mapping, Sequence
 
 from mptcplab.metrics.rows import ResultRow
 
+_PARTS = re.compile(r"(\d+(?:\.\d+)?)")
 #: The hosts of topology presets, whose workloads an experiment is about; and what a host's sockets use.
 _USUAL_HOSTS = frozenset({"client", "server"})
 _USED = [["transport", name] for name in ("protocol", "scheduler", "congestion_control")]
@@ -43,6 +46,11 @@ def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
         for key, value in row.settings.items():
             found.setdefault(key, {})[value] = None
     return {key: list(values) for key, values in found.items()}
+
+
+def natural_order(text: str) -> list[tuple[float, str]]:
+    """Return a key that orders names by the numbers inside them: ``#2`` before ``#10``."""
+    return [(float(part), "") if number % 2 else (math.inf, part) for number, part in enumerate(_PARTS.split(text))]
 
 
 def _last_parts(key: str, length: int) -> str:

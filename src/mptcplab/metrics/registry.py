@@ -36,6 +36,12 @@ BASIC = [name for name, metric in METRICS.items() if metric.basic]
 CALLED = {metric.noun if metric.basic else name: name for name, metric in METRICS.items()}
 
 
+def about(names: Iterable[str]) -> Metric:
+    """Return the metric that workloads with these metrics are about: goodput, unless one of them is a headline."""
+    found = max((METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.headline, default=None)
+    return found if found is not None and found.headline else METRICS["goodput_mbps"]
+
+
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
     """Return the metrics of ``rows`` beside the basic ones, in order; with ``hidden``, also those not in tables."""
     there = {name for row in rows for name in row}
@@ -45,7 +51,10 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
 
 
 def measured(subject: Subject) -> dict[str, float]:
-    """Return the metrics of ``subject``. :raises InputError: if its workload kind reports an undefined metric."""
+    """Return the metrics of ``subject``: infinity for what did not happen within the run.
+
+    :raises InputError: if its workload kind reports an undefined metric.
+    """
     unknown = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
     if unknown:
         hint = "define a Metric of this name in the module of the kind"

@@ -22,7 +22,7 @@ from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import NetworkCounters, network_counters
-from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.subflows import use_of_all
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
@@ -60,8 +60,8 @@ class ResultRow:
     """One point of the sweep and one workload, over all repeats.
 
     ``metrics`` are those that have a meaning for the workload, over the runs that have them, whose seeds are
-    ``metric_seeds``. ``samples`` has the single values of each metric, and ``runs`` the identities of the recordings,
-    in the order of ``seeds``.
+    ``metric_seeds``; ``never`` has the seeds of the runs in which what a metric waits for did not happen. ``samples``
+    has the single values of each metric, and ``runs`` the identities of the recordings, in the order of ``seeds``.
     """
 
     settings: dict[str, str]
@@ -84,6 +84,7 @@ class ResultRow:
     share_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     """The share of each path, by run; ``share_seeds`` are those of the runs whose shares are known."""
     share_seeds: tuple[int, ...] = ()
+    never: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -94,6 +95,16 @@ class ResultRow:
     def n(self) -> int:
         """The number of runs."""
         return self.goodput_mbps.n
+
+    @property
+    def known(self) -> dict[str, Interval | None]:
+        """The metrics that some run has, and those of which it is known that no run has a value: these have None."""
+        return {**dict.fromkeys(self.never), **self.metrics}
+
+    @property
+    def shown(self) -> dict[str, Interval | None]:
+        """The metrics that have columns in a table of this row alone."""
+        return {name: one for name, one in self.known.items() if one is not None or METRICS[name].never_alone}
 
     @property
     def kernel_name(self) -> str:
@@ -111,7 +122,7 @@ class ResultRow:
             "settings": self.settings,
             "workload": self.workload,
             **{name: self._named(name) for name in BASIC},
-            "metrics": {name: self._named(name) for name in self.metrics if name not in BASIC},
+            "metrics": {name: self._named(name) for name in columns([self.known], hidden=True)},
             "mptcp": self.mptcp,
             **({"gateways": self.gateways} if self.gateways else {}),
             "kernel_counts": [asdict(counts) for counts in self.counts],
@@ -135,10 +146,14 @@ class ResultRow:
         return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
 
     def _named(self, name: str) -> dict[str, Any]:
-        """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it."""
+        """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it.
+
+        Those of the runs in which it did not happen are ``never``.
+        """
         seeds = self.seeds_of(name)
         described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
-        return {**self._metric(name, self.metrics.get(name)), **described}
+        never = {"never": list(self.never[name])} if name in self.never else {}
+        return {**self._metric(name, self.metrics.get(name)), **described, **never}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
@@ -242,7 +257,9 @@ def group(results: Iterable[RunResult]) -> dict[tuple[Settings, str], list[tuple
 def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRow:
     """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
-    shown = [*BASIC, *columns((measured.metrics for measured in all_measured), hidden=True)]
+    known = [dict.fromkeys((*measured.metrics, *measured.never)) for measured in all_measured]
+    shown = [*BASIC, *columns(known, hidden=True)]
+    never = {name: tuple(run.seed for run, one in members if name in one.never) for name in shown}
     shares = {run.seed: one.sockets.shares for run, one in members if one.sockets.shares}
     having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
     samples = {name: tuple(value for _, value in found) for name, found in having.items()}
@@ -266,6 +283,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         samples=samples,
         metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
+        never={name: seeds for name, seeds in never.items() if seeds},
     )
 
 

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-import math
+import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.values import IDENTICAL
 from mptcplab.report.table import Cell, Table
 from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size, UnitError
@@ -18,7 +19,6 @@ from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size,
 _QUANTITIES: tuple[type[Quantity], ...] = (Rate, Duration, Size, Probability, Packets)
 #: The beginning of a note to which cells refer.
 _MARK = re.compile(r"\[\d+\]")
-_PARTS = re.compile(r"(\d+(?:\.\d+)?)")
 
 
 def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
@@ -110,15 +110,19 @@ def _keys_of(cells: Sequence[str]) -> Sequence[Any]:
     """Return what orders texts: the quantities that all of them are, or the numbers inside them."""
     for kind in _QUANTITIES:
         try:
-            return [kind.parse(cell) for cell in cells]
+            return [_parsed(cell, kind) for cell in cells]
         except UnitError:
             continue
-    return [_natural(cell) for cell in cells]
+    return [natural_order(cell) for cell in cells]
 
 
-def _natural(text: str) -> list[tuple[float, str]]:
-    """Return a key that orders the numbers inside texts by their size."""
-    return [(float(part), "") if number % 2 else (math.inf, part) for number, part in enumerate(_PARTS.split(text))]
+def _parsed(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
+    """Return the quantity in a cell, or those in its list. :raises UnitError: if they are not of this kind."""
+    try:
+        listed = json.loads(cell)
+    except ValueError:
+        listed = cell
+    return tuple(kind.parse(str(one)) for one in (listed if isinstance(listed, list) else [cell]))
 
 
 def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:

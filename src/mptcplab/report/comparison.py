@@ -42,7 +42,9 @@ def comparison_table(
     metric = METRICS[comparisons[0].pair.metric]
     unit = suited(metric.unit, (mean for match in matches for mean in match.means), digits=metric.digits)
     head = (*keys.values(), *(["workload"] if several else []))
-    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {unit.name}".rstrip(), "%", "p")
+    # Where values are percentages themselves, their difference is in points, and that in percent is something else.
+    relative = "% of A" if unit.name == "%" else "%"
+    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {_points(unit)}".rstrip(), relative, "p")
     rows = tuple(
         (
             *match.settings.values(),
@@ -173,6 +175,10 @@ def _rounded(count: int) -> int:
     """Return a count with two significant digits: more would promise too much."""
     size: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // size) * size
+
+
+def _points(unit: Unit) -> str:
+    return "points" if unit.name == "%" else unit.name
 
 
 def _numbers(match: Match, unit: Unit) -> tuple[str, ...]:

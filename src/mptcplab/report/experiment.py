@@ -44,8 +44,8 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
         return
     along = longest(swept_values(rows))
     for name, metric in METRICS.items():
-        own = [row for row in rows if name in row.metrics]
-        if own and (metric.headline or name == "goodput_mbps"):
+        own = [row for row in rows if name in row.known]
+        if any(name in row.metrics for row in own) and (metric.headline or name == "goodput_mbps"):
             file = f"figure-{name}" if metric.headline else "figure"
             about = own if metric.headline else _about_goodput(own)
             yield file, _with_changes(_figure(experiment.title, about, metric, along), experiment)

@@ -13,7 +13,6 @@ from typing import Any, Literal
 from mptcplab.figure.axis import Axis
 from mptcplab.figure.timelines import MAX_LINES, marks, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
-from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
@@ -53,7 +52,7 @@ def experiment(results: Results) -> Experiment:
         anchor="experiment",
         title=results.title,
         question=results.question,
-        tables=(*first, replace(last, notes=(*last.notes, *paired_notes(paired_rows(rows))))),
+        tables=(*first, replace(last, notes=(*last.notes, *paired_notes(rows, results.folder)))),
         figures=_sweep(rows),
         rows=rows,
         command=command,

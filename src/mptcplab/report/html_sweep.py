@@ -11,7 +11,7 @@ from mptcplab.figure.axis import Axis, axis_of
 from mptcplab.figure.lines import Figure
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
-from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.registry import BASIC, METRICS, about, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit, unit_of
 from mptcplab.report.html_model import Drawing
@@ -48,18 +48,14 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
-    return Drawing("sweep", "Over the sweep", spread_note(rows), data, ("sweep",), tuple(choices))
+    return Drawing("sweep", "Over the sweep", spread_note(rows, axes), data, ("sweep",), tuple(choices))
 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
-    about = max((name for name in METRICS if any(name in row.metrics for row in rows)), key=_headline, default=BASIC[0])
-    return list(dict.fromkeys([about, *shown])) if _headline(about) else shown
-
-
-def _headline(name: str) -> int:
-    return METRICS[name].headline
+    first = about(name for row in rows for name in row.metrics)
+    return list(dict.fromkeys([first.name, *shown])) if first.headline else shown
 
 
 def _limits(metric: Metric, unit: Unit) -> list[float | None]:
@@ -83,13 +79,17 @@ def _pair(interval: Interval | None) -> list[float | None]:
     return [round(interval.mean, _DIGITS), round(half, _DIGITS) if half is not None else None]
 
 
-def spread_note(rows: Sequence[ResultRow]) -> str:
-    """Return the definition of the bars and bands."""
+def spread_note(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> str:
+    """Return the definition of the bars and bands; the reader chooses among ``axes``, and names have bars."""
     counts = sorted({row.n for row in rows})
     if counts == [1]:
         return "One run per point, so there are no intervals."
     n = f"n = {counts[0]}" if len(counts) == 1 else f"n = {counts[0]} to {counts[-1]}"
-    return f"Points are means; bars and bands are 95 % confidence intervals of the mean (Student's t, {n} seeds)."
+    with_points, with_bars = (any((axis.numbers is not None) is points for axis in axes) for points in (True, False))
+    marks = " and ".join(name for name, there in (("points", with_points), ("bars", with_bars)) if there)
+    spread = "whiskers and bands" if with_points else "whiskers"
+    interval = f"{spread} are 95 % confidence intervals of the mean (Student's t, {n} seeds)"
+    return f"{marks.capitalize()} are means; {interval}."
 
 
 def published_drawing(figure: Figure) -> Drawing:

@@ -15,6 +15,8 @@ _SPECIAL = {
     "^": r"\textasciicircum{}",
     **{character: f"\\{character}" for character in "&%$#_{}"},
     **{character: f"${character}$" for character in "<>|"},
+    # A row that begins with a bracket would be taken for an option of the rule, or of the line break, before it.
+    **{character: f"{{{character}}}" for character in "[]"},
     "±": r"$\pm$",
     "µ": r"$\mu$",
     "−": "$-$",

@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mptcplab.errors import InputError
@@ -86,7 +87,11 @@ def result_table(
         tuple(column.head for column in found),
         (*cells, *lacking),
         frozenset(column.head for column in found if column.is_numeric),
-        (*_notes(rows, cells, marks), *(f"{mark} Not available: {reason}." for reason, mark in why.items()), *changed),
+        (
+            *_notes(rows, cells, marks, every=every),
+            *(f"{mark} Not available: {reason}." for reason, mark in why.items()),
+            *changed,
+        ),
         keys=len(keys),
         names=tuple(column.names for column in found),
     )
@@ -94,7 +99,7 @@ def result_table(
 
 def are_alike(rows: Sequence[ResultRow]) -> bool:
     """Return whether one table has a column for each metric of all workloads."""
-    return _are_alike(rows, columns(row.metrics for row in rows))
+    return _are_alike(rows, columns(row.shown for row in rows))
 
 
 def result_tables(
@@ -123,7 +128,7 @@ def result_tables(
 def _table_of(workload: str, own: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
     keys = _settings(own)
-    found = [*keys, *(_metric(name, own, rows) for name in columns(row.metrics for row in own))]
+    found = [*keys, *(_metric(name, own, rows) for name in columns(row.shown for row in own))]
     return Table(
         workload,
         tuple(column.head for column in found),
@@ -164,7 +169,7 @@ def _workloads(rows: Sequence[ResultRow]) -> list[_Column]:
 
 
 def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Column]:
-    shown = columns((row.metrics for row in rows), hidden=every)
+    shown = columns((row.shown for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
@@ -180,7 +185,7 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     kinds = {tuple(name for name in columns([row.metrics]) if not METRICS[name].of_failures) for row in rows}
     if len(kinds) == 1 or len(shown) <= _FEW_METRIC_COLUMNS:
         return True
-    filled = sum(name in row.metrics for row in rows for name in shown)
+    filled = sum(name in row.known for row in rows for name in shown)
     return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
@@ -195,9 +200,9 @@ def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = (
 def _all_metrics(row: ResultRow, units: Mapping[str, Unit]) -> str:
     """Return all metrics in one cell, each with its unit."""
     return ", ".join(
-        f"{METRICS[name].noun} {_with_unit(_metric_text(row, name, unit), unit.name)}"
+        f"{METRICS[name].noun} {_with_unit(_metric_text(row, name, unit), unit.name if name in row.metrics else '')}"
         for name, unit in units.items()
-        if name in row.metrics
+        if name in row.known
     )
 
 
@@ -208,8 +213,13 @@ def _with_unit(text: str, unit: str) -> str:
 
 
 def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
-    """Return the metric's value, with the number of runs that have it if some do not; empty without a value."""
+    """Return the metric's value, with the number of runs that have it if some do not.
+
+    Without a value it is ``never (0 of 5)``, which is longer than any time, or empty if it has no meaning.
+    """
     metric, interval = METRICS[name], row.metrics.get(name)
+    if interval is None and name in row.never:
+        return Cell(f"{metric.never} (0 of {row.n})" if row.n > 1 else metric.never, math.inf)
     if interval is None:
         return ""
     text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
@@ -245,7 +255,21 @@ def _unavailable(settings: Mapping[str, str], mark: str, columns: int) -> tuple[
     return (*settings.values(), *[""] * (columns - len(settings) - 1), f"not available {mark}")
 
 
-def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Mapping[str, str]) -> list[str]:
+def never_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str]:
+    """Yield what the words of cells mean whose runs have no value of these metrics, and why means lack such runs."""
+    found = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
+    for word in dict.fromkeys(metric.never for _, metric in found):
+        own = [(row, metric) for row, metric in found if metric.never == word]
+        parts = dict.fromkeys(metric.noun for row, metric in own if metric.name in row.metrics)
+        told = [f"{word}: not within the run."] if any(metric.name not in row.metrics for row, metric in own) else []
+        if parts:
+            told.append(f"(m of n) of {', '.join(parts)}: the mean of m runs; in the others {word} within the run.")
+        yield " ".join(told)
+
+
+def _notes(
+    rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Mapping[str, str], *, every: bool
+) -> list[str]:
     notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
     if any(row.goodput_mbps.half_width is not None for row in rows):
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
@@ -253,6 +277,7 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Map
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(RESPONSES in row.metrics and "subflow" in row.mptcp for row in rows):
         notes.append(RESPONSES_NOTE)
+    notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)

@@ -16,8 +16,8 @@ _Cell = str | int | float | None
 def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str, str], str]] = ()) -> str:
     """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
 
-    An empty cell is a value that does not exist. The lines of points that are ``unavailable``, given with the reason,
-    come last, with 0 runs.
+    An empty cell is a value that does not exist; its n is 0 if what it waits for did not happen within any run. The
+    lines of points that are ``unavailable``, given with the reason, come last, with 0 runs.
     """
     keys, names = _keys(rows), _names(rows)
     paths = sorted({path for row in rows for path in row.shares})
@@ -53,7 +53,7 @@ def long_csv(rows: Sequence[ResultRow]) -> str:
         [*(row.settings.get(key) for key in keys), row.workload, name, METRICS[name].unit, *_interval(row, name)]
         for row in rows
         for name in _names(rows)
-        if name in row.metrics
+        if name in row.known
     )
     return csv_text(head, lines)
 
@@ -63,12 +63,14 @@ def _keys(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _names(rows: Sequence[ResultRow]) -> list[str]:
-    return [*BASIC, *columns((row.metrics for row in rows), hidden=True)]
+    return [*BASIC, *columns((row.known for row in rows), hidden=True)]
 
 
 def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
     found = row.metrics.get(name)
-    return (None, None, None) if found is None else (found.mean, found.half_width, found.n)
+    if found is None:
+        return None, None, 0 if name in row.never else None
+    return found.mean, found.half_width, found.n
 
 
 def csv_text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:

@@ -227,7 +227,7 @@ def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals: dict[str, float | None] = {}
-    for name in dict.fromkeys((*BASIC, *row.metrics)):
+    for name in dict.fromkeys((*BASIC, *row.known)):
         value = row.metrics.get(name)
         ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
         intervals[name] = value.mean if value is not None else None

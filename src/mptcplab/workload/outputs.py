@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -53,13 +54,16 @@ class Items:
 class TimedMessages:
     """The messages of a call or stream: when each was due, in s from time zero, and its delay in ms.
 
-    ``lost_s`` are the instants of those that did not arrive. One with a delay of more than ``latest_ms`` is late.
+    ``lost_s`` are the instants of those that did not arrive. One with a delay of more than ``latest_ms`` is late. Each
+    has ``size`` bytes, and ``interval_s`` after it the next one is due.
     """
 
     due_s: tuple[float, ...]
     delay_ms: tuple[float, ...]
     lost_s: tuple[float, ...]
     latest_ms: float
+    interval_s: float = math.inf
+    size: int = 0
 
 
 def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:

@@ -151,11 +151,18 @@ class PacedWorkload(TimedWorkload):
             tuple(one.delay_ms for one in arrived),
             tuple(begun_s + interval_s * number for number in lost),
             cls._latest_ms(arrived, described),
+            interval_s,
+            cls._size(described),
         )
 
     @classmethod
     def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
         """Return the largest delay in ms of a message that is not late."""
+        raise NotImplementedError
+
+    @classmethod
+    def _size(cls, described: Mapping[str, Any]) -> int:
+        """Return the bytes of each message."""
         raise NotImplementedError
 
     @staticmethod

@@ -47,3 +47,7 @@ class Stream(PacedWorkload):
     @classmethod
     def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:  # noqa: ARG003
         return int(Duration.parse(described["deadline"])) / MS
+
+    @classmethod
+    def _size(cls, described: Mapping[str, Any]) -> int:
+        return int(Size.parse(described["packet"]))

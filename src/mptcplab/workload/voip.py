@@ -16,6 +16,10 @@ from mptcplab.workload.outputs import MS
 from mptcplab.workload.paced import PacedWorkload
 
 
+def _packet(interval: Duration) -> int:
+    return int(interval) * 8 // 10**6 + 12
+
+
 class Voip(PacedWorkload):
     """One direction of a call with G.711: 64 kbit/s of voice, and RTP's header of 12 bytes in each packet."""
 
@@ -36,7 +40,7 @@ class Voip(PacedWorkload):
     @property
     def packet(self) -> int:
         """Bytes of each packet: 8,000 samples of one byte per second, and RTP's header."""
-        return int(self.interval) * 8 // 10**6 + 12
+        return _packet(self.interval)
 
     def _messages(self) -> Iterator[str]:
         return self._options(self.packet, self.interval)
@@ -55,3 +59,7 @@ class Voip(PacedWorkload):
     def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
         # The play-out buffer begins with the first packet that arrives.
         return (arrived[0].delay_ms if arrived else 0.0) + int(Duration.parse(described["playout"])) / MS
+
+    @classmethod
+    def _size(cls, described: Mapping[str, Any]) -> int:
+        return _packet(Duration.parse(described["interval"]))

@@ -8,8 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
-from mptcplab.metrics.delivery import BACK, Delivery, delivery, earlier_rate, gap_s, recovery_s, sent_until_s
+from mptcplab.metrics.delivery import (
+    BACK,
+    Delivery,
+    delivery,
+    earlier_rate,
+    gap_s,
+    recovery_s,
+    sent_until_s,
+)
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
@@ -21,13 +30,15 @@ class Recovery:
 
     ``level_bps`` is the rate that counts as recovered: 90 % of the mean before the failure. ``recovery_s`` is None if
     it was not reached before the next instant. ``gap_s`` is the longest time without data up to the next instant:
-    infinity if it had not ended when the run did, None if unknown.
+    infinity if it had not ended when the run did, None if unknown. Only an instant that ``has_time`` before the next
+    one, for a window in which data was sent, shows whether the rate recovered.
     """
 
     at: Instant
     level_bps: float
     recovery_s: float | None
     gap_s: float | None
+    has_time: bool = True
 
 
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
@@ -36,7 +47,14 @@ def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     curve = delivery(recording, ends) if found else None
     if curve is None:
         return []
-    return recoveries(replace(curve, sent_until_s=sent_until_s(recording, ends)), found)
+    of_data = recoveries(curve.sent_until(sent_until_s(recording, ends)), found)
+    usable = usable_delivery(recording, ends)
+    if usable is None or not usable.is_messages:
+        return of_data
+    # A gap is one of all data. What came too late has no part in a rate.
+    of_messages = {one.at: one for one in recoveries(usable, found)}
+    lacking = Recovery(found[0], 0.0, None, None, has_time=False)
+    return [replace(of_messages.get(one.at, lacking), at=one.at, gap_s=one.gap_s) for one in of_data]
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
@@ -60,22 +78,22 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
         level = levels.get(instant.place)
         if level is not None:
             recovered = recovery_s(delivery, instant.time_s, level, until_s)
-            found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s)))
+            has_time = recovered is not None or delivery.has_time(instant.time_s, until_s)
+            found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time))
     return found
 
 
 def recovery_metrics(found: Sequence[Recovery]) -> dict[str, float]:
-    """Return the longest gap and recovery times. There is no recovery time if the rate did not recover each time.
+    """Return the longest gap and recovery times. They are infinity if the rate did not recover each time.
 
-    There is no gap if one had not ended when the run did, or if none is known.
+    The gap is infinity if one had not ended when the run did. Without a known one there is none.
     """
-    longest = max((one.gap_s for one in found if one.gap_s is not None), default=math.inf)
-    values = {"gap_s": longest} if math.isfinite(longest) else {}
+    gaps = [one.gap_s for one in found if one.gap_s is not None]
+    values = {"gap_s": max(gaps)} if gaps else {}
     for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
-        times = [one.recovery_s for one in found if one.at.is_failure == is_failure]
-        known = [time for time in times if time is not None]
-        if known and len(known) == len(times):
-            values[name] = max(known)
+        times = [one.recovery_s for one in found if one.at.is_failure == is_failure and one.has_time]
+        if times:
+            values[name] = max(math.inf if time is None else time for time in times)
     return values
 
 
@@ -96,6 +114,7 @@ METRICS = (
     _entry(
         name="gap_s",
         noun="gap",
+        never="no end",
         definition="the longest time without data around a failure or restoration",
         value=_gap,
         axis="longest gap without data",
@@ -103,6 +122,7 @@ METRICS = (
     _entry(
         name="recovery_after_failure_s",
         noun="recovered",
+        never_alone=False,
         definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: subject.once(_metrics).get("recovery_after_failure_s"),
         axis="recovery after the failure",

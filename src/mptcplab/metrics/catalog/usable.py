@@ -21,12 +21,12 @@ from mptcplab.metrics.delivery import (
     WINDOW_S,
     Delivery,
     Numbers,
-    delivery,
     earlier_rate,
     gap_s,
     pauses_in,
     recovery_s,
 )
+from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, changes_shape, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
@@ -97,7 +97,16 @@ def outages(curve: Delivery, episode: Episode) -> list[tuple[float, float]]:
     """Return the begin and end of each time in the episode without data, or in which no window had enough."""
     window, begin = outage_window_s(curve), episode.failure.time_s
     trickles = _below(curve, begin - window, episode.until_s, window, episode.trickle_bps)
+    if curve.is_messages:
+        trickles = [silence for span in trickles if (silence := _silence(curve, *span)) is not None]
     return [*trickles, *((float(low), float(high)) for low, high in pauses_in(curve, begin, episode.until_s))]
+
+
+def _silence(curve: Delivery, begin_s: float, end_s: float) -> tuple[float, float] | None:
+    """Return the span without the messages at its ends that are there: windows overlap, and messages are exact."""
+    inside = (curve.times[:-1] >= begin_s) & (curve.times[1:] <= end_s)
+    missing = np.flatnonzero(inside & (np.diff(curve.total) == 0))
+    return (float(curve.times[missing[0]]), float(curve.times[missing[-1] + 1])) if len(missing) else None
 
 
 def _length(span: tuple[float, float]) -> float:
@@ -167,18 +176,21 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
     found = instants(subject.recording)
-    curve = delivery(subject.recording, subject.ends) if found else None
+    curve = usable_delivery(subject.recording, subject.ends) if found else None
     return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
 
 
 def _longest(times: Sequence[float | None]) -> float | None:
-    """Return the longest time; None if there is none, or if one is unknown or had not ended when the run did."""
-    known = [time for time in times if time is not None and math.isfinite(time)]
+    """Return the longest time, infinity if one had not ended when the run did; None if none or one is unknown."""
+    known = [time for time in times if time is not None]
     return max(known) if known and len(known) == len(times) else None
 
 
 def _usable(subject: Subject) -> float | None:
-    return _longest([usable_s(curve, one) for curve, one in subject.once(measured_episodes)])
+    """Return the longest time of :func:`usable_s`, infinity for None. Episodes without time for it do not count."""
+    found = subject.once(measured_episodes)
+    times = [(usable_s(curve, one), curve.has_time(one.failure.time_s, one.until_s)) for curve, one in found]
+    return _longest([math.inf if time is None else time for time, has_time in times if has_time or time is not None])
 
 
 def _outage(subject: Subject) -> float | None:
@@ -209,6 +221,7 @@ METRICS = (
     _entry(
         name="outage_s",
         noun="outage",
+        never="no end",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
         "each half second",
         value=_outage,

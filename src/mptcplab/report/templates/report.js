@@ -242,7 +242,8 @@
       `${label.dataset.name} ${label.querySelector("select").selectedOptions[0].textContent}, `);
     section.querySelector(".chosen").textContent = `Shown: ${where.join("")}seed ${point.seed} (runs/${point.run}).`;
     const xaxis = { range: [one.edges[0] ?? 0, one.edges[one.edges.length - 1] ?? 1] };
-    const paths = [...new Set([...one.received, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))].sort();
+    const paths = [...new Set([...one.received, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))]
+      .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
     for (const div of section.querySelectorAll(".figure")) {
       const panel = div.dataset.panel;
       const marks = point.marks ?? [];

@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: MIT
+"""Paired differences inside one sweep, and the notes below its table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.unit.compared import output, row_of, write
+from tests.unit.test_compare import SLOWER, A
+
+from mptcplab.metrics.paired import paired_rows
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.paired import paired_notes
+from mptcplab.stats import mean_interval
+
+FOLDER = Path("results/sweep")
+
+
+def _rows(*rows: tuple[str, str, dict[int, float]]) -> list[ResultRow]:
+    return [
+        row_of({"transport.protocol": protocol, "links.link1.delay": delay}, values) for protocol, delay, values in rows
+    ]
+
+
+def _about(row: ResultRow, workload: str, metric: str, values: Sequence[float]) -> ResultRow:
+    """Return ``row`` of a workload that is about another metric than goodput."""
+    metrics = {**row.metrics, metric: mean_interval(values)}
+    samples = {**row.samples, metric: tuple(values)}
+    seeds = {**row.metric_seeds, metric: row.seeds}
+    return replace(row, workload=workload, metrics=metrics, samples=samples, metric_seeds=seeds)
+
+
+def test_paired_differences_of_a_sweep() -> None:
+    """MPTCP against TCP whatever comes first in the file; other keys against their first value."""
+    faster = {seed: 2 * value for seed, value in A.items()}
+    rows = _rows(("mptcp", "1 ms", faster), ("mptcp", "9 ms", faster), ("tcp", "1 ms", A), ("tcp", "9 ms", SLOWER))
+    pairs = paired_rows(rows)
+    found = [(pair.key.rpartition(".")[2], pair.first, pair.second, tuple(pair.settings.values())) for pair in pairs]
+    assert found == [
+        ("protocol", "tcp", "mptcp", ("1 ms",)), ("protocol", "tcp", "mptcp", ("9 ms",)),
+        ("delay", "1 ms", "9 ms", ("mptcp",)), ("delay", "1 ms", "9 ms", ("tcp",)),
+    ]  # fmt: skip
+    assert pairs[0].percent == pytest.approx(100)
+    assert pairs[3].difference.mean == pytest.approx(-0.51)
+    assert "goodput_mbps" in pairs[0].to_json()
+    notes = paired_notes(rows, FOLDER)
+    assert notes[0] == "MPTCP - TCP, link1.delay 1 ms: +103.5 ± 1.96 Mbit/s (+100.0 %), paired over 6 seeds."
+    assert len(notes) == 2
+
+
+def test_no_pairs_without_two_shared_seeds() -> None:
+    assert paired_rows(_rows(("tcp", "1 ms", {1: 5.0}), ("mptcp", "1 ms", {1: 6.0}))) == []
+    assert paired_rows(_rows(("tcp", "1 ms", {1: 5.0, 2: 5.0}), ("mptcp", "1 ms", {2: 6.0, 3: 6.0}))) == []
+    assert paired_rows([]) == []
+    assert paired_notes([], FOLDER) == []
+
+
+def test_the_notes_are_about_what_each_workload_is_about() -> None:
+    """Of a call and of short objects, nobody asks for the goodput."""
+    slow, fast = ([0.2, 0.21, 0.19], [0.1, 0.12, 0.09])
+    rows = []
+    for protocol, completion, mos in (("tcp", slow, [3.0, 3.1, 3.2]), ("mptcp", fast, [4.0, 4.1, 4.3])):
+        row = row_of({"transport.protocol": protocol}, {1: 5.0, 2: 5.1, 3: 5.2})
+        rows += [_about(row, "pages", "completion_p95_s", completion), _about(row, "call", "mos", mos), row]
+    notes = paired_notes(rows, FOLDER)
+    assert notes[0].startswith("MPTCP - TCP, completion p95, pages: -96.7 ± 14.3 ms (-48.3 %)"), notes
+    # A MOS begins at 1, so that its half is no half of anything.
+    assert notes[1].startswith("MPTCP - TCP, MOS, call: +1.03"), notes
+    assert "%" not in notes[1]
+    assert notes[2].startswith("MPTCP - TCP, bulk: +0.00"), notes
+
+
+def test_many_pairs_are_shown_by_a_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Eight lines are no burden; of a large sweep, the note names what prints the rest."""
+    rows = _rows(*((name, f"{delay} ms", A) for delay in range(15) for name in ("tcp", "mptcp")))
+    assert len(paired_notes(rows[:16], FOLDER)) == 8
+    notes = paired_notes(rows, write(tmp_path / "sweep", rows))
+    assert len(notes) == 13
+    before, command, _ = notes[-1].split("`")
+    assert before == "MPTCP - TCP: 3 more; all with "
+    status, out, _ = output(capsys, monkeypatch, *command.split()[2:])
+    assert status == 0
+    assert all(f" {delay} ms " in out for delay in range(15)), out
+
+
+def test_the_command_names_the_metrics() -> None:
+    rows = _rows(*((name, f"{delay} ms", A) for delay in range(15) for name in ("tcp", "mptcp")))
+    calls = [_about(row, "call", "mos", [4.0] * 6) for row in rows]
+    assert "--metric call:mos`" in paired_notes(calls, FOLDER)[-1]
