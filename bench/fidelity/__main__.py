@@ -23,7 +23,7 @@ from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.errors import LabError
+from mptcplab.errors import LabError, MissingError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Run, load
 
@@ -39,6 +39,8 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
     """Run a form on one side, unless its results with this kernel and so many ``seeds`` are there, and write them.
 
     With ``only_refusals``, nothing runs, and only what the engine refuses is written.
+
+    :raises MissingError: if this machine lacks a program or a kernel, which says nothing about the scenario.
     """
     folder = out / name / form.name
     file = folder / "results.json"
@@ -67,7 +69,7 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
             return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
         found["rows"] += totals(found["rows"], form.flows)
-    except RunInterruptedError:
+    except (RunInterruptedError, MissingError):
         raise
     except (LabError, ValueError) as error:
         found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
@@ -93,11 +95,17 @@ def _is_measured(file: Path, document: dict[str, Any]) -> bool:
 
 
 def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
-    """Return rows and failures of runs. :raises LabError: if the engine refuses them."""
+    """Return rows and failures of runs.
+
+    :raises LabError: if the engine refuses them. :raises MissingError: if this machine lacks something for one.
+    """
     engines = prepare_engines(runs, name=engine)
     stop = Stop()
     with stop.on_signals():
         done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=_progress)
+    for one in done:
+        if isinstance(one.error, MissingError):
+            raise one.error
     results = [one.result for one in done if one.result is not None]
     failed = [{"run": one.run.label, "error": one.error.message} for one in done if one.error is not None]
     return {"rows": [row.to_json() for row in rows_of(results)], "failed": failed}
@@ -161,7 +169,10 @@ def main() -> None:
             continue
         for side in arguments.side or sides.PAIRS:
             _report(f"{side}: {name}")
-            measured(form, side, arguments.out, seeds=arguments.seeds, only_refusals=arguments.refusals)
+            try:
+                measured(form, side, arguments.out, seeds=arguments.seeds, only_refusals=arguments.refusals)
+            except MissingError as error:
+                _report(f"not measured: {error.message} ({error.hint})")
 
 
 if __name__ == "__main__":

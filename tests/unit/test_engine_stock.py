@@ -18,7 +18,7 @@ from mptcplab.engine.stock import hardware, machine, turns
 from mptcplab.engine.stock.engine import Stock, StockEngine
 from mptcplab.engine.stock.hardware import Execution, Hardware, parsed
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
-from mptcplab.engine.stock.root import archive
+from mptcplab.engine.stock.root import archive, program_files
 from mptcplab.engine.stock.start import HEAD
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.stock import StockKernel, find_stock, kernel_at, read_release
@@ -279,3 +279,11 @@ def test_an_algorithm_with_an_ebpf_program_needs_a_kernel_that_can_load_it(tmp_p
     old = dataclasses.replace(_kernel(tmp_path), release="5.10.0-9-amd64")
     with pytest.raises(InputError, match=r"5\.10.* is too old for 'lia' as an eBPF program"):
         _check(_plan("two-paths", "transport.congestion_control=lia"), old)
+
+
+def test_the_tables_of_netem_are_in_the_guest() -> None:
+    """``tc`` looks for a distribution in a folder of its own, which also leads to tables of the lab's."""
+    program = shutil.which("tc", path=os.defpath + ":/usr/sbin:/sbin")
+    assert program is not None, "a package of `make packages` has it"
+    found = {file.name for file in program_files({"tc": Path(program).resolve()})}
+    assert "normal.dist" in found, sorted(found)
