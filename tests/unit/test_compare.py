@@ -15,6 +15,7 @@ from tests.unit.compared import output, row_of, write
 
 from mptcplab.metrics.compare import Key, Pair, Side, Verdict, compare
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.stats import mean_interval
 
 A = {seed: 100.0 + seed for seed in range(1, 7)}
 #: Seeds differ a lot more than the two do on one seed.
@@ -394,6 +395,37 @@ def test_warnings_of_the_runs_are_repeated_once(
     assert json.loads(out)["warnings"] == [{"warning": "3 to 5 segments were dropped", "rows": ["balia", "olia"]}]
     _, out, _ = output(capsys, monkeypatch, folder, folder)
     assert "(A balia: bulk; A olia: bulk; B balia: bulk; B olia: bulk)." in out, out
+
+
+def test_runs_without_the_event_are_named(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A line that never came back has no time to compare, and would look like the best of all."""
+    rows = []
+    for name, restored in (("on", 3), ("backup", 1), ("handover", 0)):
+        row = row_of({"mode": name}, A, run=name)
+        seeds = row.seeds
+        values = tuple(1.0 + seed / 10 for seed in seeds[:restored])
+        known = {"recovery_after_restoration_s": mean_interval(values)} if values else {}
+        lacking = {"recovery_after_restoration_s": seeds[restored:]} if restored < len(seeds) else {}
+        rows.append(
+            replace(
+                row,
+                metrics={**row.metrics, **known},
+                samples={**row.samples, "recovery_after_restoration_s": values},
+                metric_seeds={"recovery_after_restoration_s": seeds[:restored]},
+                never=lacking,
+            )
+        )
+    folder = write(tmp_path / "a", rows)
+    count = len(A)
+    words = (folder, "--by", "mode", "--reference", "on", "--metric")
+    _, out, err = output(capsys, monkeypatch, *words, "restored")
+    assert not err
+    text = f"[!] Warning: restored: never within {count - 3} to {count} of {count} runs, which are not compared"
+    assert f"{text} (on; backup; handover)." in out, out
+    _, out, _ = output(capsys, monkeypatch, *words, "goodput")
+    assert "never" not in out, out
 
 
 def test_few_seeds_are_called_few(

@@ -8,6 +8,7 @@ from typing import Any
 
 from mptcplab.metrics.alike import merged
 from mptcplab.metrics.compare import has_metric
+from mptcplab.metrics.registry import METRICS
 
 
 def warnings_of(
@@ -16,12 +17,18 @@ def warnings_of(
     """Return each warning of the compared rows once, with the names of the rows that have it.
 
     ``documents`` are those of ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
-    that differ only in numbers are one, with their range. Of two documents, a name has A or B before it.
+    that differ only in numbers are one, with their range. Of two documents, a name has A or B before it. Runs in which
+    what a metric waits for did not happen have no value to compare, which is a warning, too.
     """
     rows = list(_compared(documents, asked))
     several = len({row["workload"] for _, row in rows}) > 1
-    texts = merged(warning for _, row in rows for warning in row.get("warnings", ()))
+    lacking = list(_lacking(documents, asked, with_workload=several))
+    texts = merged(
+        [*(text for text, _ in lacking), *(warning for _, row in rows for warning in row.get("warnings", ()))]
+    )
     found: dict[str, list[str]] = {}
+    for text, name in lacking:
+        found.setdefault(texts[text], []).append(name)
     for side, row in rows:
         for text in dict.fromkeys(texts[warning] for warning in row.get("warnings", ())):
             name = f"{side} {_name(row, with_workload=several)}".strip()
@@ -29,15 +36,34 @@ def warnings_of(
     return found
 
 
+def _lacking(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]], *, with_workload: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield a sentence and the row's name for each row with runs that cannot be compared by a metric."""
+    for side, row in _rows(documents):
+        for metric, workload in asked:
+            never = row["metrics"].get(metric, {}).get("never", ())
+            if never and workload in (None, row["workload"]):
+                known = METRICS[metric]
+                runs = f"{len(never)} of {len(row['seeds'])} runs"
+                name = f"{side} {_name(row, with_workload=with_workload)}".strip()
+                yield f"{known.noun}: {known.never} within {runs}, which are not compared", name
+
+
+def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield all rows, each with its side: A or B, nothing if there is only one."""
+    sides = "AB" if len(documents) > 1 else ("",)
+    for side, document in zip(sides, documents, strict=True):
+        yield from ((side, row) for row in document["rows"])
+
+
 def _compared(
     documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the rows that have a metric that is asked for, each with its side: A or B, nothing if there is only one."""
-    sides = "AB" if len(documents) > 1 else ("",)
-    for side, document in zip(sides, documents, strict=True):
-        for row in document["rows"]:
-            if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
-                yield side, row
+    """Yield the rows that have a metric that is asked for, each with its side."""
+    for side, row in _rows(documents):
+        if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
+            yield side, row
 
 
 def _name(row: Mapping[str, Any], *, with_workload: bool) -> str:
