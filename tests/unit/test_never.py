@@ -20,6 +20,7 @@ from mptcplab.figure.canvas import plotting
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, reduce, run_result
+from mptcplab.report.html_sweep import never_notes
 from mptcplab.report.result_table import result_table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import open_results
@@ -152,3 +153,8 @@ def test_a_metric_without_any_value_is_refused_with_the_reason(tmp_path: Path, m
     monkeypatch.setattr(chosen, "rows_of", lambda _: [_row("on", [])])
     with pytest.raises(InputError, match=f"no run has a value of {RESTORED}: never within any run"):
         drawn(open_results(tmp_path / "made"), Choice(kind="bars", metric="restored"))
+
+
+def test_the_report_names_what_its_figure_lacks() -> None:
+    (note,) = never_notes(ROWS, [RESTORED, "goodput_mbps"])
+    assert note == "Restored: never within the run, so not in the means: backup (1 of 5 runs); handover (5 of 5 runs)."

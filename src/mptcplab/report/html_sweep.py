@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.figure.axis import Axis, axis_of
@@ -18,6 +18,7 @@ from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
 
 _DIGITS = 6
+_MAX_NAMED = 6
 
 
 def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
@@ -48,7 +49,8 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
-    return Drawing("sweep", "Over the sweep", spread_note(rows, axes), data, ("sweep",), tuple(choices))
+    caption = " ".join([spread_note(rows, axes), *never_notes(rows, shown)])
+    return Drawing("sweep", "Over the sweep", caption, data, ("sweep",), tuple(choices))
 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
@@ -90,6 +92,23 @@ def spread_note(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> str:
     spread = "whiskers and bands" if with_points else "whiskers"
     interval = f"{spread} are 95 % confidence intervals of the mean (Student's t, {n} seeds)"
     return f"{marks.capitalize()} are means; {interval}."
+
+
+def never_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterator[str]:
+    """Yield for each metric which rows lack runs, since what it waits for did not happen in them."""
+    for name in shown:
+        lacking = [row for row in rows if name in row.never]
+        if lacking:
+            several = len({row.workload for row in rows}) > 1
+            texts = (
+                f"{', '.join([*row.settings.values(), *([row.workload] if several else [])])} "
+                f"({len(row.never[name])} of {row.n} runs)"
+                for row in lacking[:_MAX_NAMED]
+            )
+            more = f"; and {len(lacking) - _MAX_NAMED} more" if len(lacking) > _MAX_NAMED else ""
+            metric = METRICS[name]
+            noun = f"{metric.noun[:1].upper()}{metric.noun[1:]}"
+            yield f"{noun}: {metric.never} within the run, so not in the means: {'; '.join(texts)}{more}."
 
 
 def published_drawing(figure: Figure) -> Drawing:
