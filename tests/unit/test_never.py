@@ -100,8 +100,8 @@ def test_files_for_programs_stay_numeric() -> None:
 def test_a_figure_names_what_its_bars_leave_out() -> None:
     figure = sweep_figure("Modes", ROWS, METRICS[RESTORED], "mode")
     (series,) = figure.series
-    assert figure.positions == ("on", "backup", "handover")
-    assert series.words == ("", "(4 of 5)", "never")
+    assert figure.positions == ("on", "backup", "handover", "off"), "a point without a value looks like none"
+    assert series.words == ("", "(4 of 5)", "never", "")
     assert "never: not within the run (handover)" in figure.note
     assert (
         "(4 of 5): the mean of the runs that have a value; in the others never within the run (backup)" in figure.note

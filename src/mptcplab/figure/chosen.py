@@ -23,7 +23,7 @@ from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
 from mptcplab.figure.paper import Paper
-from mptcplab.figure.sweep import axes_of, label_of, longest, series_keys, sweep_figure
+from mptcplab.figure.sweep import axes_of, label_of, longest, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
@@ -181,7 +181,8 @@ def _over_sweep(
     wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
     metric = _metric(rows, choice.metric)
-    own = [row for row in rows if metric.name in row.known]
+    # A point that lacks the metric keeps its place.
+    own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
     along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
     by = [swept_key(name, keys) for name in choice.by] if choice.by else None

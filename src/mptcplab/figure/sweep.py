@@ -47,12 +47,13 @@ def sweep_figure(
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
     Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones, and ``unit``
-    is that of the values if not the one that suits them. Rows without the metric are left out, unless it is known that
-    what it waits for never happened in their runs.
+    is that of the values if not the one that suits them. Rows without the metric have no value, but their
+    place on the axis; workloads without it are left out.
     :raises InputError: if two rows have the same place.
     """
     own = [row for row in rows if metric.name in row.known]
-    axes = axes_of(own)
+    beside = of_workloads(rows, own)
+    axes = axes_of(beside)
     keys = series_keys(axes, along, by)
     several = len({row.workload for row in own}) > 1
     series: dict[str, dict[str, ResultRow]] = {}
@@ -61,8 +62,8 @@ def sweep_figure(
         places = series.setdefault(", ".join(parts) or metric.noun, {})
         if places.setdefault(row.settings.get(along, ""), row) is not row:
             raise _same_place(axes, along, keys)
-    positions = tuple(swept_values(own)[along]) if along else ("",)
-    names = {**short_names(list(swept_values(own))), **(labels or {})}
+    positions = tuple(swept_values(beside)[along]) if along else ("",)
+    names = {**short_names(list(swept_values(beside))), **(labels or {})}
     unit = unit or unit_of(metric, own)
     return Figure(
         title,
@@ -84,6 +85,12 @@ def sweep_figure(
         legend=", ".join(names[key] for key in keys if names[key]),
         signed=metric.signed,
     )
+
+
+def of_workloads(rows: Sequence[ResultRow], of: Sequence[ResultRow]) -> list[ResultRow]:
+    """Return those of ``rows`` whose workloads are among those of the rows ``of``."""
+    workloads = {row.workload for row in of}
+    return [row for row in rows if row.workload in workloads]
 
 
 def _value(line: Mapping[str, ResultRow], at: str, metric: Metric, unit: Unit) -> Interval | None:

@@ -38,17 +38,21 @@ def outage_warnings(subject: Subject) -> Iterator[str]:
 
 def _late_before(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure of which a call or stream shows little: much was late before it already."""
-    failures = [one.time_s for one in instants(subject.recording) if one.is_failure]
+    failures: dict[float, list[str]] = {}
+    for one in instants(subject.recording):
+        if one.is_failure:
+            failures.setdefault(one.time_s, []).append(one.place)
     curve = usable_delivery(subject.recording, subject.ends) if failures else None
-    for at in dict.fromkeys(failures) if curve is not None and curve.is_messages else ():
+    for at, places in failures.items() if curve is not None and curve.is_messages else ():
         assert curve is not None
         before = (curve.times[1:] > at - BEFORE_S) & (curve.times[1:] <= at)
         late = float(np.mean(np.diff(curve.total)[before] == 0)) if before.any() else 0.0
         if late > 1 - BACK:
-            share = f"{_number(100 * late)} %"
+            where = " and ".join(filter(None, places)) or "what failed"
             yield (
-                f"{share} of the messages were late or lost in the {BEFORE_S:.0f} s before the failure: "
-                "their outage, if any, and their return to such a rate say little: judge by late and gap"
+                f"{_number(100 * late)} % of the messages were late or lost in the {BEFORE_S:.0f} s before {where} "
+                f"failed at {_number(at)} s: that failure has no outage of its own, and a return to such a rate says "
+                "little; judge by late and gap"
             )
 
 

@@ -194,7 +194,15 @@ def _usable(subject: Subject) -> float | None:
 
 
 def _outage(subject: Subject) -> float | None:
-    return _longest([outage_s(curve, one) for curve, one in subject.once(measured_episodes)])
+    """Return the longest outage.
+
+    There is none if data came in pieces before one of the failures, which may have had a longer one. Messages have a
+    warning then, which names the failure, and the outages of the others stay.
+    """
+    found = subject.once(measured_episodes)
+    times = [outage_s(curve, one) for curve, one in found]
+    is_messages = any(curve.is_messages for curve, _ in found)
+    return _longest([time for time in times if time is not None] if is_messages else times)
 
 
 def _waits(subject: Subject) -> list[tuple[float, float]]:
