@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -220,6 +221,15 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
         (tmp_path / "counters" / node / "nstat.json").write_text('{"kernel": {}}')
     entry = described(recording, "fetch")
     assert gateway_uses(recording, ends_of_workload(entry), entry)[0].warnings == ()
+
+
+@pytest.mark.parametrize("inner", [(TOTAL,), (TOTAL, 100)])
+def test_small_messages_need_not_use_all_paths(tmp_path: Path, inner: tuple[int, ...]) -> None:
+    """Those of ``requests`` are sent one by one, and sockets count the other direction, too."""
+    recording = Made(tmp_path, inner=inner).write()
+    entry = described(recording, "fetch")
+    ends = replace(ends_of_workload(entry), is_bulk=False)
+    assert gateway_uses(recording, ends, entry)[0].warnings == ()
 
 
 def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:

@@ -100,7 +100,8 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
-    return replace(found, warnings=tuple(_warnings(recording, described, gateway, found, sides)))
+    warnings = _warnings(recording, described, gateway, found, sides, is_bulk=ends.is_bulk)
+    return replace(found, warnings=tuple(warnings))
 
 
 def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> _Sides:
@@ -144,7 +145,13 @@ def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[s
 
 
 def _warnings(
-    recording: Recording, described: Mapping[str, Any], gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides
+    recording: Recording,
+    described: Mapping[str, Any],
+    gateway: Mapping[str, Any],
+    use: GatewayUse,
+    sides: _Sides,
+    *,
+    is_bulk: bool,
 ) -> Iterator[str]:
     name, wanted = use.name, gateway["protocol"].upper()
     if not use.inner:
@@ -153,7 +160,7 @@ def _warnings(
     if use.inner != wanted:
         yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
     elif use.inner == "MPTCP":
-        yield from _weak_use(use, sides)
+        yield from _weak_use(use, sides, is_bulk=is_bulk)
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
         if protocol == "MPTCP" and gateway["listening_port"] is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
@@ -161,12 +168,14 @@ def _warnings(
     yield from _contradictions(recording, described, gateway, use, sides)
 
 
-def _weak_use(use: GatewayUse, sides: _Sides) -> Iterator[str]:
-    """Yield warnings about inner MPTCP connections that did not use what they could."""
+def _weak_use(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
+    """Yield warnings about inner MPTCP connections that did not use what they could: bulk data can use all of it."""
     connections = subflows.group(sides.exit_inner).values()
     plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
     if plain:
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
+    if not is_bulk:
+        return
     total, single = sum(use.carrying.values()), subflows.single_connections(use.carrying)
     if single or not total:
         yield f"gateway {use.name}: only one of its subflows carried data{subflows.some_of(single, total)}"

@@ -275,7 +275,7 @@ def _notes(
         notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
-    if any(RESPONSES in row.metrics and "subflow" in row.mptcp for row in rows):
+    if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):
         notes.append(RESPONSES_NOTE)
     notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
     # Not every metric of a row has a column.
