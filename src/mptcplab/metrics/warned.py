@@ -42,7 +42,7 @@ def _lacking(
     """Yield a sentence and the row's name for each row with runs that cannot be compared by a metric."""
     for side, row in _rows(documents):
         for metric, workload in asked:
-            never = row["metrics"].get(metric, {}).get("never", ())
+            never = row.get("metrics", {}).get(metric, {}).get("never", ())  # sums of flows have no metrics
             if never and workload in (None, row["workload"]):
                 known = METRICS[metric]
                 runs = f"{len(never)} of {len(row['seeds'])} runs"
