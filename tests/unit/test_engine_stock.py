@@ -287,3 +287,11 @@ def test_the_tables_of_netem_are_in_the_guest() -> None:
     assert program is not None, "a package of `make packages` has it"
     found = {file.name for file in program_files({"tc": Path(program).resolve()})}
     assert "normal.dist" in found, sorted(found)
+
+
+def test_the_extensions_of_iptables_are_in_the_guest() -> None:
+    """Without them it takes a rule's target for the name of a chain."""
+    program = shutil.which("iptables", path=os.defpath + ":/usr/sbin:/sbin")
+    assert program is not None, "a package of `make test-packages` has it"
+    found = {file.name for file in program_files({"iptables": Path(program).resolve()})}
+    assert "libxt_standard.so" in found, sorted(found)

@@ -32,6 +32,8 @@ _OF_PROGRAMS = {
     "ip": ("/etc/iproute2/*", "/usr/share/iproute2/*"),
     # netem's distributions. The lab's own are found by a path that leads out of this folder, which must exist.
     "tc": ("/usr/lib/tc/*.dist", "/usr/lib/*-linux-gnu/tc/*.dist"),
+    # Matches and targets of rules, even RETURN.
+    **dict.fromkeys(("iptables", "ip6tables"), ("/usr/lib/*-linux-gnu/xtables/*.so",)),
     "lighttpd": ("/usr/lib/lighttpd/*.so", "/etc/mime.types"),
     "vsftpd": ("/etc/pam.d/*", "/etc/security/*", "/lib/*-linux-gnu/security/pam_*.so", "/etc/shells", "/etc/shadow"),
     "openvpn": ("/usr/lib/*-linux-gnu/openvpn/plugins/*", "/usr/lib/ssl/openssl.cnf", "/etc/ssl/openssl.cnf"),
