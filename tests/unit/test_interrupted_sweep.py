@@ -116,3 +116,14 @@ def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, caps
     err = capsys.readouterr().err
     assert "These results replace others in " in err
     assert "which had 2 points that are not among them. The recordings stay" in err
+
+
+@pytest.mark.usefixtures("hand")
+def test_no_figure_of_older_results_stays(tmp_path: Path) -> None:
+    """One run without a sweep has none, and that of the sweep would pass for its own."""
+    _run(tmp_path)
+    own = tmp_path / "out" / "figure-for-my-paper.svg"
+    own.write_text("mine")
+    assert (tmp_path / "out" / "figure.svg").exists()
+    _run(tmp_path, SCENARIO.partition("sweep.")[0])
+    assert [file.name for file in (tmp_path / "out").glob("figure*")] == [own.name]

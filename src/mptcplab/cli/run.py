@@ -6,7 +6,7 @@ from __future__ import annotations
 import contextlib
 import json
 import shlex
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -41,6 +41,7 @@ from mptcplab.figure.lines import save
 from mptcplab.files import write_text
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.metrics.paired import paired_rows
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.choosing import choose, sorted_tables
@@ -138,8 +139,16 @@ class _Sweep:
 
     def _remove_older(self) -> None:
         """Remove older results: they are of other runs and could be mistaken for this sweep's."""
-        for name in ("table.md", "table.csv", "metrics.csv", "results.json", "figure.svg", "figure.png"):
+        for name in ("table.md", "table.csv", "metrics.csv", "results.json"):
             (self.folder / name).unlink(missing_ok=True)
+        self._remove_figures()
+
+    def _remove_figures(self, present: Collection[Path] = ()) -> None:
+        """Remove the figures that ``run`` has drawn of older results, and none that a user has put there."""
+        names = ("figure", *(f"figure-{metric}" for metric in METRICS))
+        for file in (self.folder / f"{name}{suffix}" for name in names for suffix in (".svg", ".png")):
+            if file not in present:
+                file.unlink(missing_ok=True)
 
     def _write_partial(self, done: Sequence[CompletedRun]) -> None:
         results = [one.result for one in done if one.result]
@@ -179,6 +188,7 @@ class _Sweep:
             for name, figure in experiment_figures(self.experiment, rows)
             for file in save(figure, self.folder, name)
         ]
+        self._remove_figures(figures)
         if self._shown.as_json:
             click.echo(json.dumps(document))
             return
