@@ -103,9 +103,9 @@ def test_killed_five_times_and_resumed(bench: Bench) -> None:
         assert not lab_processes(resumed), f"5 s after the kill: {lab_processes(resumed)}"
     done = mptcplab("run", file, "--out", resumed, "--jobs", "2", timeout=300)
     whole = whole_sweep(bench, file)
-    print(f"recorded after each kill: {recorded[1:]}; the last command found {done.stderr.count('recorded ')}")
+    print(f"recorded after each kill: {recorded[1:]}; the last command found {done.stderr.count('recorded  ')}")
     assert done.returncode == 0, done.stderr
-    assert done.stderr.count("recorded ") == recorded[-1] > 0
+    assert done.stderr.count("recorded  ") == recorded[-1] > 0
     assert recorded == sorted(recorded)
     assert_equal_results(whole, resumed)
     assert_nothing_left(resumed)

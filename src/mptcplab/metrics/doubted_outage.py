@@ -48,10 +48,10 @@ def _late_before(subject: Subject) -> Iterator[str]:
         before = (curve.times[1:] > at - BEFORE_S) & (curve.times[1:] <= at)
         late = float(np.mean(np.diff(curve.total)[before] == 0)) if before.any() else 0.0
         if late > 1 - BACK:
-            where = " and ".join(filter(None, places)) or "what failed"
+            where = " and ".join(filter(None, places)) or "something"
             yield (
                 f"{_number(100 * late)} % of the messages were late or lost in the {BEFORE_S:.0f} s before {where} "
-                f"failed at {_number(at)} s: that failure has no outage of its own, and a return to such a rate says "
+                f"went down at {_number(at)} s: that failure has no outage of its own, and a return to such a rate says "
                 "little; judge by late and gap"
             )
 
