@@ -51,8 +51,8 @@ def _late_before(subject: Subject) -> Iterator[str]:
             where = " and ".join(filter(None, places)) or "something"
             yield (
                 f"{_number(100 * late)} % of the messages were late or lost in the {BEFORE_S:.0f} s before {where} "
-                f"went down at {_number(at)} s: that failure has no outage of its own, and a return to such a rate says "
-                "little; judge by late and gap"
+                f"went down at {_number(at)} s: that failure has no outage of its own, and a return to such a rate "
+                "says little; judge by late and gap"
             )
 
 
