@@ -12,7 +12,7 @@ from pathlib import Path
 from mptcplab.campaign.record import Engines, prepare_engines, prepare_job
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import is_complete
-from mptcplab.scenario.load import Run
+from mptcplab.scenario.load import Run, summed
 
 #: A run among those of one experiment: its point's id, and its repeat.
 RunKey = tuple[int, int]
@@ -44,16 +44,10 @@ def unrecorded(runs: Sequence[Run], folder: Path) -> list[Run]:
     recorded = recorded_names(runs, engines, folder)
     if not recorded:
         for run in runs[:1]:
-            prepare_job(run, engines)  # one tells whether programs lack
+            prepare_job(run, engines)  # a missing program is reported with the first run
     return [run for run in runs if key_of(run) not in recorded]
 
 
 def cpu_seconds(runs: Iterable[Run]) -> float:
     """Return roughly what ``runs`` cost on one CPU."""
-    guesses: dict[int, float] = {}
-    total = 0.0
-    for run in runs:
-        if id(run.point) not in guesses:
-            guesses[id(run.point)] = estimate_seconds(run.point.scenario)
-        total += guesses[id(run.point)]
-    return total
+    return summed(runs, estimate_seconds)

@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from mptcplab.cli.common import console, print_table
-from mptcplab.cli.options import columns_option, json_option, listed, sort_option
+from mptcplab.cli.options import columns_option, files_option, json_option, listed, sort_option
 from mptcplab.errors import Exit, InputError, reason
 from mptcplab.metrics import ranking
 from mptcplab.metrics.compare import MARGIN_PERCENT, SIGNIFICANCE, Comparison, Pair, Verdict, sides
@@ -85,14 +85,7 @@ no row could be compared.
 )
 @columns_option
 @sort_option
-@click.option(
-    "--out",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write, too: .csv has every number unrounded, .md and .tex have the printed tables. Repeatable.",
-)
+@files_option("File to write, too: .csv has every number unrounded, .md and .tex have the printed tables. Repeatable.")
 @json_option
 def compare(
     a: Path,

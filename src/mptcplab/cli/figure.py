@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mptcplab.cli.common import console
-from mptcplab.cli.options import listed
+from mptcplab.cli.options import files_option, listed
 from mptcplab.errors import InputError, reason
 
 _EPILOG = """\b
@@ -36,13 +36,8 @@ _SCALES = ("linear", "log")
 
 @click.command(epilog=_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out",
-    "files",
-    multiple=True,
-    type=click.Path(path_type=Path),
-    metavar="FILE",
-    help="File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg, where you are.",
+@files_option(
+    "File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg, where you are."
 )
 @click.option(
     "--kind",

@@ -26,6 +26,13 @@ sort_option = click.option(
 )
 
 
+def files_option(description: str) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds the repeatable option ``--out FILE`` as the argument ``files``."""
+    return click.option(
+        "--out", "files", multiple=True, type=click.Path(path_type=Path), metavar="FILE", help=description
+    )
+
+
 def listed(text: str | None) -> list[str]:
     """Return the parts of an option's value that are separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else []

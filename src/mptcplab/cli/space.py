@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mptcplab.metrics.values import suited
 from mptcplab.plan.disk import estimate_bytes
-from mptcplab.scenario.load import Run
+from mptcplab.scenario.load import Run, summed
 
 
 def size_text(size: float) -> str:
@@ -23,12 +23,7 @@ def space_warning(runs: Iterable[Run], out: Path) -> str | None:
 
     Runs that are recorded already count as well, and an estimate may be wrong by a factor of three: so this warns only.
     """
-    points: dict[int, float] = {}
-    size = 0.0
-    for run in runs:
-        if id(run.point) not in points:
-            points[id(run.point)] = estimate_bytes(run.point.scenario)
-        size += points[id(run.point)]
+    size = summed(runs, estimate_bytes)
     existing = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if size <= free:

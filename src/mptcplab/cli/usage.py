@@ -51,7 +51,7 @@ def _option_hint(error: click.NoSuchOption) -> str | None:
         command = group.get_command(error.ctx, behind) if behind is not None else None
         if command is not None and any(error.option_name in one.opts for one in command.params):
             return f"write it behind the command: {error.ctx.command_path} {behind} ... {error.option_name}"
-    known = [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
+    known = _options_of(error)
     if (meant := _MEANT.get(error.option_name)) is not None and meant.split()[0] in known:
         return f"use {meant}"
     near = list(error.possibilities or []) or _of_letter(error)
@@ -62,11 +62,15 @@ def _option_hint(error: click.NoSuchOption) -> str | None:
     return f"did you mean {' or '.join(found)}?" if found else None
 
 
+def _options_of(error: click.NoSuchOption) -> list[str]:
+    """Return the options that the command has."""
+    return [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
+
+
 def _of_letter(error: click.NoSuchOption) -> list[str]:
     """Return the options that begin with the letter of a short one: other programs have it."""
-    known = [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
     is_short = len(error.option_name) == 2 and error.option_name[0] == "-"
-    return [option for option in known if is_short and option.startswith(f"-{error.option_name}")]
+    return [option for option in _options_of(error) if is_short and option.startswith(f"-{error.option_name}")]
 
 
 def _number_words(found: re.Match[str]) -> str:

@@ -152,7 +152,7 @@ def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
 
 @dataclass(frozen=True)
 class Sheet:
-    """What a figure is drawn on: its usual size in inches, the size that the user asks for, and the note below it."""
+    """The sheet of a figure: its usual size in inches, the size that the user asks for, and the note below it."""
 
     usual: tuple[float, float]
     paper: Paper

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the user says about a figure: its options, and which of them change something in which kind of figure."""
+"""The user's choices for a figure: its options, and which of them change something in which kind of figure."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
 
 @dataclass(frozen=True)
 class Choice:
-    """What the user says about a figure; everything may be left open.
+    """The user's choices for a figure; each may be left open.
 
     ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
     ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the

@@ -63,7 +63,7 @@ class Drawn:
 
     @property
     def sheet(self) -> Sheet:
-        """What it is drawn on."""
+        """The sheet on which it is drawn."""
         return Sheet(self.size, self.paper, self.note)
 
     def write(self, file: Path) -> None:

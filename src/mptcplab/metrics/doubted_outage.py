@@ -12,9 +12,8 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mptcplab.metrics.catalog.usable import Episode, measured_episodes, outage_s, outage_window_s, outages
+from mptcplab.metrics.catalog.usable import Episode, measured_episodes, outage_s, outage_window_s, outages, usable_curve
 from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
-from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import instants
 from mptcplab.metrics.metric import Subject
 
@@ -42,9 +41,10 @@ def _late_before(subject: Subject) -> Iterator[str]:
     for one in instants(subject.recording):
         if one.is_failure:
             failures.setdefault(one.time_s, []).append(one.place)
-    curve = usable_delivery(subject.recording, subject.ends) if failures else None
-    for at, places in failures.items() if curve is not None and curve.is_messages else ():
-        assert curve is not None
+    curve = subject.once(usable_curve)
+    if curve is None or not curve.is_messages:
+        return
+    for at, places in failures.items():
         before = (curve.times[1:] > at - BEFORE_S) & (curve.times[1:] <= at)
         late = float(np.mean(np.diff(curve.total)[before] == 0)) if before.any() else 0.0
         if late > 1 - BACK:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a listener or viewer had over time: the messages of a call or stream that arrived in time.
+"""The delivery that a listener or viewer had over time: the messages of a call or stream that arrived in time.
 
 Bytes say little of these: what an interruption held up arrives in one burst, which gives a second its rate, and nobody
 can play it any more. So each message counts at the instant at which it has to be there, with its delay for the

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -87,6 +88,13 @@ class Run:
     def label(self) -> str:
         """A label for progress lines and errors."""
         return f"{self.point.label or 'run'}, seed {self.seed}"
+
+
+def summed(runs: Iterable[Run], estimate: Callable[[Scenario], float]) -> float:
+    """Return the sum of an estimate over ``runs``, each of which counts like all of its point."""
+    counts = Counter(id(run.point) for run in runs)
+    scenarios = {id(run.point): run.point.scenario for run in runs}
+    return sum(count * estimate(scenarios[point]) for point, count in counts.items())
 
 
 @dataclass(frozen=True)

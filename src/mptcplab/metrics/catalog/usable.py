@@ -173,10 +173,14 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
     return {path: found[0] for path, found in known.items() if found}, links
 
 
+def usable_curve(subject: Subject) -> Delivery | None:
+    """Return what was of use for a workload over time; None in runs without failures, or if it is unknown."""
+    return usable_delivery(subject.recording, subject.ends) if instants(subject.recording) else None
+
+
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
-    found = instants(subject.recording)
-    curve = usable_delivery(subject.recording, subject.ends) if found else None
+    curve, found = subject.once(usable_curve), instants(subject.recording)
     return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
 
 
