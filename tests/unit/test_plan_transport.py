@@ -218,6 +218,16 @@ def test_route_tables_of_a_host_with_two_links() -> None:
     assert commands(plan, "r1", "ip", "rule", "add") == []
 
 
+def test_tables_of_many_links_are_not_the_kernels() -> None:
+    links = {f"l{number}": {"between": ["client", "server"]} for number in range(160)}
+    bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
+    document = {"title": "t", "hosts": {"client": {}, "server": {}}, "links": links, "workloads": {"bulk": bulk}}
+    plan = compile_plan(Scenario.model_validate(document), seed=1)
+    tables = [int(rule.split()[3]) for rule in commands(plan, "client", "ip", "rule", "add")]
+    assert len(set(tables)) == 160, "each link has a table of its own"
+    assert not {253, 254, 255} & set(tables), f"default, main and local are in use by the kernel: {tables}"
+
+
 def test_host_with_one_link_has_one_table() -> None:
     plan = plan_of({"preset": "chain", "routers": 2})
     assert commands(plan, "client", "ip", "rule", "add") == []

@@ -19,6 +19,8 @@ from mptcplab.node.graph import Port
 from mptcplab.node.transport import Modes, Transport
 
 _FIRST_TABLE = 100
+#: The kernel's own tables default, main and local (include/uapi/linux/rtnetlink.h), which numbers pass over.
+_KERNEL_TABLES = (253, 254, 255)
 #: Routes of the node's own packets; asked after the tables of addresses, whose number is limited by that of links.
 _OWN_PACKETS = 99
 _OWN_PACKETS_PRIORITY = 30000
@@ -33,7 +35,7 @@ def routing(context: Context, transport: Transport | None) -> Iterator[Route | R
         yield from _table_of_own_packets(context, modes)
     if transport is not None and len(context.ports) > 1:
         for number, port in enumerate(context.ports):
-            yield from _own_table(context, port, _FIRST_TABLE + number)
+            yield from _own_table(context, port, _table(number))
 
 
 def _main_table(context: Context, transport: Transport | None, modes: Modes) -> Iterator[Route]:
@@ -76,6 +78,11 @@ def _first_port(context: Context, modes: Modes, target: Port) -> Port | None:
     if master is not None or best is None or modes.get(best.link) not in ("off", "handover", "backup"):
         return master or best
     return next((port for port in leading if modes.get(port.link, "on") == "on"), best)
+
+
+def _table(number: int) -> int:
+    table = _FIRST_TABLE + number
+    return table if table < _KERNEL_TABLES[0] else table + len(_KERNEL_TABLES)
 
 
 def _own_table(context: Context, port: Port, table: int) -> Iterator[Route | Rule]:

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake
@@ -16,6 +18,8 @@ from mptcplab.scenario.references import check_own_link
 from mptcplab.scenario.schema import Scenario
 
 _MAX_NODES = 250
+#: MPTCP's path manager has that many addresses in a namespace: MPTCP_PM_MAX_ADDR_ID in net/mptcp/protocol.h.
+_MAX_LINKS_OF_NODE = 255
 
 
 def check_numbers(document: Document, scenario: Scenario) -> None:
@@ -37,10 +41,13 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
 
 
 def check_linked(document: Document, scenario: Scenario) -> None:
-    """Check that every node has a link. :raises InputError: for the first one without."""
-    linked = {end: None for link in scenario.links.values() for end in link.between}
+    """Check that every node has links, and not too many. :raises InputError: for the first one without, or with more."""
+    linked = Counter(end for link in scenario.links.values() for end in link.between)
     for table, nodes in scenario.node_tables.items():
         for name in nodes:
+            if linked[name] > _MAX_LINKS_OF_NODE:
+                hint = f"use at most {_MAX_LINKS_OF_NODE} links for a node: MPTCP has no more addresses"
+                raise document.error((table, name), f"has {linked[name]} links", hint=hint, kind=Mistake.VALUE)
             if name in linked:
                 continue
             near = nearest(name, [other for other in linked if other in nodes])
