@@ -41,7 +41,7 @@ def check_numbers(document: Document, scenario: Scenario) -> None:
 
 
 def check_linked(document: Document, scenario: Scenario) -> None:
-    """Check that every node has links, and not too many. :raises InputError: for the first one without, or with more."""
+    """Check that every node has links, and not too many. :raises InputError: for the first that has not."""
     linked = Counter(end for link in scenario.links.values() for end in link.between)
     for table, nodes in scenario.node_tables.items():
         for name in nodes:
