@@ -68,7 +68,8 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
         if only_refusals or _is_measured(file, document):
             return
         found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
-        found["rows"] += totals(found["rows"], form.flows)
+        rows = found.get("rows", [])  # An engine inside the lab refuses there, without any.
+        found |= {"rows": [*rows, *totals(rows, form.flows)]}
     except (RunInterruptedError, MissingError):
         raise
     except (LabError, ValueError) as error:

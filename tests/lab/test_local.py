@@ -127,13 +127,17 @@ def _virtual(folder: Path, text: str) -> dict[str, Any]:
     return row
 
 
-@pytest.mark.parametrize("events", ["", FAILURE], ids=["steady", "failure"])
-def test_same_kernel_gives_the_same_result(tmp_path: Path, events: str) -> None:
+@pytest.mark.parametrize(
+    "text",
+    [SHAPED, SHAPED + FAILURE, SHAPED.replace('"10 ms"', '"10 ms"\nextra_delay = ["0 ms", "1 ms", "2 ms"]')],
+    ids=["steady", "failure", "table-of-delays"],
+)
+def test_same_kernel_gives_the_same_result(tmp_path: Path, text: str) -> None:
     """One kernel under both engines: what differs is when programs run, by the time of a process switch.
 
     2 % of goodput and 3 % of shares are the bounds that the project sets between engines.
     """
-    local, virtual = _in_lab(tmp_path / "local", SHAPED + events), _virtual(tmp_path / "virtual", SHAPED + events)
+    local, virtual = _in_lab(tmp_path / "local", text), _virtual(tmp_path / "virtual", text)
     ratio = local["goodput_mbps"]["mean"] / virtual["goodput_mbps"]["mean"]
     print(f"goodput {ratio:.4f} of virtual; {local['shares']} against {virtual['shares']}")
     assert abs(ratio - 1) < 0.02

@@ -212,6 +212,13 @@ def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.
     assert not (tmp_path / "virtual-7.2").exists()
 
 
+def test_a_refusal_inside_the_lab_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(command, "measured_inside", lambda *_: {"refused": "no netem"})
+    monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
+    command.measured(forms.Form("made", "made", (_point(tmp_path, FLOW),), ()), "local", tmp_path, seeds=2)
+    assert json.loads((tmp_path / "local" / "made" / "results.json").read_text())["refused"] == "no netem"
+
+
 def test_results_of_another_kernel_count_no_more(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     executed: list[int] = []
 

@@ -10,6 +10,7 @@ import json
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from mptcplab.network.tables import is_own_table
 from mptcplab.plan.model import Plan
 from mptcplab.steps import Command
 
@@ -57,7 +58,7 @@ def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
             yield f"interfaces of type {kind}", kind, [["ip", "link", "add", "name", "probe", "type", kind]]
     if argv[:2] == ["tc", "qdisc"] and command.features:
         kind = command.features[0]
-        words = argv[argv.index(kind, 5) :]
+        words = _without_own_table(argv[argv.index(kind, 5) :])
         add = ["tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:"]
         yield kind, _MODULES.get(kind, f"sch_{kind}"), [list(_LO), [*add, *words]]
     clsact = ["tc", "qdisc", "add", "dev", "lo", "clsact"]
@@ -73,6 +74,14 @@ def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
         yield f"action {words[0]}", module, [list(_LO), ["tc", "actions", "add", "action", *target]]
     if argv[0] == "nft":
         yield "nft", _MODULES["nft"], [argv]
+
+
+def _without_own_table(words: list[str]) -> list[str]:
+    """Return the words of a queueing discipline without the plan's own table, whose file is there only in the run."""
+    if "distribution" not in words:
+        return words
+    at = words.index("distribution")
+    return words if not is_own_table(words[at + 1]) else [*words[:at], *words[at + 2 :]]
 
 
 def general_settings(commands: Iterable[Command]) -> Iterator[str]:

@@ -64,6 +64,11 @@ def table_name(link: str, direction: str) -> str:
     return f"{_UP}{FOLDER}/{link}-{direction}"
 
 
+def is_own_table(name: str) -> bool:
+    """Return whether ``tc`` reads ``name`` from our folder, and not from its own."""
+    return name.startswith(f"{_UP}{FOLDER}/")
+
+
 def table_command(link: str, direction: str, spread: DelayDistribution) -> Command:
     """Return the command that writes the table's file."""
     parts: list[str] = []
