@@ -33,6 +33,8 @@ _POINTS_PER_INCH = 72
 _APART_POINTS, _POINT = 2.5, 4
 #: The part of a figure's width that is left for the plot at least: less in a column of a paper, beside a legend.
 _WIDE_INCHES, _OF_WIDE, _OF_NARROW = 6.0, 0.65, 0.45
+#: The usual size of a drawing in inches.
+USUAL_SIZE = (6.4, 4.0)
 #: On a logarithmic axis: the factor of the room below and above the values, the part of a mean down to which whiskers
 #: are shown, and the factor between the ends from which only powers of ten have labels.
 _LOG_ROOM, _LOG_BELOW, _FEW_TICKS_FROM = 1.2, 10, 2000
@@ -122,12 +124,12 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
     note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
     key = repr(figure).encode() + b"".join(Path(__file__).with_name(one).read_bytes() for one in _SOURCES)
-    return save_drawing(folder, name, key, (6.4, 4.0), note, partial(draw_lines, figure))
+    return save_drawing(folder, name, key, USUAL_SIZE, note, partial(draw_lines, figure))
 
 
 def check_scales(figure: Figure) -> None:
     """Check the scales that the user chooses. :raises InputError: if there are values that have no place on them."""
-    figure.axis(_WIDE_INCHES)
+    figure.axis(USUAL_SIZE[0])
     if figure.y_scale == "log":
         _positive(figure)
 
