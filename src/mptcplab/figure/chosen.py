@@ -369,7 +369,7 @@ def _distribution(
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
-    note += f"; {rows[0].measured_on}"
+    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key])
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
