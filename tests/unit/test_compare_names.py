@@ -49,6 +49,7 @@ def folder(tmp_path: Path) -> Path:
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
         ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
         ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
+        ("fairness", "there is no metric 'fairness'", "results.json"),
     ],
 )
 @pytest.mark.parametrize("is_first", [True, False])

@@ -142,3 +142,25 @@ def test_n_of_a_test_that_does_not_have_all_runs(
     assert "only these are compared; other runs" in " ".join(out.split()), out
     _, out, _ = output(capsys, monkeypatch, _grid(tmp_path / "b", 0.4), "--by", "transport.scheduler")
     assert "n of the test" not in out, "where it is the number of runs, it would be a second column of the same"
+
+
+def test_no_share_of_a_path_is_better_than_another(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seeds = range(6)
+    rows = [
+        replace(
+            row_of({"transport.scheduler": name}, dict.fromkeys(seeds, 100.0), run=name),
+            share_values={path: tuple(share + 0.001 * seed for seed in seeds) for path, share in shares.items()},
+            share_seeds=tuple(seeds),
+        )
+        for name, first in (("minrtt", 0.4), ("blest", 0.5), ("ecf", 0.45))
+        for shares in ({"link1": first, "link2": 1 - first},)
+    ]
+    words = (write(tmp_path / "a", rows), "--by", "transport.scheduler", "--metric", "share_percent")
+    _, out, _ = output(capsys, monkeypatch, *words)
+    assert len(re.findall("share, highest first", out)) == 2, f"a ranking per path: {out}"
+    assert re.search(r"^ *1 +blest .* highest *$", out, re.MULTILINE), out
+    assert "% against the highest" in out, out
+    assert "The highest is certain" in out, out
+    assert not re.search("best(?!,)|worse|better", out.replace("blest", "")), out

@@ -32,7 +32,7 @@ BEFORE = {
     "examples/handover.toml": "18f98f48e08d019e",
     "examples/ipv6.toml": "77729b3de008bf51",
     "examples/middlebox.toml": "e5c73a9d5e1d6ebe",
-    "examples/shared-bottleneck.toml": "f99109d9496266d0",
+    "examples/shared-bottleneck.toml": "f1a17d8c80eb7237",
     "examples/train.toml": "dc6574f87fc55e39",
 }
 

@@ -64,7 +64,7 @@ class Metric:
     several the one with the highest number is drawn by default. The vertical axis of figures is labelled ``axis``, if
     that is more than ``noun``, and begins at ``lowest``, unless the metric is ``signed``: may be negative. No value
     exceeds ``highest``, and no interval is drawn beyond it.
-    Rankings put high values first if ``higher_is_better``, else low ones.
+    Rankings put high values first if ``higher_is_better``, else low ones; of parts of a whole, no value is better.
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats. The
     same holds for one that is ``by_path``: a workload has several values of it, parts of a whole in percent.
     """
@@ -93,6 +93,11 @@ class Metric:
     of_rows: bool = False
     by_path: bool = False
     higher_is_better: bool = False
+
+    @property
+    def is_highest_first(self) -> bool:
+        """Whether rankings put high values first: the better ones, or all where none is better."""
+        return self.higher_is_better or self.by_path
 
     @property
     def title(self) -> str:

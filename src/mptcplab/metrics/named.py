@@ -31,6 +31,12 @@ OTHER_WORDS = {
     "downtime": ("outage_s", "gap_s"),
 }
 
+#: Words for what belongs to a point and not to one of its workloads.
+OF_POINTS = dict.fromkeys(
+    ("fairness", "jain", "jain_index", "jain's index"),
+    "Jain's index is of all workloads of a point: `fairness` in results.json",
+)
+
 
 def find_key(name: str, keys: Sequence[str]) -> str | None:
     """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
@@ -77,6 +83,8 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
 
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
+    if wanted in OF_POINTS:
+        return OF_POINTS[wanted]
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
     near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)

@@ -115,7 +115,7 @@ def contests(metric: str, parts: Parts) -> list[Contest]:
 
 
 def _best_first(metric: str, rows: Mapping[Values, Side]) -> tuple[Values, ...]:
-    sign = -1 if METRICS[metric].higher_is_better else 1
+    sign = -1 if METRICS[metric].is_highest_first else 1
     return tuple(sorted(rows, key=lambda values: sign * _mean(rows[values]).mean))
 
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
@@ -85,14 +86,14 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
             difference,
             *(_tested_count(place) for _ in tests),
             tied,
-            _place_verdict(place, ranking.margin_percent),
+            _place_verdict(place, ranking),
         )
         for number, (place, difference, tied) in enumerate(
             zip(ranking.places, against, _tied(ranking), strict=True), start=1
         )
     )
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
-    order = "highest" if metric.higher_is_better else "lowest"
+    order = "highest" if metric.is_highest_first else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
     others: dict[str, tuple[str, ...]] = {value: (ranking.metric, metric.noun), **{keys[key]: (key,) for key in by}}
     names = tuple(others.get(column, ()) for column in columns)
@@ -101,12 +102,29 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     )
 
 
+@dataclass(frozen=True)
+class _Words:
+    """What a ranking calls its first place, one before another, and one behind it."""
+
+    first: str
+    ahead: str
+    behind: str
+
+
+def _words(ranking: Ranking) -> _Words:
+    """Return the words for a ranking: no share of a path is better than another."""
+    return (
+        _Words("highest", "higher", "lower") if METRICS[ranking.metric].by_path else _Words("best", "better", "worse")
+    )
+
+
 def _against_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
     """Return a head and a cell per place: the difference from the best in percent, in ``unit`` if the best is zero."""
     matches = [place.against_best for place in ranking.places]
+    first = _words(ranking).first
     if not _has_absolute(ranking):
-        return "% against the best", ["" if one is None else _percent_cell(one) for one in matches]
-    return f"{unit.name} against the best".lstrip(), [
+        return f"% against the {first}", ["" if one is None else _percent_cell(one) for one in matches]
+    return f"{unit.name} against the {first}".lstrip(), [
         "" if one is None else _difference_cell(one, unit) for one in matches
     ]
 
@@ -127,10 +145,11 @@ def _tested_count(place: Ranked) -> str:
     return _count(place.against_best) if place.against_best is not None else ""
 
 
-def _place_verdict(place: Ranked, margin_percent: float) -> str:
+def _place_verdict(place: Ranked, ranking: Ranking) -> str:
     if place.against_best is not None:
-        return verdict_text(place.against_best, margin_percent)
-    return "best mean, tied" if place.tied else "best"
+        return verdict_text(place.against_best, ranking.margin_percent)
+    first = _words(ranking).first
+    return f"{first} mean, tied" if place.tied else first
 
 
 def _tied_heading(ranking: Ranking) -> str:
@@ -241,8 +260,10 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
         yield f"Tied with: the places from which this one is {apart}."
     if any(match.is_tested for match in pairs):
         heads = dict.fromkeys("Difference from" if _has_absolute(one) else "% against" for one in rankings)
-        yield f"{', '.join(heads)} the best with its interval. {_together(tests)} The tests are of all pairs."
-        yield _margin_note(margin_percent, "the better one")
+        words = [_words(one) for one in rankings]
+        first = " or the ".join(dict.fromkeys(one.first for one in words))
+        yield f"{', '.join(heads)} the {first} with its interval. {_together(tests)} The tests are of all pairs."
+        yield _margin_note(margin_percent, " or ".join(dict.fromkeys(f"the {one.ahead} one" for one in words)))
         yield from _test_notes(pairs)
     if any(_has_other_tests(ranking) for ranking in rankings):
         yield (
@@ -257,17 +278,19 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
 def _settled(ranking: Ranking) -> str:
     """Return which may be the best, how much of the ranking is certain, and what the rest would take."""
     best = [place.against_best for place in ranking.places if place.against_best is not None]
-    tied = set(ranking.places[0].tied)
+    tied, words = set(ranking.places[0].tied), _words(ranking)
     worse = [number for number in range(1, len(ranking.places)) if number not in tied]
     if not tied:
-        certain = "The best is certain"
+        certain = f"The {words.first} is certain"
     elif worse:
-        certain = f"The best are certain: {_ranges(sorted(number + 1 for number in {0, *tied}))}"
+        certain = f"The {words.first} are certain: {_ranges(sorted(number + 1 for number in {0, *tied}))}"
     else:
-        certain = "None is better than the others by as much as matters"
+        certain = f"None is {words.ahead} than the others by as much as matters"
     texts = [
-        f"Shown to be worse than the first: {_ranges(number + 1 for number in worse)}." if tied and worse else "",
-        _need(certain, "To settle which is the best", best),
+        f"Shown to be {words.behind} than the first: {_ranges(number + 1 for number in worse)}."
+        if tied and worse
+        else "",
+        _need(certain, f"To settle which is the {words.first}", best),
         _need(f"All {len(ranking.pairs)} pairs are settled", "To settle every pair", ranking.pairs),
     ]
     return " ".join(text for text in texts if text)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.alike import merged
-from mptcplab.metrics.named import OTHER_WORDS
+from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS
 from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
@@ -155,6 +155,7 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
             hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
             others = OTHER_WORDS.get(name.casefold())
             hint = f"did you mean {', or '.join(f'`{one}`' for one in others)}?" if others else hint
+            hint = OF_POINTS.get(name.casefold(), hint)
             raise InputError(f"no table has a column '{name}'", hint=hint)
 
 

@@ -27,8 +27,8 @@ from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known, check_own_link, check_sockets
 from mptcplab.scenario.schema import Scenario
 
-#: `ip -batch` keeps both namespaces of a link open until its end, and has 1024 file descriptors.
-_MAX_LINKS = 500
+#: 300 links among 200 nodes run. With 400, one batch of commands takes longer than virtual time may stand still.
+_MAX_LINKS = 300
 _MAX_WORKLOADS = 1000
 _FAMILIES = {4: "ipv4", 6: "ipv6"}
 _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}

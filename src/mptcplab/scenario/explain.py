@@ -51,6 +51,13 @@ _SYNONYMS = {
     "time": "duration",
     "bytes": "size",
 }
+#: Hints for what a kind of workload says with other keys.
+_OF_KINDS = {
+    ("stream", "rate"): "a stream sends `packet` every `interval`: 25 kB every 40 ms are 5 Mbit/s",
+    ("flow", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
+    ("iperf3", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
+    ("stream", "direction"): "`from` sends to `to`",
+}
 #: Those that are the time there and back.
 _ROUND_TRIPS = ("ping", "rtt", "round_trip_time")
 #: Words for choices that are called otherwise here, such as kinds of workloads.
@@ -137,7 +144,11 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     near = synonym if synonym in known else nearest(name, known)
     belongs = home(name) if noun == "key" else None
     elsewhere = _keys_called(document.tables, name) if len(path) == 1 and noun == "key" and name not in known else []
-    if belongs is not None:
+    if path[0] == "workloads" and (
+        of_kind := _OF_KINDS.get((str(lookup(document.tables, (*path[:-1], "kind"))), name))
+    ):
+        hint = of_kind
+    elif belongs is not None:
         hint = f"`{name}` belongs {belongs}"
     elif elsewhere:
         hint = f"did you mean {_alternatives([f'`{dotted(one)}`' for one in elsewhere[:_FEW]])}?"

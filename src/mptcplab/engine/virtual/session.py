@@ -183,5 +183,7 @@ def find(session: Session) -> str:
     found = shutil.which(str(session.cwd / name) if "/" in name else name, path=search)
     if found is None:
         hint = f"the search path is {search}; programs in /tmp and /run need --expose"
+        if name.endswith(".toml"):
+            hint = f"for a command on a node of a scenario: --scenario {name} --on NODE -- COMMAND"
         raise InputError(f"there is no program '{name}'", hint=hint)
     return found
