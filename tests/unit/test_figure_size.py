@@ -190,7 +190,7 @@ def test_a_refusal_has_the_units_that_the_user_wrote(results: Results, tmp_path:
         drawn(results, replace(few, width="3 cm", labels=(("cubic", words),))).write(tmp_path / "a.png")
 
 
-@pytest.mark.parametrize(("label", "is_below"), [("default scheduler 1", True), ("both", False)])
+@pytest.mark.parametrize(("label", "is_below"), [("the kernel's one", True), ("both", False)])
 def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, is_below: bool) -> None:
     """It took 1.3 of 3.4 inches, and the plot had less than half of the width."""
     choice = Choice(
@@ -201,7 +201,9 @@ def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, 
     )
     made = drawn(results, choice)
     with made.sheet.drawn(made.draw) as drawing:
-        legend, plot = (one.get_window_extent() for one in (drawing.axes[0].get_legend(), drawing.axes[0]))
+        shown = drawing.axes[0].get_legend()
+        assert shown is not None
+        legend, plot = shown.get_window_extent(), drawing.axes[0].get_window_extent()
         assert (legend.y1 < plot.y0) == is_below
         assert plot.width > 0.5 * drawing.bbox.width
         assert legend.x1 < drawing.bbox.width
@@ -212,7 +214,7 @@ def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
     made = drawn(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))
     with made.sheet.drawn(made.draw) as drawing:
         drawing.draw_without_rendering()
-        title = drawing._suptitle
+        (title,) = (text for text in drawing.texts if text.get_text().startswith("words"))
         assert "\n" not in title.get_text()
         assert title.get_window_extent().x1 < drawing.bbox.width
 
