@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -17,11 +16,11 @@ from mptcplab.recording.record import Recording
 
 
 @pytest.fixture
-def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[Recording]]:
+def recordings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Recording]:
     """Recordings, and an empty cache."""
     make_results(tmp_path / "made")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    yield [Recording(file.parent) for file in sorted((tmp_path / "made").glob("runs/*/manifest.json"))]
+    return [Recording(file.parent) for file in sorted((tmp_path / "made").glob("runs/*/manifest.json"))]
 
 
 @pytest.fixture
