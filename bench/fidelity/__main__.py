@@ -17,7 +17,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from bench.fidelity import classes, forms, gather, kept, sides, wire
+from bench.fidelity import classes, forms, gather, kept, pooled, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
 from bench.fidelity.totals import totals
@@ -130,7 +130,9 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
         before = json.loads(file.read_text())
         present = {name: partial(_present, name, path, engine) for name, path in files.items()}
         found = kept.with_earlier(found, before, present)
-    found["all"] = {name: classes.not_of_rates(load(path).points[-1].scenario) for name, path in files.items()}
+    last = {name: load(path).points[-1].scenario for name, path in files.items()}
+    found["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
+    found["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
     file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
 
 

@@ -16,9 +16,10 @@ from bench.fidelity.classes import COMPARED, SLOWER, Class, class_of
 from bench.fidelity.gather import FILE
 from bench.fidelity.kept import is_of_earlier_kernel
 from bench.fidelity.place import IN_POINTS, place, units_of
+from bench.fidelity.pooled import MIN_POOLED, pooled
 from mptcplab.metrics.points import short_names
 from mptcplab.report.table import interval_text
-from mptcplab.stats import mean_interval
+from mptcplab.stats import mean_interval, median_interval
 
 #: The sides of the main tables with the heads of their columns.
 STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
@@ -26,6 +27,8 @@ STOCK = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "sto
 OFFLOADS = {"stock-7.2-offload": "stock 7.2 with", "virtual-7.2-offload": "lab with"}
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
+#: The lab with the grain of Debian's timers on a slower network.
+TIMERS = "virtual-7.2-hz250-slower"
 _WITH_SLOWER = {**STOCK, SLOWER: "stock 7.2, slower network"}
 _PARTS = {
     "whole": "the program, from start to end",
@@ -268,6 +271,20 @@ def chance_table() -> str:
     return table_of(head, lines)
 
 
+def pooled_table() -> str:
+    """Return the median difference of goodput over all scenarios, and over those with random losses or delays."""
+    lines = []
+    for title, values in pooled(scenarios(), document().get("drawn", ())).items():
+        if len(values) < MIN_POOLED:
+            continue
+        found = median_interval(values)
+        ends = f"{found.low:+.2f} to {found.high:+.2f}"
+        lower, higher = sum(one < 0 for one in values), sum(one > 0 for one in values)
+        lines.append([title, str(len(values)), f"{found.value:+.2f}", ends, str(lower), str(higher)])
+    head = ["scenarios", "number", "median difference, %", "95 % interval", "stock slower", "stock faster"]
+    return table_of(head, lines)
+
+
 def window_table() -> str:
     """Return goodputs of slower networks where the bug of the connection's window showed, and without those runs."""
     lines = []
@@ -307,6 +324,12 @@ def bucket_table() -> str:
     """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
     head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
     return _beside("stock-7.2", BUCKETS, head)
+
+
+def timer_table() -> str:
+    """Return the difference of goodputs on slower networks of the stock kernel, and of the lab with its timers."""
+    head = ["scenario", "workload", "stock 7.2, %", "lab, slower, Mbit/s", "lab with a grain of 4 ms, %"]
+    return _beside(SLOWER, TIMERS, head)
 
 
 def _beside(first: str, second: str, head: Sequence[str]) -> str:
@@ -362,6 +385,8 @@ _TABLES = {
     "fidelity-slower": slower_table,
     "fidelity-slower-shares": slower_share_table,
     "fidelity-chance": chance_table,
+    "fidelity-pooled": pooled_table,
+    "fidelity-timers": timer_table,
     "fidelity-window": window_table,
     "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,

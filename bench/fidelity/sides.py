@@ -80,6 +80,7 @@ SIDES = {
     "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
+    "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }
 #: Each side with the one that it is compared with. Older kernels are compared with the lab's default one, too: what
 #: differs is then the machine and two years of Linux.
@@ -93,6 +94,7 @@ PAIRS = {
     "stock-7.2-burst": "virtual-7.2-burst",
     "stock-7.2-slower": "virtual-7.2-slower",
     "virtual-7.2-hz250": "virtual-7.2",
+    "virtual-7.2-hz250-slower": "virtual-7.2-slower",
 }
 #: The side with which most are compared.
 LAB = "virtual-7.2"

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure.axis import axis_of
+from mptcplab.figure.axis import ChosenScale, axis_of
 from mptcplab.figure.choice import Choice
 from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.figure.lines import Figure, Series, check_scales
@@ -146,3 +146,43 @@ def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
     series = Series("s", (Interval(1.0, 0.1, 3), Interval(2.0, 0.1, 3)))
     with pytest.raises(InputError, match="a logarithmic axis has no place for loss = 0 %"):
         check_scales(Figure("t", "loss", "y", ("1 %", "0 %"), (series,), x_scale="log"))
+
+
+EIGHT = """
+title = "Short transfers"
+repeats = 2
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", size = "2 MB" }
+sweep."workloads.bulk.via" = ["link1", "link2"]
+sweep."transport.scheduler" = ["default", "minrtt", "blest", "ecf"]
+sweep."workloads.bulk.size" = ["50 kB", "500 kB", "5 MB"]
+"""
+
+
+@pytest.mark.parametrize("width", [None, "8.6 cm"], ids=["usual", "column"])
+@pytest.mark.parametrize("scale", [None, "linear", "log"])
+def test_points_of_many_lines_stay_inside_and_near_their_value(
+    tmp_path: Path, width: str | None, scale: ChosenScale | None
+) -> None:
+    """Points at one value stand side by side: eight took more room than the values had in a column of a paper."""
+    make_results(tmp_path / "made", EIGHT)
+    choice = Choice(kind="lines", x="size", width=width, x_scale=scale)
+    made = drawn(open_results(tmp_path / "made"), choice)
+    with made.sheet.drawn(made.draw) as drawing:
+        drawing.draw_without_rendering()
+        axes = drawing.axes[0]
+        box, ticks = axes.get_window_extent(), axes.transData.transform([(x, 0) for x in axes.get_xticks()])[:, 0]
+        lines = [line for line in axes.lines if line.get_marker() not in ("None", "_", "|")]
+        shown = np.array([line.get_transform().transform(line.get_xydata())[:, 0] for line in lines])
+        assert shown.shape == (8, 3), "eight lines of three points"
+        half = 2 * drawing.dpi / 72
+        assert box.x0 <= shown.min() - half, "no point is cut at the left end"
+        assert shown.max() + half <= box.x1, "nor at the right one"
+        nearest = np.abs(shown[..., None] - ticks).argmin(axis=-1)
+        assert (nearest == [0, 1, 2]).all(), f"a point stands at another value's tick: {nearest}"
+    if scale is None:
+        assert "logarithmic" in axes.get_xlabel(), (
+            "on a linear axis two of the three values have no room for eight points"
+        )

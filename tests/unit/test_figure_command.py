@@ -10,6 +10,7 @@ from typing import Any
 
 import click
 import pytest
+from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.cli.figure import figure
@@ -65,6 +66,32 @@ def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: di
     note = drawn(open_results(tmp_path / "made"), Choice(**choice)).note.replace("\n", " ")
     assert note.endswith("Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"), note
     assert "command line" not in _made(tmp_path / "plain", TWO_LINES, **choice).note
+
+
+@pytest.mark.parametrize(("kind", "width"), [("time", "12 cm"), ("bars", "8.6 cm"), ("cdf", None)])
+def test_a_note_for_the_caption_is_printed(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], kind: str, width: str | None
+) -> None:
+    """In a paper it belongs into the caption."""
+    make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
+    words = ["figure", tmp_path / "made", "--kind", kind, "--points", "delay=10 ms", "--out", tmp_path / "a.svg"]
+    words += [] if width is None else ["--width", width]
+    words += ["--metric", "goodput"] if kind == "cdf" else []
+    ended = output_of(monkeypatch, capsys, *words)
+    with_note = (tmp_path / "a.svg").read_text()
+    assert "kernel 7.2.1-made" in with_note
+    assert "kernel" not in ended.out, "it is in the figure"
+    ended = output_of(monkeypatch, capsys, *words, "--no-note")
+    assert ended.status == 0, ended.err
+    without = (tmp_path / "a.svg").read_text()
+    assert "kernel" not in without
+    assert "protocol" in without, "only the note is left out"
+    first, *note = ended.out.splitlines()
+    assert first.endswith(("over time, seed 1", "goodput by protocol", "goodput over runs"))
+    assert note[0] == "Note: only link2.delay 10 ms"
+    assert any("kernel 7.2.1-made" in line for line in note)
+    changed = "Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"
+    assert note[-1] == changed, "its lines are not those of the figure"
 
 
 @pytest.mark.parametrize(

@@ -277,9 +277,22 @@ def test_a_curve_below_another_is_seen() -> None:
         drawing, axes = plt.subplots()
         draw_distribution(Distribution("t", "delay, ms", shown), axes)
         hidden, alone, above = (line.get_linewidth() for line in axes.lines)
+        highest = axes.transData.inverted().transform(axes.lines[0].get_clip_box().max)[1]
         plt.close(drawing)
     assert alone == above
     assert hidden >= above + 1, "less than half a point on each side"
+    assert highest == pytest.approx(1), "a part of its width is above a share of 1"
+
+
+def test_the_note_says_why_a_curve_is_wider(tmp_path: Path) -> None:
+    """Curves had different widths, and no word about it."""
+    make_results(tmp_path / "made", MODES)
+    results = open_results(tmp_path / "made")
+    both = Choice(kind="cdf", metric="bulk:goodput", points=(("access2", "backup"),))
+    words = "a wider curve is behind a narrower one that nearly coincides with it"
+    assert words in drawn(results, both).note.split("\n"), "both path managers have the same goodput"
+    one = replace(both, points=(*both.points, ("path_manager", "kernel")))
+    assert "wider" not in drawn(results, one).note
 
 
 def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:

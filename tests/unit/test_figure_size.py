@@ -164,7 +164,7 @@ def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Re
 
 def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None:
     made = drawn(results, Choice(kind="bars", width="8 cm", height="3 cm"))
-    with pytest.raises(InputError, match=r"no room for its words in 3\.15 in x 1\.18 in") as refused:
+    with pytest.raises(InputError, match=r"no room for its words in 8 cm x 3 cm$") as refused:
         made.write(tmp_path / "a.png")
     assert "--title" in str(refused.value.hint)
     assert not list(tmp_path.iterdir()), "no file, nor a part of one"
@@ -173,6 +173,50 @@ def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None
     with pytest.raises(InputError, match="--height: '300 px' 'px' is not a unit of a length") as refused:
         Choice(height="300 px")
     assert refused.value.hint == "write the size on paper: cm, mm, in or pt"
+
+
+def test_a_refusal_has_the_units_that_the_user_wrote(results: Results, tmp_path: Path) -> None:
+    """All were inches."""
+    few = Choice(kind="bars", points=(("scheduler", "ecf"),))
+    for width, height, words in (
+        ("86mm", "1 in", "86 mm x 1 in"),
+        (None, "100 pt", "463 pt x 100 pt"),
+        ("8 cm", "1.0 inch", "8 cm x 1 inch"),
+    ):
+        with pytest.raises(InputError, match=f" in {words}$"):
+            drawn(results, replace(few, width=width, height=height)).write(tmp_path / "a.png")
+    words = ("scheduler " * 12).strip()
+    with pytest.raises(InputError, match=r" in 3 cm x [0-9.]+ cm$"):
+        drawn(results, replace(few, width="3 cm", labels=(("cubic", words),))).write(tmp_path / "a.png")
+
+
+@pytest.mark.parametrize(("label", "is_below"), [("the kernel's one", True), ("both", False)])
+def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, is_below: bool) -> None:
+    """It took 1.3 of 3.4 inches, and the plot had less than half of the width."""
+    choice = Choice(
+        kind="cdf", metric="goodput", width="8.6 cm", points=(("scheduler", "ecf"), ("congestion_control", "lia"))
+    )
+    choice = replace(
+        choice, points=(*choice.points, ("scheduler", "blest")), labels=(("ecf", label), ("scheduler", ""))
+    )
+    made = drawn(results, choice)
+    with made.sheet.drawn(made.draw) as drawing:
+        shown = drawing.axes[0].get_legend()
+        assert shown is not None
+        legend, plot = shown.get_window_extent(), drawing.axes[0].get_window_extent()
+        assert (legend.y1 < plot.y0) == is_below
+        assert plot.width > 0.5 * drawing.bbox.width
+        assert legend.x1 < drawing.bbox.width
+
+
+def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
+    """That of four runs side by side was broken as if it were above one plot."""
+    made = drawn(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))
+    with made.sheet.drawn(made.draw) as drawing:
+        drawing.draw_without_rendering()
+        (title,) = (text for text in drawing.texts if text.get_text().startswith("words"))
+        assert "\n" not in title.get_text()
+        assert title.get_window_extent().x1 < drawing.bbox.width
 
 
 def test_lengths() -> None:

@@ -85,8 +85,14 @@ _SCALES = ("linear", "log")
 )
 @click.option("--y-scale", type=click.Choice(_SCALES), help="Scale of the metric's axis, with lines. Default: linear.")
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
+@click.option("--no-note", is_flag=True, help="Print the note below the figure in place of drawing it: for a caption.")
 def figure(
-    folder: Path, files: tuple[Path, ...], points: tuple[str, ...], labels: tuple[str, ...], **options: Any
+    folder: Path,
+    files: tuple[Path, ...],
+    points: tuple[str, ...],
+    labels: tuple[str, ...],
+    no_note: bool,
+    **options: Any,
 ) -> None:
     """Draw the results in DIR as one figure, for a paper or a page.
 
@@ -105,6 +111,7 @@ def figure(
         by=tuple(listed(options.pop("by"))),
         panels=tuple(listed(options.pop("panels"))),
         workloads=tuple(listed(options.pop("workload"))),
+        note=not no_note,
         **options,
     )
     made = drawn(open_results(folder), choice)
@@ -116,6 +123,8 @@ def figure(
                 f"{file} cannot be written: {reason(error)}", hint="name another file with --out"
             ) from error
         console().print(f"{file}: {made.shows}", markup=False, soft_wrap=True)
+    if no_note:
+        console().print(f"Note: {made.note}", markup=False, highlight=False, soft_wrap=True)
 
 
 def _pair(text: str, form: str) -> tuple[str, str]:

@@ -81,10 +81,12 @@ def axis_of(
     values: Sequence[str] = (),
     named: bool = False,
     scale: ChosenScale | None = None,
+    room: float = 0.0,
 ) -> Axis:
     """Return the axis of a key; ``values`` are those of the scenario if ``labels`` are the user's words for them.
 
-    With ``named`` they are names even if they look like numbers, and ``scale`` is the user's choice.
+    With ``named`` they are names even if they look like numbers, and ``scale`` is the user's choice. ``room`` is the
+    part of the axis that the points of one value take side by side.
     :raises InputError: if the values have no such scale.
     """
     numbers = None if named or key in NAMES else _numbers(values or labels)
@@ -93,7 +95,7 @@ def axis_of(
         return Axis(key, name, tuple(labels), numbers, scale)
     if numbers is None:
         return Axis(key, name, tuple(labels), None)
-    found = _usual_scale(numbers)
+    found = _usual_scale(numbers, room)
     if found == "even":
         ordered = sorted(numbers)
         numbers = tuple(float(ordered.index(number)) for number in numbers)
@@ -128,10 +130,10 @@ def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
     return tuple(float(part[1]) for part in parts if part) if None not in parts and len(units) == 1 else None
 
 
-def _usual_scale(numbers: Sequence[float]) -> Scale:
+def _usual_scale(numbers: Sequence[float], room: float) -> Scale:
     """Return the scale on which the values can be told apart; linear if that is as good as logarithmic."""
     logarithms = [math.log(number) for number in numbers] if min(numbers) > 0 else None
-    for closest in (_ROOMY, _CLOSEST):
+    for closest in (max(_ROOMY, room), _ROOMY, _CLOSEST):
         if _apart(numbers, closest):
             return "linear"
         if logarithms is not None and _apart(logarithms, closest):

@@ -31,6 +31,8 @@ SUFFIXES: dict[str, dict[str, None]] = {
 }
 #: A legend beside the plot takes at most this part of the figure's width; one below it may take so much.
 _WIDEST_LEGEND, _LEGEND_BELOW = 0.4, 0.85
+#: Inches of the width that a legend leaves to the plot and its labels: a column of a paper has little more.
+_BESIDE_LEGEND = 2.6
 #: The size of the note below a figure, and the height of its lines as a part of it.
 _NOTE_POINTS, _LINE = 7.5, 1.25
 #: Characters at the beginning of an SVG that have the digest of its inputs.
@@ -119,13 +121,17 @@ def tidy(axes: Axes, title: str = "") -> None:
     assert drawing is not None, "axes of a figure"
     width = beside.get_window_extent().width / drawing.dpi
     across, height = drawing.get_size_inches()
-    if width > _WIDEST_LEGEND * across:
+    if width > min(_WIDEST_LEGEND * across, across - _BESIDE_LEGEND):
         labels = axes.xaxis.get_tightbbox()
         depth = (axes.get_window_extent().y0 - labels.y0) / drawing.dpi if labels is not None else 0.0
         place = axes.transAxes + ScaledTranslation(0, -depth, drawing.dpi_scale_trans)
         columns = max(1, int(_LEGEND_BELOW * across / width))
         words |= {"bbox_to_anchor": (0, 0), "bbox_transform": place, "ncols": columns}
         below = axes.legend(loc="upper left", borderaxespad=0.4, **words)
+        # There is more between columns than beside the only one.
+        while words["ncols"] > 1 and below.get_window_extent().width > axes.get_window_extent().width:
+            words["ncols"] -= 1
+            below = axes.legend(loc="upper left", borderaxespad=0.4, **words)
         drawing.set_size_inches(across, height + below.get_window_extent().height / drawing.dpi)
 
 

@@ -33,7 +33,7 @@ class Choice:
     ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
-    ``linear`` or ``log``.
+    ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it.
     :raises InputError: if there is no such kind or scale, or for what is no length.
     """
 
@@ -51,6 +51,7 @@ class Choice:
     height: str | None = None
     x_scale: ChosenScale | None = None
     y_scale: ChosenScale | None = None
+    note: bool = True
 
     def __post_init__(self) -> None:
         if self.kind is not None and self.kind not in KINDS:

@@ -51,7 +51,7 @@ _HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
 class Drawn:
     """A figure that is ready to be drawn: its usual size in inches, the function that draws it, and what it shows.
 
-    ``note`` stands below it, and ``paper`` is the size that the user asks for.
+    ``note`` stands below it, unless it is left to the caption, and ``paper`` is the size that the user asks for.
     """
 
     kind: Kind
@@ -60,11 +60,14 @@ class Drawn:
     shows: str
     note: str = ""
     paper: Paper = field(default_factory=Paper)
+    has_note: bool = True
 
     @property
     def sheet(self) -> Sheet:
         """The sheet on which it is drawn."""
-        return Sheet(self.size, self.paper, self.note)
+        lines = self.note.split("\n") if self.has_note else []
+        wrapped = (part for line in lines for part in textwrap.wrap(line, self.paper.note_letters(self.size)))
+        return Sheet(self.size, self.paper, "\n".join(wrapped))
 
     def write(self, file: Path) -> None:
         """Write ``file`` in the format of its suffix. :raises InputError: if there is no room for all of it."""
@@ -96,8 +99,7 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     else:
         made = _over_sweep(results, rows, choice, kind, found, wanted)
     lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
-    letters = choice.paper.note_letters(made.size)
-    return replace(made, note="\n".join(_wrapped([one for one in lines if one], letters)), paper=choice.paper)
+    return replace(made, note="\n".join(filter(None, lines)), paper=choice.paper, has_note=choice.note)
 
 
 def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
@@ -106,12 +108,6 @@ def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
     for name, value in choice.points:
         found.setdefault(swept_key(name, keys), []).append(value)
     return found
-
-
-def _wrapped(lines: Sequence[str], letters: int) -> list[str]:
-    """Break the lines of a note where they have more letters."""
-    broken = (textwrap.wrap(part, letters) for line in lines for part in line.split("\n"))
-    return [part for parts in broken for part in parts]
 
 
 def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> list[RecordedRun]:
@@ -369,7 +365,7 @@ def _distribution(
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
-    note += f"; {rows[0].measured_on}"
+    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key])
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 

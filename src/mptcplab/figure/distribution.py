@@ -48,6 +48,19 @@ class Distribution:
     x_scale: ChosenScale | None = None
 
     @property
+    def hiding(self) -> tuple[int, ...]:
+        """How many later curves would hide each of the curves."""
+        return tuple(
+            sum(_coincide(sample, later) for later in self.samples[number + 1 :])
+            for number, sample in enumerate(self.samples)
+        )
+
+    @property
+    def key(self) -> list[str]:
+        """Lines that say what is not as it seems."""
+        return ["a wider curve is behind a narrower one that nearly coincides with it"] if any(self.hiding) else []
+
+    @property
     def is_logarithmic(self) -> bool:
         """True if the axis of values is."""
         if self.x_scale is not None:
@@ -72,11 +85,17 @@ class Distribution:
 
 def draw_distribution(figure: Distribution, axes: Axes) -> None:
     """Draw a step function for each sample: at a value, the share of values that do not exceed it."""
-    for number, sample in enumerate(figure.samples):
+    from matplotlib.patches import Rectangle  # late, as all of matplotlib
+
+    for number, (sample, hiding) in enumerate(zip(figure.samples, figure.hiding, strict=True)):
         colour, dashes = style_of(number)
-        hidden = sum(_coincide(sample, later) for later in figure.samples[number + 1 :])
         label = f"{sample.name} ({len(sample.values)})" if sample.name else f"{len(sample.values)} values"
-        axes.ecdf(sample.values, label=label, color=colour, linestyle=dashes, linewidth=_WIDTH + _WIDER * hidden)
+        curve = axes.ecdf(
+            sample.values, label=label, color=colour, linestyle=dashes, linewidth=_WIDTH + _WIDER * hiding
+        )
+        if hiding:
+            # Half of its width would be above 1.
+            curve.set_clip_path(Rectangle((0, 0), 1, 1, transform=axes.get_yaxis_transform()))
     if figure.is_logarithmic:
         _logarithmic(axes)
     elif figure.ends[0] >= 0:

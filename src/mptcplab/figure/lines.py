@@ -7,6 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -28,8 +29,12 @@ _SOURCES = ("lines.py", "axis.py", "positions.py")
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
-#: The distance of two series' points at the same position.
-_APART_POINTS = 2.5
+#: The usual distance of two series' points at the same position, and the size of a point.
+_APART_POINTS, _POINT = 2.5, 4
+#: The part of a figure's width that is left for the plot at least: less in a column of a paper, beside a legend.
+_WIDE_INCHES, _OF_WIDE, _OF_NARROW = 6.0, 0.65, 0.45
+#: The usual size of a drawing in inches.
+USUAL_SIZE = (6.4, 4.0)
 #: On a logarithmic axis: the factor of the room below and above the values, the part of a mean down to which whiskers
 #: are shown, and the factor between the ends from which only powers of ten have labels.
 _LOG_ROOM, _LOG_BELOW, _FEW_TICKS_FROM = 1.2, 10, 2000
@@ -91,10 +96,15 @@ class Figure:
     x_scale: ChosenScale | None = None
     y_scale: ChosenScale = "linear"
 
-    @property
-    def axis(self) -> Axis:
-        """The horizontal axis. :raises InputError: if the values do not have the scale that the user chooses."""
-        return axis_of("", self.x_label, self.positions, values=self.values, named=self.named, scale=self.x_scale)
+    def axis(self, across: float) -> Axis:
+        """Return the horizontal axis of a drawing that is so many inches wide.
+
+        :raises InputError: if the values do not have the scale that the user chooses.
+        """
+        # Beside the points of one value, as much is left free on both sides as a point takes.
+        room = (_APART_POINTS * (len(self.series) - 1) + 3 * _POINT) / _plot_points(across)
+        scale = self.x_scale
+        return axis_of("", self.x_label, self.positions, values=self.values, named=self.named, scale=scale, room=room)
 
 
 @dataclass(frozen=True)
@@ -114,25 +124,24 @@ def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
     note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
     key = repr(figure).encode() + b"".join(Path(__file__).with_name(one).read_bytes() for one in _SOURCES)
-    return save_drawing(folder, name, key, (6.4, 4.0), note, partial(draw_lines, figure))
+    return save_drawing(folder, name, key, USUAL_SIZE, note, partial(draw_lines, figure))
 
 
 def check_scales(figure: Figure) -> None:
     """Check the scales that the user chooses. :raises InputError: if there are values that have no place on them."""
-    _ = figure.axis
+    figure.axis(USUAL_SIZE[0])
     if figure.y_scale == "log":
         _positive(figure)
 
 
 def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
-    axis = figure.axis
+    across = drawing.get_size_inches()[0]
+    axis = figure.axis(across)
     places = axis.places
-    middle = (len(figure.series) - 1) / 2
+    middle, apart = (len(figure.series) - 1) / 2, _apart_points(places, len(figure.series), across)
     for number, series in enumerate(figure.series):
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
-        style = _SeriesStyle(
-            colour, marker, dashes if axis.numbers is not None else "none", _APART_POINTS * (number - middle)
-        )
+        style = _SeriesStyle(colour, marker, dashes if axis.numbers is not None else "none", apart * (number - middle))
         _draw_measured(axes, places, figure, series, style)
         published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if published:
@@ -147,7 +156,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 linewidths=1.6,
                 zorder=3,
             )
-    _leave_room(axes, places)
+    _leave_room(axes, places, (apart * middle + _POINT) / _plot_points(across))
     _scale_values(axes, figure)
     _draw_marks(drawing, axes, places, figure)
     titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
@@ -183,9 +192,27 @@ def _positive(figure: Figure) -> tuple[float, float]:
     return min([*means, *lows], default=0.1), _largest(figure)
 
 
-def _leave_room(axes: Axes, places: Sequence[float]) -> None:
-    """Let the axis begin and end beside the outermost positions, also if the first series has no value there."""
-    spare = _MARGIN * (max(places) - min(places)) or 1.0
+def _plot_points(across: float) -> float:
+    """Return the width in points that the plot of a drawing has at least; ``across`` is the drawing's in inches."""
+    return _POINTS_PER_INCH * across * (_OF_WIDE if across >= _WIDE_INCHES else _OF_NARROW)
+
+
+def _apart_points(places: Sequence[float], series: int, across: float) -> float:
+    """Return the distance of two series' points at a position: smaller where they would reach the next position."""
+    closest = min((after - before for before, after in pairwise(sorted(places))), default=0.0)
+    if series < 2 or closest == 0:
+        return _APART_POINTS
+    pitch = closest / (max(places) - min(places)) * _plot_points(across)
+    return min(_APART_POINTS, max(0.0, pitch - 2 * _POINT) / (series - 1))
+
+
+def _leave_room(axes: Axes, places: Sequence[float], beside: float) -> None:
+    """Let the axis begin and end beside the outermost positions, also if the first series has no value there.
+
+    ``beside`` is the part of the plot that their points take to one side.
+    """
+    margin = max(_MARGIN, beside / (1 - 2 * beside))
+    spare = margin * (max(places) - min(places)) or 1.0
     axes.set_xlim(min(places) - spare, max(places) + spare)
 
 

@@ -59,18 +59,34 @@ class Length(Quantity):
         """The length in inches."""
         return int(self) / _NM_PER_INCH
 
+    @classmethod
+    def unit_of(cls, text: str) -> str:
+        """Return the unit of a text that :meth:`parse` accepts."""
+        return max((unit for unit in cls.units if text.strip().endswith(unit)), key=len)
+
+    @classmethod
+    def in_unit(cls, inches: float, unit: str) -> str:
+        """Return so many inches as text in ``unit``, with three digits."""
+        return f"{float(f'{inches * _NM_PER_INCH / cls.units[unit]:.3g}'):g} {unit}"
+
 
 @dataclass(frozen=True)
 class Paper:
-    """The width and the height that the user asks for; None follows from the other, or from the figure."""
+    """The width and the height that the user asks for; None follows from the other, or from the figure.
+
+    ``units`` are those in which the user wrote them; that of an open one is that of the other.
+    """
 
     width: Length | None = None
     height: Length | None = None
+    units: tuple[str, str] = ("in", "in")
 
     @classmethod
     def parse(cls, width: str | None, height: str | None) -> Paper:
         """Read lengths such as ``8.6 cm``. :raises InputError: for anything else."""
-        return cls(_length("width", width), _length("height", height))
+        lengths = _length("width", width), _length("height", height)
+        units = [Length.unit_of(text) for text in (width, height) if text is not None]
+        return cls(*lengths, (units[0], units[-1]) if units else ("in", "in"))
 
     def size(self, usual: tuple[float, float]) -> tuple[float, float]:
         """Return the size in inches of a figure that is as large as ``usual`` if the user asks for nothing."""
@@ -104,7 +120,16 @@ class Paper:
         else:
             _grow(drawing)
         laid_out(drawing)
-        _check_room(drawing)
+        self._check_room(drawing)
+
+    def _check_room(self, drawing: MplFigure) -> None:
+        if not _has_room(drawing):
+            words = map(Length.in_unit, drawing.get_size_inches(), self.units)
+            raise InputError(
+                f"the figure has no room for its words in {' x '.join(words)}",
+                hint="make it larger, draw less with --points, --by or --panels, or shorten words with --label "
+                "or --title",
+            )
 
 
 def _length(option: str, text: str | None) -> Length | None:
@@ -138,7 +163,8 @@ def _extent(axes: Axes, drawing: MplFigure) -> tuple[float, float]:
     return box.width / drawing.dpi, box.height / drawing.dpi
 
 
-def _check_room(drawing: MplFigure) -> None:
+def _has_room(drawing: MplFigure) -> bool:
+    """Return whether all words are inside the drawing, and its plots large enough."""
     width, height = drawing.get_size_inches()
     inside = drawing.get_tightbbox()
     room = inside.x0 > -_BEYOND and inside.x1 < width + _BEYOND and inside.y0 > -_BEYOND
@@ -146,11 +172,7 @@ def _check_room(drawing: MplFigure) -> None:
     for axes in drawing.axes:
         across, up = _extent(axes, drawing)
         room = room and across >= _MIN_WIDTH and up >= _MIN_HEIGHT
-    if not room:
-        raise InputError(
-            f"the figure has no room for its words in {width:.3g} in x {height:.3g} in",
-            hint="make it larger, draw less with --points, --by or --panels, or shorten words with --label or --title",
-        )
+    return bool(room)
 
 
 def laid_out(drawing: MplFigure) -> None:
@@ -175,7 +197,7 @@ def _scaled(usual: float, text_points: float) -> float:
 
 def title_letters(width: float) -> int:
     """Return how many letters of a title have room in a line of a figure of this width in inches."""
-    return max(12, int(_TITLE_LETTERS * min(1.0, width / WIDTH) * 11 / points(11)))
+    return max(12, int(_TITLE_LETTERS * width / WIDTH * 11 / points(11)))
 
 
 def titled(axes: Axes, title: str, **more: Any) -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.figure.axis import Axis, axis_of
-from mptcplab.figure.lines import Figure
+from mptcplab.figure.lines import USUAL_SIZE, Figure
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import BASIC, METRICS, about, columns
@@ -130,7 +130,7 @@ def never_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterator[str
 def published_drawing(figure: Figure) -> Drawing:
     """Return the figure of published points beside measured lines."""
     data = {
-        "axis": figure.axis.to_json(),
+        "axis": figure.axis(USUAL_SIZE[0]).to_json(),
         "y": figure.y_label,
         "series": [
             {
