@@ -21,7 +21,7 @@ from mptcplab.figure.canvas import Sheet
 from mptcplab.figure.choice import Choice, Kind, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
-from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time
+from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.sweep import axes_of, label_of, longest, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
@@ -290,7 +290,7 @@ def _over_time(
         )
     workload = _only_workload(choice) or rows[0].workload
     varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
-    columns = tuple(_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen)
+    columns = side_by_side([_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen])
     seed = chosen[0].result.seed
     every = OverTime(_title(results, choice), columns)
     unknown = [panel for panel in choice.panels if panel not in PANELS]

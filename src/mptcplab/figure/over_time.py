@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import string
 import textwrap
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,7 +16,9 @@ import numpy as np
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.delays import draw_delays, scale_delays
 from mptcplab.figure.paper import points, title_letters
-from mptcplab.figure.timelines import Line, Numbers, Timeline
+from mptcplab.figure.rates import readable, stack
+from mptcplab.figure.time_notes import GOODPUT, notes
+from mptcplab.figure.timelines import Line, Timeline
 from mptcplab.metrics.points import natural_order
 
 if TYPE_CHECKING:
@@ -51,8 +53,6 @@ _CLOSEST, _CLOSE_PEAKS = 0.03, 0.015
 #: The axis of rates ends a little above what they are for this part of the time, if the highest exceeds it by so much.
 #: The goodput, the mean of longer intervals, is never beyond it.
 _USUAL, _PEAK, _ABOVE, _ROOM = 0.99, 1.5, 1.15, 1.05
-#: The name of the line that shows the goodput where the stacked rates are more.
-_GOODPUT = "goodput"
 #: The part of the axis beside the time that is shown.
 _MARGIN = 0.01
 
@@ -107,12 +107,12 @@ class OverTime:
     @property
     def key(self) -> list[str]:
         """Lines that say what the letters above the plots mean, and what else is not as it seems."""
-        return [*_key(_letters(self.marked)), *_copies(self), *_peaks(self), *_messages(self)]
+        return [*_key(_letters(self.marked)), *notes(self)]
 
     @cached_property
     def highest_rate(self) -> float | None:
         """Where the axis of rates ends, in Mbit/s; None if that follows from the rates."""
-        stacks = [_stack(column.timeline) for column in self.columns]
+        stacks = [stack(column.timeline) for column in self.columns]
         rates, lengths = (np.concatenate(some) for some in zip(*stacks, strict=True))
         if not rates.size:
             return None
@@ -128,6 +128,12 @@ class OverTime:
         """Width and height in inches."""
         heights = (_FIRST if number == 0 else _OTHER for number, _ in enumerate(self.shown))
         return _COLUMN * len(self.columns) + _LEGEND, sum(heights) + _FRAME + 0.16 * len(self.key)
+
+
+def side_by_side(columns: Sequence[Column]) -> tuple[Column, ...]:
+    """Return the columns of one figure, whose rates are means of intervals of about the same length."""
+    timelines = readable([column.timeline for column in columns])
+    return tuple(replace(column, timeline=one) for column, one in zip(columns, timelines, strict=True))
 
 
 def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
@@ -241,7 +247,7 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, styles: Mapping[str,
                     drawstyle="steps-post",
                     color="black",
                     linewidth=1.2,
-                    label=_GOODPUT,
+                    label=GOODPUT,
                 )
     else:
         for line in _curves(timeline, panel):
@@ -257,38 +263,9 @@ def _steps(rates: Sequence[float]) -> tuple[float, ...]:
     return (*rates, rates[-1])
 
 
-def _stack(timeline: Timeline) -> tuple[Numbers, Numbers]:
-    """Return the sum of the rates of all paths in each interval, and the lengths of the intervals in s."""
-    lengths = np.diff(np.array(timeline.edges, dtype=np.float64))
-    return sum((np.array(rates) for rates in timeline.received.values()), np.zeros(len(lengths))), lengths
-
-
-def _copies(figure: OverTime) -> Iterator[str]:
-    """Yield that data arrived twice, if it did."""
-    found = [one.timeline for one in figure.columns if one.timeline.goodput is not None]
-    if found and "rate" in figure.shown:
-        most = max(one.twice_percent for one in found)
-        percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
-        yield f"{percent} of the data arrived on two subflows and is stacked twice; the line is the {_GOODPUT}"
-
-
-def _peaks(figure: OverTime) -> Iterator[str]:
-    """Yield what the triangles mean, if rates are beyond the axis."""
-    if figure.highest_rate is not None and "rate" in figure.shown:
-        highest = max(float(_stack(column.timeline)[0].max(initial=0.0)) for column in figure.columns)
-        yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
-
-
-def _messages(figure: OverTime) -> Iterator[str]:
-    """Yield what the panel of delays shows, in the words of a column with marks if there is one."""
-    found = [one.timeline.delays for one in figure.columns if one.timeline.delays is not None]
-    if found and _OF_MESSAGES in figure.shown:
-        yield next((one for one in found if one.bad), found[0]).note
-
-
 def _mark_peaks(axes: Axes, timeline: Timeline, highest: float) -> None:
     """Draw a triangle at the upper end of the axis where rates are beyond it; one for several that are close."""
-    rates, _ = _stack(timeline)
+    rates, _ = stack(timeline)
     begin, end = axes.get_xlim()
     places: list[float] = []
     for place in np.array(timeline.edges[:-1])[rates > highest]:
@@ -337,7 +314,7 @@ def _entries(row: Sequence[Axes]) -> dict[str, Any]:
 def _legend(row: Sequence[Axes], panel: str) -> None:
     """Put one legend for the whole row beside its last panel."""
     found = _entries(row)
-    names = sorted(found, key=lambda name: (name == _GOODPUT, natural_order(name)), reverse=panel == "rate")
+    names = sorted(found, key=lambda name: (name == GOODPUT, natural_order(name)), reverse=panel == "rate")
     row[-1].legend(
         [found[name] for name in names],
         names,

@@ -42,6 +42,8 @@ _GAP, _SILENT_S = 2.5, 1.0
 #: Data is said to have arrived twice from this part on, in percent. The goodput has so many intervals, at most: data
 #: that waited for other data is in order all at once.
 _COPIES_PERCENT, _GOODPUT_VALUES = 1.0, 80
+#: Of so many pieces of time, the subflows that are drawn leave as few as possible without a curve of a path.
+_PIECES = 40
 
 Numbers = NDArray[np.float64]
 
@@ -150,12 +152,12 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         by_path.setdefault(subflow_path(rows[0], addresses, sends=False), []).append(rows)
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
-    shown = _in_order(names, sent)[:MAX_LINES]
+    shown = _in_order(*_covering(names, sent))
     found = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
     return Timeline(
         workload=ends.workload,
-        edges=_rounded(edges / _NS, 5),
+        edges=rounded(edges / _NS, 5),
         received={path: _rates(by_path[path], edges) for path in sorted(by_path, key=natural_order)},
         rtt=tuple(_rtt(name, rows, max_values) for name, rows in shown),
         cwnd=tuple(_line(name, rows, "snd_cwnd", 1, max_values) for name, rows in shown),
@@ -178,12 +180,17 @@ def _goodput(found: Sequence[Reassembly], edges: Numbers) -> tuple[Line | None, 
     percent = 100 * sum(one.duplicate for one in found) / arrived if arrived > 0 else 0.0
     if percent < _COPIES_PERCENT or len(edges) < 2:
         return None, 0.0
-    fewer = np.append(edges[: -1 : math.ceil((len(edges) - 1) / _GOODPUT_VALUES)], edges[-1])
+    fewer = fewer_edges(edges)
     total = np.zeros(len(fewer) - 1)
     for one in found:
         total += np.diff(np.interp(fewer / _NS, one.times_s, one.in_order, left=0.0))
     rates = 8e3 * total / np.diff(fewer)
-    return Line("goodput", _rounded(fewer / _NS, 5), _rounded(np.append(rates, rates[-1]), 3)), percent
+    return Line("goodput", rounded(fewer / _NS, 5), rounded(np.append(rates, rates[-1]), 3)), percent
+
+
+def fewer_edges(edges: Numbers) -> Numbers:
+    """Return the bounds of the intervals in which the goodput is shown."""
+    return np.append(edges[: -1 : math.ceil((len(edges) - 1) / _GOODPUT_VALUES)], edges[-1])
 
 
 def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]], list[list[Row]]]:
@@ -258,16 +265,21 @@ def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
         began = max(edges[0], times[0] - interval)
         times, counts = np.insert(times, 0, began), np.insert(counts, 0, 0.0)
         total += np.diff(np.interp(edges, times, counts, left=0.0))
-    return _rounded(8e3 * total / np.diff(edges), 3)
+    return rounded(8e3 * total / np.diff(edges), 3)
 
 
 def _rtt(name: str, rows: Sequence[Row], max_values: int) -> Line:
     """Return the RTT of a subflow, interrupted where nothing was acknowledged: the kernel's value stays as it was."""
-    acked = [row.get("bytes_acked") for row in rows]
-    fresh = [row for row, before, now in zip(rows, [None, *acked], acked, strict=False) if now is None or now != before]
+    fresh = _fresh(rows)
     line = _line(name, fresh, "rtt_us", 1e3, max_values)
     times = np.array([row["time_ns"] for row in fresh if row.get("rtt_us")], dtype=np.float64) / _NS
     return _interrupted(line, times, shortest_s=_SILENT_S)
+
+
+def _fresh(rows: Sequence[Row]) -> list[Row]:
+    """Return the samples before which something was acknowledged."""
+    acked = [row.get("bytes_acked") for row in rows]
+    return [row for row, before, now in zip(rows, [None, *acked], acked, strict=False) if now is None or now != before]
 
 
 def _line(name: str, rows: Sequence[Row], column: str, divisor: float, max_values: int) -> Line:
@@ -284,10 +296,10 @@ def _thinned(times: Numbers, values: Numbers, max_values: int) -> tuple[tuple[fl
         intervals = np.array_split(np.arange(len(values)), max(1, max_values // 2))
         kept = sorted({int(s[pick(values[s])]) for s in intervals for pick in (np.argmin, np.argmax)})
         times, values = times[kept], values[kept]
-    return _rounded(times, 5), _rounded(values, 3)
+    return rounded(times, 5), rounded(values, 3)
 
 
-def _rounded(values: Numbers, digits: int) -> tuple[float, ...]:
+def rounded(values: Numbers, digits: int) -> tuple[float, ...]:
     """Return rounded values, whole numbers as integers, which makes the page a good deal smaller."""
     rounded = (round(float(value), digits) for value in values)
     return tuple(int(value) if value.is_integer() else value for value in rounded)
@@ -302,6 +314,32 @@ def _unique_names(names: Iterable[str]) -> list[str]:
         seen[name] = seen.get(name, 0) + 1
         unique.append(f"{name} #{seen[name]}" if names.count(name) > 1 else name)
     return unique
+
+
+def _covering(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str], list[list[Row]]]:
+    """Return the subflows that are drawn, up to :data:`MAX_LINES`: those that leave the fewest holes in any path.
+
+    Of subflows that show as much of a path's time for the first time, the one with most data is first.
+    """
+    if len(names) <= MAX_LINES:
+        return list(names), list(sent)
+    begin, end = min(rows[0]["time_ns"] for rows in sent), max(rows[-1]["time_ns"] for rows in sent)
+    left = {
+        name: (rows, {(path_of(name), _PIECES * (row["time_ns"] - begin) // (end - begin + 1)) for row in _fresh(rows)})
+        for name, rows in zip(names, sent, strict=True)
+    }
+    chosen: dict[str, list[Row]] = {}
+    covered: set[tuple[str, int]] = set()
+    while len(chosen) < MAX_LINES:
+        best = max(left, key=lambda name: (len(left[name][1] - covered), left[name][0][-1].get("bytes_acked") or 0))
+        chosen[best], pieces = left.pop(best)
+        covered |= pieces
+    return list(chosen), list(chosen.values())
+
+
+def path_of(name: str) -> str:
+    """Return the path of a subflow with this name."""
+    return name.partition(" #")[0]
 
 
 def _in_order(names: Sequence[str], sent: Sequence[list[Row]]) -> list[tuple[str, list[Row]]]:
@@ -347,7 +385,7 @@ def _interrupted(line: Line, samples: Numbers, *, shortest_s: float = 0.0) -> Li
     steps = np.diff(samples)
     ends = samples[1:][steps > max(shortest_s, _GAP * float(np.median(steps)))] if steps.size else samples[:0]
     times, values = list(line.times), list(line.values)
-    for end in reversed(_rounded(ends, 5)):
+    for end in reversed(rounded(ends, 5)):
         after = next((index for index, time in enumerate(times) if time >= end), 0)
         if after:
             times.insert(after, times[after - 1])

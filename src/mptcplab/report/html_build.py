@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
+from mptcplab.figure.rates import readable
 from mptcplab.figure.timelines import MAX_LINES, marks, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.points import point_text
@@ -165,7 +166,9 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     # About two paths with goodput, RTT and window for every workload, each curve with times of its own.
     curves = sum(10 * len(run.result.measured) for run in shown)
     max_values = max(_MIN_VALUES, min(_MAX_VALUES, numbers // curves))
-    lines = [timelines(run.recording, max_values=max_values) for run in shown]
+    lines = [
+        [one for line in timelines(run.recording, max_values=max_values) for one in readable([line])] for run in shown
+    ]
     points = [
         {
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],

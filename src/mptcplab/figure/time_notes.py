@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: MIT
+"""What a reader of a figure over time has to know beside its curves: lines of the note below it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from mptcplab.figure.rates import stack
+from mptcplab.figure.timelines import MAX_LINES
+
+if TYPE_CHECKING:
+    from mptcplab.figure.over_time import OverTime
+
+#: The name of the line that shows the goodput where the stacked rates are more.
+GOODPUT = "goodput"
+
+
+def notes(figure: OverTime) -> Iterator[str]:
+    """Yield the lines."""
+    yield from _copies(figure)
+    yield from _missing_subflows(figure)
+    yield from _peaks(figure)
+    yield from _messages(figure)
+
+
+def _copies(figure: OverTime) -> Iterator[str]:
+    """Yield that data arrived twice, if it did."""
+    found = [one.timeline for one in figure.columns if one.timeline.goodput is not None]
+    if found and "rate" in figure.shown:
+        most = max(one.twice_percent for one in found)
+        percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
+        yield f"{percent} of the data arrived on two subflows and is stacked twice; the line is the {GOODPUT}"
+
+
+def _missing_subflows(figure: OverTime) -> Iterator[str]:
+    """Yield how many subflows are not drawn, if a panel has curves of subflows."""
+    missing = max(column.timeline.left_out for column in figure.columns)
+    if missing and {"rtt", "cwnd"} & set(figure.shown):
+        up_to = "up to " if len(figure.columns) > 1 else ""
+        yield f"RTT and window: {MAX_LINES} subflows are drawn; {up_to}{missing} more are left out"
+
+
+def _peaks(figure: OverTime) -> Iterator[str]:
+    """Yield what the triangles mean, if rates are beyond the axis."""
+    if figure.highest_rate is not None and "rate" in figure.shown:
+        highest = max(float(stack(column.timeline)[0].max(initial=0.0)) for column in figure.columns)
+        yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
+
+
+def _messages(figure: OverTime) -> Iterator[str]:
+    """Yield what the panel of delays shows, in the words of a column with marks if there is one."""
+    found = [one.timeline.delays for one in figure.columns if one.timeline.delays is not None]
+    if found and "delay" in figure.shown:
+        yield next((one for one in found if one.bad), found[0]).note
