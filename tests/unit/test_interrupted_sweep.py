@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 from collections.abc import Iterator
@@ -90,6 +91,8 @@ def test_results_of_other_runs_do_not_pass_for_these(
     assert ("6 of 10 runs are recorded already." in capsys.readouterr().err) is not fresh
     assert not _contents(tmp_path)
     assert f"(incomplete: {kept} of 10 runs)" in (tmp_path / "out" / "partial.md").read_text()
+    document = json.loads((tmp_path / "out" / "partial.json").read_text())
+    assert (document["seed"], document["repeats"]) == (1, 5), "the command in its report continues with these"
 
 
 def test_the_time_left_does_not_count_recorded_runs(

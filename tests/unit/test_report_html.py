@@ -120,6 +120,25 @@ def test_the_sweep_begins_with_the_metric_that_the_workload_is_about() -> None:
     assert sweep_drawing(rows, axes_of(rows)).data["measures"][0]["name"] == "goodput"
 
 
+def test_the_sweep_begins_with_the_workload_that_has_this_metric() -> None:
+    """The outage of an upload was taken for that of sessions, since nothing named the workload."""
+    plain = result_row().metrics
+    of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
+    rows = [
+        result_row(settings={"x": x}, workload=name, metrics={**plain, **own}) for x in "ab" for name, own in of.items()
+    ]
+    drawing = sweep_drawing(rows, axes_of(rows))
+    assert [name for name, _ in drawing.choices] == ["Workload", "Metric"]
+    assert drawing.choices[0][1] == ("sessions", "upload", "all")
+    names = [one["name"] for one in drawing.data["measures"]]
+    assert (names[0], drawing.data["workload"]) == ("outage", 1), "as mptcplab figure"
+    assert [names[at] for at in drawing.data["about"]] == [METRICS["response_p95_ms"].noun, "outage"]
+    both = [result_row(settings={"x": x}, workload=name) for x in "ab" for name in of]
+    assert sweep_drawing(both, axes_of(both)).data["workload"] == 2, "all have goodput"
+    one = [row for row in rows if row.workload == "upload"]
+    assert [name for name, _ in sweep_drawing(one, axes_of(one)).choices] == ["Metric"]
+
+
 def test_backticks_of_messages_are_code() -> None:
     assert page._prose("use `a <b>` & `c`, or ` ") == "use <code>a &lt;b&gt;</code> &amp; <code>c</code>, or ` "
 
@@ -180,7 +199,7 @@ def test_warnings_come_with_rows_and_commands(tmp_path: Path) -> None:
     missing = next(notice for text, notice in warnings.items() if "1 run is missing" in text)
     assert missing.where == ("protocol mptcp, link2.delay 30 ms, seed 2",)
     assert missing.command.endswith(
-        "made.toml --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.link2.delay=30 ms'"
+        f"made.toml --out {folder} --seed 2 --repeats 1 --set transport.protocol=mptcp --set 'links.link2.delay=30 ms'"
     )
     assert any("kernel" in text and notice.where for text, notice in warnings.items()), warnings
     assert any("could not be read" in text and "broken" in notice.where[0] for text, notice in warnings.items())
@@ -209,7 +228,7 @@ def test_the_whole_command_counts_failed_runs(tmp_path: Path) -> None:
     settings = {"transport.protocol": "mptcp", "links.link2.delay": "30 ms"}
     lost = [{"settings": settings, "seed": 3, "error": "it ended"}]
     (folder / "results.json").write_text(json.dumps(document | {"failed": lost}))
-    assert _only(folder).repeat.commands[0].line.endswith("made.toml --seed 1 --repeats 3")
+    assert _only(folder).repeat.commands[0].line.endswith("/r --seed 1 --repeats 3")
 
 
 def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
@@ -220,7 +239,7 @@ def test_points_with_different_numbers_of_runs(tmp_path: Path) -> None:
     (folder / "results.json").write_text(json.dumps(document | {"failed": []}))
     one = _only(folder)
     assert [notice.text for notice in one.notices if notice.level == "warning"] == []
-    assert one.repeat.commands[0].line.endswith("made.toml --seed 1")
+    assert one.repeat.commands[0].line.endswith("/r --seed 1")
 
 
 def test_no_warnings_is_said_only_when_it_is_so(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ import json
 import re
 import shutil
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -20,8 +20,12 @@ from playwright.sync_api import Browser, Page, sync_playwright
 from tests.unit.html_page import EVIL
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.made_studies import measure_table
+from tests.unit.test_report import result_row
 
-from mptcplab.pages import write_report
+from mptcplab.pages import build_report, write_report
+from mptcplab.report.html import to_html
+from mptcplab.report.html_sweep import axes_of, sweep_drawing
+from mptcplab.stats import mean_interval
 
 pytestmark = pytest.mark.slow
 
@@ -167,11 +171,49 @@ def test_lines_without_the_metric_are_not_in_the_legend(browser: Browser, tmp_pa
     page.goto((tmp_path / "r.html").as_uri())
     opened.show_all()
     page.get_by_label("Horizontal axis").select_option("protocol")
-    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms", "30 ms", "100 ms"]
+    assert [trace["name"] for trace in opened.traces("sweep")] == ["10 ms, call", "30 ms, call", "100 ms, call"]
     ends = page.locator("[data-panel=sweep]").evaluate(
         "one => one.data.map(t => [t.error_y.array, t.error_y.arrayminus])"
     )
     assert ends == [[pytest.approx([0.41, 0.41]), [1.5, 1.5]]] * 3
+    page.close()
+
+
+def test_every_bar_names_its_workload(browser: Browser, tmp_path: Path) -> None:
+    """In the legend with all workloads, beside the axis with one; and a workload is not shown without its metric."""
+    make_results(tmp_path / "r", TWO_LINES)
+    report = build_report(tmp_path / "r")
+    plain = result_row().metrics
+    of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
+    rows = [
+        result_row(settings={"x": x, "y": y}, workload=name, metrics={**plain, **own})
+        for x in "ab"
+        for y in "cd"
+        for name, own in of.items()
+    ]
+    one = replace(report.experiments[0], drawings=(sweep_drawing(rows, axes_of(rows)),))
+    (tmp_path / "r.html").write_text(to_html(replace(report, experiments=(one,))))
+    page = browser.new_page()
+    opened = LoadedPage(page)
+    page.goto((tmp_path / "r.html").as_uri())
+    opened.show_all()
+
+    def shown() -> tuple[list[str], str, str]:
+        names = [trace["name"] for trace in opened.traces("sweep")]
+        return names, page.locator(".ytitle").text_content() or "", page.locator(".chosen").inner_text()
+
+    assert shown() == (["c", "d"], "upload: outage, s", "Shown: outage of workload upload.")
+    page.get_by_label("Workload").select_option("sessions")
+    assert shown()[1:] == ("sessions: response p95, ms", "Shown: response p95 of workload sessions.")
+    outage = page.get_by_label("Metric").locator("option", has_text="outage, s")
+    assert outage.is_disabled()
+    page.get_by_label("Workload").select_option("all")
+    page.get_by_label("Metric").select_option("outage, s")
+    assert shown()[::2] == (["c, upload", "d, upload"], "Shown: outage of workload upload. Without it: sessions.")
+    page.get_by_label("Metric").select_option("goodput, Mbit/s")
+    names, axis, text = shown()
+    assert names == ["c, sessions", "c, upload", "d, sessions", "d, upload"]
+    assert (axis, text) == ("goodput, Mbit/s", "Shown: goodput of workloads sessions, upload.")
     page.close()
 
 

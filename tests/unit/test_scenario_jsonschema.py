@@ -64,6 +64,7 @@ BEYOND = {
         "middlebox-all-and-more middlebox-option-twice middlebox-out-alone middlebox-strip-and-drop nat-twice "
         "overtake-without-jitter reorder-beside-jitter reorder-without-delay mtu-small-for-ipv6 "
         "burst-without-rate jitter-above-delay queue-without-rate link-to-itself host-and-router "
+        "link-too-many-of-a-node "
         "topology-paths-of-chain topology-routers-of-paths transport-buffer-descending transport-endpoint-twice "
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "

@@ -195,11 +195,12 @@ def test_ipv6(write: Write) -> None:
 
 
 def test_addresses_of_different_links_never_overlap(write: Write) -> None:
-    links = "".join(f'[links.l{n}]\nbetween = ["client", "server"]\n' for n in range(600))
+    pairs = ('["client", "server"]', '["server", "third"]', '["third", "client"]')
+    links = "".join(f"[links.l{n}]\nbetween = {pairs[n % 3]}\n" for n in range(300))
     for family in ("ipv4", "ipv6"):
-        text = f'title = "t"\nfamily = "{family}"\n[hosts.client]\n[hosts.server]\n{links}{WORKLOAD}'
+        text = f'title = "t"\nfamily = "{family}"\n[hosts.client]\n[hosts.server]\n[hosts.third]\n{links}{WORKLOAD}'
         network = Network(one(load(write(text))))
-        assert len({port.subnet for port in network.ports.values()}) == 600
+        assert len({port.subnet for port in network.ports.values()}) == 300
         assert all(
             isinstance(port.address, ipaddress.IPv4Interface) == (family == "ipv4") for port in network.ports.values()
         )

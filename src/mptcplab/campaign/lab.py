@@ -21,7 +21,8 @@ from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import LabError, reason
-from mptcplab.metrics.rows import RunResult, run_result
+from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
 
@@ -180,4 +181,4 @@ class Lab:
 
 def _measured(folder: Path, run: Run) -> RunResult:
     """Return the result of a recording under the settings of ``run``. :raises LabError: if the recording is damaged."""
-    return run_result(Recording(folder), tuple(run.point.settings.items()))
+    return kept_result(Recording(folder), tuple(run.point.settings.items()))

@@ -50,6 +50,7 @@ from mptcplab.report.files import write_json
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.result_table import check_columns, result_table, result_tables
+from mptcplab.report.run_commands import default_folder
 from mptcplab.report.table import Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import PARTIAL
@@ -101,7 +102,7 @@ def run(
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats, real_time=real_time)
     check_algorithms(experiment)
     check_columns(listed(columns), sort, experiment.points[0].settings)
-    folder = out or Path("results") / experiment.name
+    folder = out or default_folder(file)
     sweep = _Sweep(experiment, folder, _Shown(as_json, links, listed(columns), sort))
     done = execute(sweep.rounds, folder, RunOptions(jobs, fresh, cluster, engine), partial=sweep.write_partial)
     # The files of two commands that end at the same time must not be mixed.
@@ -158,8 +159,10 @@ class _Sweep:
             table = result_table(title, rows_of(results), unavailable=self._unavailable)
             write_text(self.folder / "partial.md", table.to_markdown())
             # Without rows: recordings that are written after it belong to the experiment, too.
-            document = {**experiment_document(self.experiment, []), "planned": planned}
+            document = {**experiment_document(self.experiment, []), "planned": planned, "seed": self.experiment.seed}
             del document["rows"]
+            if self.experiment.until is None:
+                document["repeats"] = self.experiment.repeats
             write_json(document, self.folder / PARTIAL)
 
     def write(self, done: Sequence[CompletedRun]) -> None:

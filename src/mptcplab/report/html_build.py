@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -18,13 +17,14 @@ from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.report.html_model import Command, Drawing, Experiment, Repeat, RunLine
-from mptcplab.report.html_notices import notices, single_run
+from mptcplab.report.html_notices import notices
 from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.page_tables import narrowed, page_tables
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.radio_map import radio_map
+from mptcplab.report.run_commands import run_command, single_run, whole_command
 from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
 from mptcplab.report.traces import with_traces
@@ -57,7 +57,7 @@ def experiment(results: Results) -> Experiment:
         rows=rows,
         command=command,
         changes=results.changes,
-        whole=(Command("the whole experiment", shlex.join([*command, *_repeats(results)])),) if command else (),
+        whole=(Command("the whole experiment", whole_command(results, command)),) if command else (),
     )
 
 
@@ -115,28 +115,6 @@ def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ..
     """Return the tables of the network's counters; the first run of each point has the configured values."""
     words = words_of((run.result, run.recording) for run in firsts)
     return narrowed(network_tables([run.result for run in results.recorded], words))
-
-
-def run_command(results: Results) -> list[str]:
-    """Return ``mptcplab run FILE --set ...`` as it was called; empty if the folder does not name the file."""
-    file = results.document.get("file")
-    if not file:
-        return []
-    words = ["mptcplab", "run", str(file)]
-    for change in results.changes:
-        key, _, value = change.partition(" = ")
-        words += ["--set", f"{key}={value}"]
-    return words
-
-
-def _repeats(results: Results) -> list[str]:
-    """Return seeds as options of the command; if points differ in their number, the scenario determines it."""
-    failed = [(run["settings"], run["seed"]) for run in results.document.get("failed", [])]
-    tried = [{*row.seeds, *(seed for at, seed in failed if at == row.settings)} for row in results.rows]
-    seeds = set().union(*tried)
-    same = all(one == seeds for one in tried)
-    words = ["--seed", str(min(seeds))] if seeds else []
-    return [*words, "--repeats", str(len(seeds))] if same and seeds else words
 
 
 def _sweep(rows: Sequence[ResultRow]) -> tuple[Drawing, ...]:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.metrics.alike import merged
@@ -11,6 +10,7 @@ from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
 from mptcplab.report.html_model import Notice
+from mptcplab.report.run_commands import single_run, whole_command
 from mptcplab.results import Results
 
 _MAX_LISTED = 12
@@ -26,21 +26,14 @@ def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str])
 
 def _incomplete(results: Results, command: Sequence[str]) -> Iterator[Notice]:
     if results.incomplete:
-        yield Notice("warning", f"The experiment is {results.incomplete}.", command=shlex.join(command))
+        again = whole_command(results, command) if command else ""
+        yield Notice("warning", f"The experiment is {results.incomplete}.", command=again)
 
 
 def row_name(row: ResultRow, *, with_workload: bool) -> str:
     """Return a row's settings as one line."""
     parts = [point_text(row.settings)] if row.settings else []
     return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
-
-
-def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> str:
-    """Return the command that repeats a single run."""
-    words = [*command, "--seed", str(seed), "--repeats", "1"]
-    for key, value in settings.items():
-        words += ["--set", f"{key}={value}"]
-    return shlex.join(words)
 
 
 def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mptcplab.figure.axis import Axis, axis_of
@@ -41,6 +41,8 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
         "axes": [axis.to_json() for axis in axes],
         "along": along,
         "workloads": workloads,
+        "workload": _first_shown(rows, workloads, shown[0]),
+        "about": [shown.index(_about(row for row in rows if row.workload == name).name) for name in workloads],
         "measures": [
             {"name": METRICS[name].noun, "unit": unit.name, "limits": _limits(METRICS[name], unit)}
             for name, unit in units.items()
@@ -48,6 +50,8 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
         "rows": [_row(row, axes, workloads, units) for row in rows],
     }
     choices = [("Horizontal axis", tuple(axis.name for axis in axes))] if len(axes) > 1 else []
+    if len(workloads) > 1:
+        choices.append(("Workload", (*workloads, "all")))
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
     caption = " ".join([spread_note(rows, axes), *never_notes(rows, shown)])
     return Drawing("sweep", "Over the sweep", caption, data, ("sweep",), tuple(choices))
@@ -56,8 +60,20 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
-    first = about(name for row in rows for name in row.metrics)
+    first = _about(rows)
     return list(dict.fromkeys([first.name, *shown])) if first.headline else shown
+
+
+def _about(rows: Iterable[ResultRow]) -> Metric:
+    return about(name for row in rows for name in row.metrics)
+
+
+def _first_shown(rows: Sequence[ResultRow], workloads: Sequence[str], metric: str) -> int:
+    """Return the place of the only workload that has the metric; the place after the last, for all, if several have."""
+    having = [
+        at for at, name in enumerate(workloads) if any(metric in row.metrics for row in rows if row.workload == name)
+    ]
+    return having[0] if len(having) == 1 else len(workloads)
 
 
 def _limits(metric: Metric, unit: Unit) -> list[float | None]:

@@ -9,7 +9,6 @@ from typing import Any
 
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.network_rows import (
-    EndpointRow,
     LinkRow,
     MiddleboxRow,
     RadioRow,
@@ -22,6 +21,7 @@ from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
 from mptcplab.recording.record import Recording
+from mptcplab.report.endpoint_table import endpoint_table
 from mptcplab.report.table import Table, interval_text, number
 from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
@@ -29,7 +29,6 @@ from mptcplab.stats import mean_interval
 #: By settings, link and direction: its nodes and its configuration, as text.
 Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
 _MAX_ROWS = 200
-_NOTHING = "none"
 #: Means of counts from here on are printed as whole numbers.
 _LARGE = 100
 _LOST, _ASKED = "lost %", "asked %"
@@ -113,7 +112,7 @@ def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, .
     found = (
         link_table(link_rows(results), words),
         radio_table(radio_rows(results)),
-        _endpoint_table(endpoint_rows(results)),
+        endpoint_table(endpoint_rows(results), results, _MAX_ROWS),
         _middlebox_table(middlebox_rows(results)),
     )
     return tuple(table for table in found if table.rows)
@@ -171,19 +170,6 @@ def _asked(row: LinkRow) -> str:
         return f"at least {number(100 * row.asked.low)}"
     ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.low, row.asked.high))
     return " to ".join(ends)
-
-
-def _endpoint_table(rows: Sequence[EndpointRow]) -> Table:
-    keys = list(rows[0].settings) if rows else []
-    titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
-    cells, styles = [], []
-    for line, row in enumerate(rows[:_MAX_ROWS]):
-        one = row.endpoints
-        described = (", ".join(one.asked) or _NOTHING, ", ".join(one.seen) or _NOTHING)
-        cells.append((*row.settings.values(), one.host, *described, str(len(row.seeds))))
-        styles += [(line, len(keys) + 2, "bold red")] if one.missing or one.unexpected else []
-    note = "State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use."
-    return Table("MPTCP endpoints", titles, tuple(cells), frozenset(), (note, *_left_out(rows)), tuple(styles))
 
 
 def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:

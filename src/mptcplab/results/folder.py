@@ -14,7 +14,8 @@ from typing import Any
 import polars as pl
 
 from mptcplab.errors import InputError, LabError
-from mptcplab.metrics.rows import ResultRow, Settings, rows_of, run_result
+from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
 from mptcplab.results import frames
@@ -217,7 +218,7 @@ def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
     for place in sorted(folder.glob(_MANIFESTS)):
         recording = Recording(place.parent)
         try:
-            found.append(RecordedRun(recording, run_result(recording)))
+            found.append(RecordedRun(recording, kept_result(recording)))
         except LabError as error:
             damaged.append(f"{place.parent.name}: {error.message}")
     return found, damaged

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.rows import RunResult, run_result
+from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html_build import OverTime, section
 from mptcplab.report.html_model import Command, Experiment, Report
@@ -111,7 +112,7 @@ class StudyFolder:
         """Return the result of a recording, or its error. Tables may share runs."""
         if place.name not in self._known:
             try:
-                self._known[place.name] = run_result(Recording(place))
+                self._known[place.name] = kept_result(Recording(place))
             except LabError as error:
                 self._known[place.name] = error.message
         return self._known[place.name]

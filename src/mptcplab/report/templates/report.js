@@ -137,7 +137,7 @@
     const hidden = index >= MAX_LINES ? "legendonly" : true;
     const common = {
       x: places, name: plain(series.name), legendgroup: `${index}`, visible: hidden, hoverinfo: "text",
-      hovertext: order.map((at, i) => hoverText(series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
+      hovertext: order.map((at, i) => hoverText(series.hover ?? series.name, axis.labels[at], pairs[i], unit, series.n?.[at])),
       y: pairs.map((pair) => pair[0]),
       error_y: {
         type: "data", symmetric: false, visible: pairs.some((pair) => pair[1] !== null),
@@ -183,31 +183,66 @@
     plot(div, traces, { x: name + SCALES[axis.scale], y, xaxis, legend });
   }
 
+  // A selector of the sweep's figure; undefined without one, since there is one axis or one workload only.
+  const choice = (section, name) => section.querySelector(`.choices label[data-name="${name}"] select`) ?? undefined;
+
+  function firstChoices(section, drawing) {
+    for (const [name, value] of [["Horizontal axis", drawing.along], ["workload", drawing.workload]]) {
+      if (choice(section, name)) choice(section, name).value = value;
+    }
+  }
+
+  // The workload that is shown, undefined for all; the metric; and the rows that have it. A workload that lacks the
+  // chosen metric is shown with the one that it is about.
+  function chosenRows(section, drawing) {
+    const [workloads, metrics] = [choice(section, "workload"), choice(section, "Metric")];
+    const one = Number(workloads?.value ?? drawing.workload);
+    const rows = drawing.rows.filter(([, workload]) => drawing.workloads[one] === undefined || workload === one);
+    const has = (measure) => rows.some(([, , values]) => values[measure][0] !== null);
+    for (const option of metrics.options) option.disabled = !has(Number(option.value));
+    if (!has(Number(metrics.value))) metrics.value = drawing.about[one] ?? 0;
+    const measure = Number(metrics.value);
+    // Others lack this metric, as a download the MOS.
+    return { workload: drawing.workloads[one], measure, rows: rows.filter(([, , values]) => values[measure][0] !== null) };
+  }
+
   // A line per combination of the axes that are not the horizontal one.
   function drawSweep(section, drawing) {
-    const picked = [...section.querySelectorAll(".choices select")].map((select) => Number(select.value));
-    const along = drawing.axes.length > 1 ? picked[0] : 0;
-    const measure = picked[picked.length - 1];
+    const along = Number(choice(section, "Horizontal axis")?.value ?? 0);
+    const { workload, measure, rows } = chosenRows(section, drawing);
     const others = drawing.axes.map((_, at) => at).filter((at) => at !== along);
-    // Others lack this metric, as a download the MOS.
-    const rows = drawing.rows.filter(([, , values]) => values[measure][0] !== null);
-    const several = new Set(rows.map(([, workload]) => workload)).size > 1;
+    // Whether all workloads are shown: every line has the name of its own then, also if a single one has the metric.
+    const several = drawing.workloads.length > 1 && workload === undefined;
     const lines = new Map();
-    for (const [place, workload, values, n] of rows) {
-      const words = others.map((at) => drawing.axes[at].labels[place[at]]);
-      const name = [...words, ...(several ? [drawing.workloads[workload]] : [])].join(", ");
-      if (!lines.has(name)) lines.set(name, { name, measured: [], n: [] });
+    for (const [place, at, values, n] of rows) {
+      const words = others.map((axis) => drawing.axes[axis].labels[place[axis]]);
+      const hover = [...words, ...(drawing.workloads.length > 1 ? [drawing.workloads[at]] : [])].join(", ");
+      const name = several ? hover : words.join(", ");
+      if (!lines.has(name)) lines.set(name, { name, hover, measured: [], n: [] });
       lines.get(name).measured[place[along]] = values[measure];
       lines.get(name).n[place[along]] = n;
     }
     const { name, unit, limits } = drawing.measures[measure];
+    const shown = [...new Set(rows.map(([, at]) => drawing.workloads[at]))];
     const title = [...others.map((at) => drawing.axes[at].name), ...(several ? ["workload"] : [])].join(", ");
+    const texts = [...aboutWorkloads(drawing, workload, shown, name), ...aboutLines(lines, title)];
+    section.querySelector(".chosen").textContent = texts.join(" ");
+    const y = [drawing.workloads.length > 1 && shown.length === 1 ? `${shown[0]}: ${name}` : name, unit];
+    drawCurves(section.querySelector(".figure"), drawing.axes[along], [...lines.values()],
+      y.filter((part) => part).join(", "), unit, lines.size > 1 ? title : "", limits);
+  }
+
+  function aboutWorkloads(drawing, workload, shown, metric) {
+    if (drawing.workloads.length < 2) return [];
+    const lacking = workload === undefined ? drawing.workloads.filter((name) => !shown.includes(name)) : [];
+    const without = lacking.length ? ` Without it: ${lacking.join(", ")}.` : "";
+    return [`Shown: ${metric} of workload${shown.length > 1 ? "s" : ""} ${shown.join(", ")}.${without}`];
+  }
+
+  function aboutLines(lines, title) {
+    if (lines.size <= FEW_LINES) return [];
     const some = lines.size > MAX_LINES ? `${MAX_LINES} of ${lines.size} lines are shown. ` : "";
-    section.querySelector(".chosen").textContent = lines.size <= FEW_LINES ? ""
-      : `Lines: ${title}. ${some}Click a name to show or hide its line, double-click to show only that line.`;
-    const div = section.querySelector(".figure");
-    drawCurves(div, drawing.axes[along], [...lines.values()], unit ? `${name}, ${unit}` : name, unit,
-      lines.size > 1 ? title : "", limits);
+    return [`Lines: ${title}. ${some}Click a name to show or hide its line, double-click to show only that line.`];
   }
 
   function drawLines(section, drawing) {
@@ -382,7 +417,7 @@
   for (const section of sections) {
     const { experiment, drawing, kind } = section.dataset;
     const selects = [...section.querySelectorAll(".choices select")];
-    if (kind === "sweep" && selects.length > 1) selects[0].value = data[experiment][drawing].along;
+    if (kind === "sweep") firstChoices(section, data[experiment][drawing]);
     selects.forEach((select, at) => select.addEventListener("change", () => draw(section, at)));
     section.querySelectorAll(".figure").forEach((div) => observer.observe(div));
   }

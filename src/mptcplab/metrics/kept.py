@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: MIT
+"""The results of runs that were measured before, kept in the cache folder: measuring takes longer than many runs did.
+
+A result follows from the files of a recording and from this package. So it is kept by their names, sizes and times, and
+by a hash of all modules. Nothing in the folder of the recording changes, and whatever is not as it was is measured
+again.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import pickle
+import sys
+import threading
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+import mptcplab
+from mptcplab.cache import cache_root
+from mptcplab.capture.tshark import tshark_version
+from mptcplab.errors import MissingError
+from mptcplab.metrics.rows import RunResult, Settings, run_result
+from mptcplab.plugins import plugins
+from mptcplab.recording.record import Recording
+
+_FOLDER = "measured"
+_DIGITS = 32
+
+
+def kept_result(recording: Recording, settings: Settings | None = None) -> RunResult:
+    """Return the result of one run as :func:`mptcplab.metrics.rows.run_result` does, measured now or before.
+
+    Results are not kept while there are plugins, whose metrics may follow from anything.
+    :raises LabError: if the recording is damaged, or a program's output is invalid.
+    """
+    place = None
+    with suppress(OSError, MissingError):  # A file that went away, or a missing tshark, is reported by what needs it.
+        place = None if plugins() else cache_root() / _FOLDER / _key(recording.folder)
+    found = _read(place) if place is not None else None
+    if found is None:
+        found = run_result(recording)
+        if place is not None:
+            _keep(place, found)
+    return found if settings is None else replace(found, settings=settings)
+
+
+def _key(folder: Path) -> str:
+    """Return the name of a result: a hash of the code, and of the recording's files without reading them."""
+    digest, files = hashlib.sha256(_code()), sorted(folder.rglob("*"))
+    if any(".pcap" in file.name for file in files):
+        digest.update(_tshark().encode())
+    for file in files:
+        stat = file.stat()
+        digest.update(f"{file.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
+    return digest.hexdigest()[:_DIGITS]
+
+
+@cache
+def _code() -> bytes:
+    digest = hashlib.sha256(sys.version.encode())
+    for module in sorted(Path(mptcplab.__file__).parent.rglob("*.py")):
+        digest.update(module.read_bytes())
+    return digest.digest()
+
+
+@cache
+def _tshark() -> str:
+    return tshark_version()
+
+
+def _read(file: Path) -> RunResult | None:
+    # What another version of Python or of a library wrote, or a killed process in part, is measured again.
+    with suppress(OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, TypeError, ValueError):
+        found = pickle.loads(file.read_bytes())
+        return found if isinstance(found, RunResult) else None
+    return None
+
+
+def _keep(file: Path, found: RunResult) -> None:
+    with suppress(OSError):  # A result that cannot be kept is measured again.
+        file.parent.mkdir(parents=True, exist_ok=True)
+        part = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
+        part.write_bytes(pickle.dumps(found))
+        part.rename(file)

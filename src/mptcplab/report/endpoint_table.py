@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: MIT
+"""The table of MPTCP endpoints. Points whose nodes have the same endpoints share a row, which names these points."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from mptcplab.metrics.network_rows import EndpointRow
+from mptcplab.metrics.points import short_names
+from mptcplab.metrics.rows import RunResult
+from mptcplab.report.table import Table
+
+_NOTHING = "none"
+_ALL = "all"
+#: A cell names the values that are left out, in place of the others, if these are so many times as many.
+_FEW = 3
+_NOTE = "State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use."
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Equal rows of several points: ``values`` are those of each key, and every combination of them is such a point.
+
+    ``runs`` are the numbers of runs per point.
+    """
+
+    row: EndpointRow
+    values: tuple[tuple[str, ...], ...]
+    runs: frozenset[int]
+
+
+def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], max_rows: int) -> Table:
+    """Return the endpoints of every node beside the configured ones; ``results`` are those of all points."""
+    points = list(dict.fromkeys(result.settings for result in results))
+    keys = list(rows[0].settings) if rows else []
+    known = tuple(tuple(dict.fromkeys(dict(point).get(key, "") for point in points)) for key in keys)
+    shared = _shared(rows, keys, known, len(points))
+    notes = [_NOTE]
+    if len(points) > 1 and all(one.values == known for one in shared):
+        keys, known = [], ()
+        notes.append(f"Every row holds for all {len(points)} points.")
+    elif len(shared) < len(rows):
+        notes.append(f"A row holds for every point that has its values; {_ALL}: for any value of the key.")
+    if len(shared) > max_rows:
+        notes.append(f"The first {max_rows} of {len(shared)} rows are shown; results.json has all.")
+    shown = shared[:max_rows]
+    cells = tuple(tuple(_cells(one, known)) for one in shown)
+    differ = tuple((line, len(keys) + 2, "bold red") for line, one in enumerate(shown) if _differs(one.row))
+    titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
+    return Table("MPTCP endpoints", titles, cells, frozenset(), tuple(notes), differ)
+
+
+def _shared(
+    rows: Sequence[EndpointRow], keys: Sequence[str], known: Sequence[tuple[str, ...]], points: int
+) -> list[_Shared]:
+    """Return the rows with equal ones merged, in the order of the first of each."""
+    alike: dict[object, list[_Shared]] = {}
+    for row in rows:
+        one = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
+        alike.setdefault(row.endpoints, []).append(one)
+    merged = [one for group in alike.values() for one in _merged(group, known, points)]
+    order = {id(row): at for at, row in enumerate(rows)}
+    return sorted(merged, key=lambda one: order[id(one.row)])
+
+
+def _merged(group: list[_Shared], known: Sequence[tuple[str, ...]], points: int) -> list[_Shared]:
+    """Return as few rows as the values of single keys allow: one if these are the rows of all points."""
+    if len(group) == points:
+        return [_union(group, tuple(known))]
+    for key, order in enumerate(known):
+        beside: dict[object, list[_Shared]] = {}
+        for one in group:
+            beside.setdefault((*one.values[:key], None, *one.values[key + 1 :]), []).append(one)
+        group = [
+            _union(some, (*some[0].values[:key], _ordered(some, key, order), *some[0].values[key + 1 :]))
+            for some in beside.values()
+        ]
+    return group
+
+
+def _ordered(some: Sequence[_Shared], key: int, order: Sequence[str]) -> tuple[str, ...]:
+    there = {value for one in some for value in one.values[key]}
+    return tuple(value for value in order if value in there)
+
+
+def _union(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -> _Shared:
+    return _Shared(some[0].row, values, frozenset[int]().union(*(one.runs for one in some)))
+
+
+def _cells(one: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    # Without columns of keys, the row holds for all points.
+    yield from (_words(values, every) for values, every in zip(one.values, known, strict=False))
+    states = one.row.endpoints
+    yield from (states.host, ", ".join(states.asked) or _NOTHING, ", ".join(states.seen) or _NOTHING)
+    yield " to ".join(str(count) for count in dict.fromkeys((min(one.runs), max(one.runs))))
+
+
+def _words(values: Sequence[str], every: Sequence[str]) -> str:
+    """Return the values of a key for which a row holds."""
+    absent = [value for value in every if value not in values]
+    if not absent and len(every) > 1:
+        return _ALL
+    if absent and len(values) >= _FEW * len(absent):
+        return f"{_ALL} but {', '.join(absent)}"
+    return ", ".join(values)
+
+
+def _differs(row: EndpointRow) -> bool:
+    return bool(row.endpoints.missing or row.endpoints.unexpected)

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: MIT
+"""The commands that make the results of a folder again, all or a single run, in the same folder."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from pathlib import Path
+
+from mptcplab.results import Results
+
+
+def default_folder(file: Path) -> Path:
+    """Return where ``mptcplab run`` writes the results of a scenario without ``--out``."""
+    return Path("results") / file.stem
+
+
+def run_command(results: Results) -> list[str]:
+    """Return ``mptcplab run FILE --set ... --out ...`` as it was called; empty if the folder does not name the file."""
+    file = results.document.get("file")
+    if not file:
+        return []
+    words = ["mptcplab", "run", str(file)]
+    for change in results.changes:
+        key, _, value = change.partition(" = ")
+        words += ["--set", f"{key}={value}"]
+    return [*words, *_out(results.folder, Path(str(file)))]
+
+
+def _out(folder: Path, file: Path) -> list[str]:
+    """Return ``--out FOLDER``; nothing if ``mptcplab run`` would write there without it.
+
+    Without it, the command would begin from scratch in the default folder. The folder is as the user named it if
+    ``file`` can be found from the same place. Otherwise the command runs elsewhere, and needs the whole path.
+    """
+    whole = folder.resolve()
+    if whole == default_folder(file).resolve():
+        return []
+    return ["--out", str(folder if file.exists() and not file.is_absolute() else whole)]
+
+
+def whole_command(results: Results, command: Sequence[str]) -> str:
+    """Return the command line that makes all runs, and continues if some are missing."""
+    return shlex.join([*command, *(_planned(results) if results.incomplete else _repeats(results))])
+
+
+def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> str:
+    """Return the command that repeats a single run."""
+    words = [*command, "--seed", str(seed), "--repeats", "1"]
+    for key, value in settings.items():
+        words += ["--set", f"{key}={value}"]
+    return shlex.join(words)
+
+
+def _planned(results: Results) -> list[str]:
+    """Return the seeds of a sweep that is incomplete, as options: those that are recorded are not all."""
+    given = ((key, results.document.get(key)) for key in ("seed", "repeats"))
+    return [word for key, value in given if value is not None for word in (f"--{key}", str(value))]
+
+
+def _repeats(results: Results) -> list[str]:
+    """Return seeds as options of the command; if points differ in their number, the scenario determines it."""
+    failed = [(run["settings"], run["seed"]) for run in results.document.get("failed", [])]
+    tried = [{*row.seeds, *(seed for at, seed in failed if at == row.settings)} for row in results.rows]
+    seeds = set().union(*tried)
+    same = all(one == seeds for one in tried)
+    words = ["--seed", str(min(seeds))] if seeds else []
+    return [*words, "--repeats", str(len(seeds))] if same and seeds else words
