@@ -23,6 +23,7 @@ from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
+from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
 from mptcplab.figure.sweep import axes_of, label_of, longest, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
@@ -83,10 +84,13 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
     """
-    found = words(results, choice.labels)
+    by_path = is_by_path(choice.metric)
+    found = words(results, choice.labels, paths_of(results.rows) if by_path else ())
     wanted = _wanted(choice, list(found.keys))
-    runs = _kept(results.recorded, wanted)
+    runs = _kept(results.recorded, without_paths(wanted))
     recorded = _of_workload(rows_of(run.result for run in runs), choice)
+    if by_path:
+        recorded = rows_by_path(recorded, wanted.get(PATH, ()))
     # Words for values are no numbers.
     kind = choice.kind or _usual_kind(recorded, choice)
     rows = [found.row(row) for row in recorded]
@@ -154,7 +158,7 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
 
 def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
-    there = [metric for metric in METRICS if any(metric in row.metrics for row in rows)]
+    there = [metric for metric in METRICS if any(_has(row, metric) for row in rows)]
     if name is None:
         return about(there)
     found = metric_named(name, there)
@@ -166,6 +170,10 @@ def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
     if found.name not in there:
         raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
     return found
+
+
+def _has(row: ResultRow, metric: str) -> bool:
+    return metric in row.metrics or (METRICS[metric].by_path and bool(row.share_values))
 
 
 def _over_sweep(
@@ -192,7 +200,8 @@ def _over_sweep(
     if kind == "lines":
         figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars
-    lacking = _lacking(results, figure, wanted, found, _Places(along, series_keys(axes_of(own), along, by)))
+    named = [key for key in series_keys(axes_of(own), along, by) if key != PATH]
+    lacking = _lacking(results, figure, without_paths(wanted), found, _Places(along, named))
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,

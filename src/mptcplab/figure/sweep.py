@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import NAMES
 from mptcplab.figure.lines import Figure, Series
+from mptcplab.figure.shares import PATH
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
@@ -21,8 +22,11 @@ def axes_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
 
 
 def longest(axes: Mapping[str, Sequence[str]]) -> str:
-    """Return the key that lies along the axis by default: the one with most values; "" without any."""
-    return max(axes, key=lambda key: (len(axes[key]), key != "transport.protocol"), default="")
+    """Return the key that lies along the axis by default: the one with most values; "" without any.
+
+    Paths are beside each other, so that one sees the parts of each whole.
+    """
+    return max(axes, key=lambda key: (key != PATH, len(axes[key]), key != "transport.protocol"), default="")
 
 
 def label_of(metric: Metric, unit: Unit) -> str:

@@ -7,6 +7,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from mptcplab.errors import InputError
+from mptcplab.figure.shares import PATH
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.points import short_names
@@ -71,15 +72,15 @@ class Words:
         return text
 
 
-def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
+def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[str] = ()) -> Words:
     """Return the words of a figure of ``results``, with ``labels`` for keys, values, workloads or metrics.
 
-    A name of several of these is that of the first. :raises InputError: for a label of none, or of two values or
-    workloads with the same words.
+    ``paths`` are those that it tells apart, as values of a key of their own. A name of several of these is that of the
+    first. :raises InputError: for a label of none, or of two values or workloads with the same words.
     """
-    keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings))
+    keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings)) + ([PATH] if paths else [])
     points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.unavailable)]
-    values = dict.fromkeys(value for settings in points for value in settings.values())
+    values = dict.fromkeys([*(value for settings in points for value in settings.values()), *paths])
     of_values = {name: text for name, text in labels if name in values and find_key(name, keys) is None}
     workloads = dict.fromkeys(row.workload for row in results.rows)
     there = {metric for row in results.rows for metric in row.metrics}
@@ -95,7 +96,7 @@ def words(results: Results, labels: Sequence[tuple[str, str]]) -> Words:
                 dict.fromkeys(_metrics_named(name, there, [*short_names(keys).values(), *values, *workloads]), text)
             )
     found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
-    _check_distinct(found, results)
+    _check_distinct(found, results, paths)
     return found
 
 
@@ -118,9 +119,10 @@ def _metrics_named(name: str, there: Collection[str], others: Sequence[str]) -> 
     return found
 
 
-def _check_distinct(found: Words, results: Results) -> None:
+def _check_distinct(found: Words, results: Results, paths: Sequence[str]) -> None:
     for key in found.keys:
-        values = dict.fromkeys(run.settings[key] for run in results.recorded if key in run.settings)
+        swept = (run.settings[key] for run in results.recorded if key in run.settings)
+        values = dict.fromkeys(paths if key == PATH else swept)
         if len(set(map(found.value, values))) < len(values):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
     workloads = dict.fromkeys(row.workload for row in results.rows)
