@@ -20,6 +20,7 @@ from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
 from mptcplab.figure.canvas import Sheet
 from mptcplab.figure.choice import Choice, Kind, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
+from mptcplab.figure.drawn_metric import metric_of_rows
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
@@ -28,10 +29,8 @@ from mptcplab.figure.sweep import axes_of, label_of, longest, of_workloads, seri
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
-from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.named import metric_named, swept_key
+from mptcplab.metrics.named import swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
-from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow, rows_of
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
@@ -156,26 +155,6 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     return "lines" if along in axes and are_numbers(along, axes[along]) else "bars"
 
 
-def _metric(rows: Sequence[ResultRow], name: str | None) -> Metric:
-    """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about."""
-    there = [metric for metric in METRICS if any(_has(row, metric) for row in rows)]
-    if name is None:
-        return about(there)
-    found = metric_named(name, there)
-    if found.name not in there and any(found.name in row.never for row in rows):
-        raise InputError(
-            f"no run has a value of {found.name}: {found.never} within any run",
-            hint=f"these results have {', '.join(there)}",
-        )
-    if found.name not in there:
-        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
-    return found
-
-
-def _has(row: ResultRow, metric: str) -> bool:
-    return metric in row.metrics or (METRICS[metric].by_path and bool(row.share_values))
-
-
 def _over_sweep(
     results: Results,
     rows: Sequence[ResultRow],
@@ -184,7 +163,7 @@ def _over_sweep(
     found: Words,
     wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
-    metric = _metric(rows, choice.metric)
+    metric = metric_of_rows(rows, choice.metric, results.rows)
     # A point that lacks the metric keeps its place.
     own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
@@ -349,7 +328,7 @@ def _distribution(
     keys = list(axes_of(rows))
     samples: Mapping[str, Sequence[float]]
     if choice.metric is not None:
-        metric = _metric(rows, choice.metric)
+        metric = metric_of_rows(rows, choice.metric, results.rows)
         unit = unit_of(metric, results.rows)
         label = label_of(found.metric(metric), unit)
         several = len({row.workload for row in rows}) > 1

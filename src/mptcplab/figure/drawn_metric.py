@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: MIT
+"""The metric that a figure draws, by its name or by what the workloads are about."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import metric_named
+from mptcplab.metrics.registry import METRICS, about
+from mptcplab.metrics.rows import ResultRow
+
+
+def metric_of_rows(rows: Sequence[ResultRow], name: str | None, every: Sequence[ResultRow]) -> Metric:
+    """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about.
+
+    ``rows`` are those that are drawn, and ``every`` all that there are.
+    :raises InputError: if there is no such metric, or the rows do not have it.
+    """
+    there = [metric for metric in METRICS if any(_has(row, metric) for row in rows)]
+    if name is None:
+        return about(there)
+    found = metric_named(name, there)
+    if found.name in there:
+        return found
+    if any(found.name in row.never for row in rows):
+        raise InputError(
+            f"no run has a value of {found.name}: {found.never} within any run",
+            hint=f"these results have {', '.join(there)}",
+        )
+    having = dict.fromkeys(row.workload for row in every if _has(row, found.name) or found.name in row.never)
+    lacking = dict.fromkeys(row.workload for row in rows)
+    if not having:
+        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
+    if having.keys() & lacking.keys():
+        message = f"no run of these points has the metric {found.name}"
+        raise InputError(message, hint=f"others have it; these have {', '.join(there)}")
+    raise InputError(
+        f"no run of {', '.join(lacking)} has the metric {found.name}, which has no meaning for such a workload",
+        hint=f"{', '.join(having)} has it; {', '.join(lacking)} has {', '.join(there)}",
+    )
+
+
+def _has(row: ResultRow, metric: str) -> bool:
+    return metric in row.metrics or (METRICS[metric].by_path and bool(row.share_values))
