@@ -65,18 +65,20 @@ class Quantity(int):
             raise UnitError(f"is not a {cls.noun}", hint=f'write a number and a unit, like "{cls.example}"')
         number, unit = split
         if unit is not None and unit.startswith("/"):
-            cls._refuse_pair(number, unit[1:])
+            cls._refuse_pair(unit[1:])
         if unit is None:
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(number))
         return cls._checked(Fraction(number) * cls._factor(unit))
 
     @classmethod
-    def _refuse_pair(cls, number: str, rest: str) -> None:
+    def _refuse_pair(cls, rest: str) -> None:
         """Refuse ``10/50 Mbit/s``, two values of which each is for one direction."""
         other = _split(rest.strip())
         if other is not None and other[1] in cls.units:
-            one, two = f"{number} {other[1]}", rest.strip()
-            hint = f'write one for each direction: forward.{cls.noun} = "{one}" and backward.{cls.noun} = "{two}"'
+            hint = (
+                f"write two keys: in a preset backward.{cls.noun} is the download and forward.{cls.noun} the upload; "
+                "elsewhere, forward is from the first node of `between` to the second"
+            )
             raise UnitError(f"is two values of a {cls.noun}", hint=hint)
 
     @classmethod

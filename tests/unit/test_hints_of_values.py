@@ -37,7 +37,8 @@ def _refusal(file: Path, *overrides: str) -> ScenarioError:
 def test_two_rates_are_for_two_directions() -> None:
     with pytest.raises(UnitError, match="is two values of a rate") as caught:
         Rate.parse("10/50 Mbit/s")
-    assert 'forward.rate = "10 Mbit/s" and backward.rate = "50 Mbit/s"' in caught.value.hint
+    # Which of the two is the download follows from the order of ends. It was said to be the first one, and was not.
+    assert "in a preset backward.rate is the download and forward.rate the upload" in caught.value.hint
     with pytest.raises(UnitError, match="is not a unit"):
         Rate.parse("10/50 parsec")
 

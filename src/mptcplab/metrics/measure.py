@@ -106,6 +106,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
+    sockets = replace(sockets, use=replace(sockets.use, unseen=_unseen(recording, ends, entry)))
     subject = Subject(recording, entry, ends, reading, sockets, counts)
     values = measured(subject)
     return WorkloadMeasurement(
@@ -170,6 +171,15 @@ def _sockets(
         sent_bytes=subflows.known_sum(rows, "bytes_sent"),
         congestion=congestion,
     )
+
+
+def _unseen(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> int:
+    """Return how many additional subflows of the server's node no sample shows; 0 if the programs report their own."""
+    if ends.receiving is not None:
+        return 0
+    server = str(entry["to"])
+    joins = mptcp_counts([recording.counter(server, "nstat.json")["kernel"]]).joins or 0
+    return subflows.unseen_joins(recording.subflows, server, joins)
 
 
 def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
@@ -246,6 +256,11 @@ def _warnings(
         yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1):
         yield f"MPTCP was in use, but only one subflow carried data{subflows.some_of(use.single, use.with_mptcp)}"
+    if use.is_doubtful:
+        yield (
+            f"samples show one subflow, but the kernel counted {use.unseen} more of these hosts' connections than they "
+            "show: a shorter `interval` in [record] sees short connections"
+        )
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
         yield f"the sockets show MPTCP, but the kernel accepted only {counts.mp_capable} MPTCP connections"
     if counts.fallbacks and not use.fell_back:

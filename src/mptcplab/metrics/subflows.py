@@ -25,7 +25,9 @@ class MptcpUse:
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
-    connections with MPTCP by the number of their subflows that carried payload.
+    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts additional subflows
+    that the kernel accepted for connections of these hosts and no sample shows: connections may be shorter than the
+    time between two samples.
     """
 
     connections: int
@@ -33,6 +35,12 @@ class MptcpUse:
     fell_back: int
     subflows: int = 0
     carrying: Mapping[int, int] = field(default_factory=dict)
+    unseen: int = 0
+
+    @property
+    def is_doubtful(self) -> bool:
+        """Whether only one subflow was seen of each connection, though the kernel accepted more."""
+        return bool(self.unseen and self.with_mptcp and self.subflows < 2)
 
     @property
     def text(self) -> str:
@@ -43,7 +51,8 @@ class MptcpUse:
             return "no"
         if self.with_mptcp < self.connections:
             return "partly"
-        return subflows_text(self.carrying, self.subflows)
+        seen = " seen" if self.is_doubtful else ""
+        return f"{subflows_text(self.carrying, self.subflows)}{seen}"
 
     @property
     def single(self) -> int:
@@ -60,7 +69,17 @@ def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
         fell_back=sum(one.fell_back for one in known),
         subflows=max((one.subflows for one in known), default=0),
         carrying=dict(sum((Counter(one.carrying) for one in known), Counter())),
+        unseen=sum(one.unseen for one in known),
     )
+
+
+def unseen_joins(table: pl.DataFrame, node: str, counted: int) -> int:
+    """Return how many of the additional subflows that ``node``'s kernel ``counted`` are in no sample."""
+    if not {"token", "node"} <= set(table.columns):
+        return counted
+    known = table.filter((pl.col("node") == node) & pl.col("token").is_not_null() & (pl.col("token") != 0))
+    seen = known.select("token", "local", "remote").n_unique() - known["token"].n_unique() if known.height else 0
+    return max(0, counted - seen)
 
 
 def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:
