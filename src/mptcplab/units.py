@@ -382,7 +382,8 @@ class QueueLength:
             return cls(size=Size.parse(text))
         if unit in Duration.units:
             return cls(time=Duration.parse(text))
-        hint = _near_unit(unit, {**Packets.units, **Size.units, **Duration.units})
+        mistaken = {**Packets.mistaken, **Size.mistaken, **Duration.mistaken}
+        hint = mistaken.get(unit) or _near_unit(unit, {**Packets.units, **Size.units, **Duration.units})
         raise UnitError(f"'{unit}' is not a unit of a queue length", hint=hint or _QUEUE_HINT)
 
     def __str__(self) -> str:

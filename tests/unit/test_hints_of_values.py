@@ -13,7 +13,7 @@ from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import parse_path
 from mptcplab.scenario.trace import TraceError, parse
-from mptcplab.units import Rate, UnitError
+from mptcplab.units import QueueLength, Rate, UnitError
 
 EVENTS = """
 [[events]]
@@ -148,3 +148,9 @@ def test_the_end_of_a_key_is_not_taken_for_a_table(write: Write) -> None:
     file = write(PATHS + '[hosts.client.transport]\nmodes = { access2 = "on" }\n' + WORKLOAD)
     assert _refusal(file, "access2=backup").hint == "did you mean `hosts.client.transport.modes.access2`?"
     assert _refusal(file, "acess2=backup").hint != "", "a name of nothing still has a hint"
+
+
+def test_a_time_of_a_queue_has_the_hints_of_times() -> None:
+    with pytest.raises(UnitError) as caught:
+        QueueLength.parse("200 msec")
+    assert caught.value.hint == "write ms", "it was 'write sec', a thousand times as long"

@@ -9,7 +9,7 @@ import pytest
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.measure import _warnings
-from mptcplab.metrics.subflows import MptcpUse, Sockets, unseen_joins, use_of_all
+from mptcplab.metrics.subflows import MptcpUse, Sockets, unseen, use_of_all
 
 
 def _table(*subflows: tuple[str, int, str]) -> pl.DataFrame:
@@ -23,15 +23,17 @@ def _table(*subflows: tuple[str, int, str]) -> pl.DataFrame:
 
 
 @pytest.mark.parametrize(
-    ("counted", "unseen"),
-    [(2, 0), (16, 14), (1, 0)],
-    ids=["all were sampled", "short connections", "a subflow of the other direction"],
+    ("accepted", "joined", "missed"),
+    [(2, 2, 0), (2, 16, 14), (28, 2, 26), (1, 1, 0)],
+    ids=["all were sampled", "joins that came late", "short connections", "others that it began itself"],
 )
-def test_additional_subflows_that_no_sample_shows(counted: int, unseen: int) -> None:
+def test_what_the_kernel_accepted_and_no_sample_shows(accepted: int, joined: int, missed: int) -> None:
     sampled = _table(("server", 7, "a"), ("server", 7, "b"), ("server", 7, "c"), ("server", 8, "a"), ("server", 0, "d"))
     other = _table(("client", 9, "a"), ("client", 9, "b"))
-    assert unseen_joins(pl.concat([sampled, other]), "server", counted) == unseen
-    assert unseen_joins(pl.DataFrame(), "server", counted) == counted, "nothing was sampled"
+    ends = ("client", "server")
+    counts = MptcpCounts(accepted, joined, 0)
+    assert unseen(pl.concat([sampled, other]), ends, counts) == missed
+    assert unseen(pl.DataFrame(), ends, counts) == max(accepted, joined), "nothing was sampled"
 
 
 def test_one_subflow_is_only_what_was_seen() -> None:
@@ -41,21 +43,31 @@ def test_one_subflow_is_only_what_was_seen() -> None:
     assert use_of_all([one, one]).text == "1 subflow seen"
     assert MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}).text == "1 subflow"
     assert MptcpUse(2, 2, 0, subflows=2, carrying={1: 1, 2: 1}, unseen=12).text == "1 to 2 subflows", "it was seen"
+    assert MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=12).text == "1 of 2 subflows seen"
     assert MptcpUse(1, 0, 0, unseen=12).text == "no"
 
 
-def test_the_row_says_how_to_see_them() -> None:
-    ends = Ends("pages", "server", "client", None, None, None, (80,), is_bulk=False, has_control_connections=False)
-    sockets = Sockets(MptcpUse(1, 1, 0, subflows=1, carrying={1: 1}, unseen=12), {}, 0, 1, ())
+def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
+    ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     transports = {name: {"protocol": "mptcp"} for name in ("client", "server")}
-    said = _warnings(
-        sockets,
-        MptcpCounts(28, 16, 0),
+    found = _warnings(
+        Sockets(use, shares, 0, 1, ()),
+        MptcpCounts(30, 30, 0),
         {"from": "client"},
         requests_mptcp=True,
         ends=ends,
         transports=transports,
     )
-    (warning,) = said
-    assert "counted 12 more" in warning
-    assert "`interval` in [record]" in warning
+    return list(found)
+
+
+def test_a_row_claims_nothing_of_connections_that_were_not_seen() -> None:
+    """One of 30 was sampled; the table said that the second line carried nothing."""
+    shares = {"link1": 1.0, "link2": 0.0}
+    (only,) = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}, unseen=29), shares)
+    assert "samples miss connections that the kernel accepted" in only
+    assert "`interval` in [record]" in only
+    some = _said(MptcpUse(6, 6, 0, subflows=2, carrying={1: 2, 2: 4}, unseen=24), {"link1": 0.7, "link2": 0.3})
+    assert some == ["MPTCP was in use, but only one subflow carried data in 2 of 6 connections that samples show"]
+    every = _said(MptcpUse(1, 1, 0, subflows=2, carrying={1: 1}), shares)
+    assert len(every) == 2, "all were seen: it is said of both the connection and the path"

@@ -174,12 +174,11 @@ def _sockets(
 
 
 def _unseen(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> int:
-    """Return how many additional subflows of the server's node no sample shows; 0 if the programs report their own."""
+    """Return what the server's node accepted and no sample shows; 0 if the programs report their own sockets."""
     if ends.receiving is not None:
         return 0
-    server = str(entry["to"])
-    joins = mptcp_counts([recording.counter(server, "nstat.json")["kernel"]]).joins or 0
-    return subflows.unseen_joins(recording.subflows, server, joins)
+    counts = mptcp_counts([recording.counter(entry["to"], "nstat.json")["kernel"]])
+    return subflows.unseen(recording.subflows, (ends.sender, ends.receiver), counts)
 
 
 def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
@@ -254,12 +253,14 @@ def _warnings(
         # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
         offered = ends.protocol is None and transports[entry["from"]]["protocol"] == "tcp"
         yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
-    elif is_bulk and use.single and not (backups and use.subflows > 1):
-        yield f"MPTCP was in use, but only one subflow carried data{subflows.some_of(use.single, use.with_mptcp)}"
+    elif is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
+        some = subflows.some_of(use.single, use.with_mptcp)
+        shown = " that samples show" if some and use.unseen else ""
+        yield f"MPTCP was in use, but only one subflow carried data{some}{shown}"
     if use.is_doubtful:
         yield (
-            f"samples show one subflow, but the kernel counted {use.unseen} more of these hosts' connections than they "
-            "show: a shorter `interval` in [record] sees short connections"
+            "samples miss connections that the kernel accepted: subflows and shares are of those that they show. A "
+            "shorter `interval` in [record] shows more"
         )
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:
         yield f"the sockets show MPTCP, but the kernel accepted only {counts.mp_capable} MPTCP connections"
@@ -268,5 +269,5 @@ def _warnings(
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
     if counts.dropped_beyond_window:
         yield dropped_text(counts.dropped_beyond_window, "these hosts")
-    for path in idle if use.with_mptcp and is_bulk else ():
+    for path in idle if use.with_mptcp and is_bulk and not use.is_doubtful else ():
         yield f"the subflow on {path} carried less than 1 % of the data"

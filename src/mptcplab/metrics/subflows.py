@@ -10,6 +10,8 @@ from typing import Any
 
 import polars as pl
 
+from mptcplab.metrics.counters import MptcpCounts
+
 Row = dict[str, Any]
 #: A connection with less than this share of the largest connection's bytes is a control connection (iperf3 has one).
 CONTROL_SHARE = 0.01
@@ -25,9 +27,9 @@ class MptcpUse:
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
-    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts additional subflows
-    that the kernel accepted for connections of these hosts and no sample shows: connections may be shorter than the
-    time between two samples.
+    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts connections and
+    subflows that the kernel of the server's host accepted and no sample shows: they may be shorter than the time
+    between two samples.
     """
 
     connections: int
@@ -39,8 +41,8 @@ class MptcpUse:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether only one subflow was seen of each connection, though the kernel accepted more."""
-        return bool(self.unseen and self.with_mptcp and self.subflows < 2)
+        """Whether one subflow carried the payload of each connection that was seen, but others were not seen."""
+        return bool(self.unseen and self.with_mptcp and max(self.carrying, default=0) < 2)
 
     @property
     def text(self) -> str:
@@ -73,13 +75,24 @@ def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
     )
 
 
-def unseen_joins(table: pl.DataFrame, node: str, counted: int) -> int:
-    """Return how many of the additional subflows that ``node``'s kernel ``counted`` are in no sample."""
+def unseen(table: pl.DataFrame, nodes: Iterable[str], counts: MptcpCounts) -> int:
+    """Return how many of the accepted connections, or of their additional subflows, are in no sample.
+
+    ``nodes`` are both ends: one may have forgotten a connection that the other still has.
+    """
+    accepted, joined = counts.mp_capable or 0, counts.joins or 0
+    connections, additional = zip(*(_sampled(table, node) for node in nodes), strict=True)
+    missed: int = max(0, accepted - max(connections), joined - max(additional))
+    return missed
+
+
+def _sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
+    """Return how many connections with MPTCP, and how many additional subflows, the samples of a node show."""
     if not {"token", "node"} <= set(table.columns):
-        return counted
+        return 0, 0
     known = table.filter((pl.col("node") == node) & pl.col("token").is_not_null() & (pl.col("token") != 0))
-    seen = known.select("token", "local", "remote").n_unique() - known["token"].n_unique() if known.height else 0
-    return max(0, counted - seen)
+    connections = known["token"].n_unique()
+    return connections, known.select("token", "local", "remote").n_unique() - connections
 
 
 def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:

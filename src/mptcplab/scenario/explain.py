@@ -57,6 +57,10 @@ _OF_KINDS = {
     ("flow", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
     ("iperf3", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
     ("stream", "direction"): "`from` sends to `to`",
+    (
+        "requests",
+        "interval",
+    ): "`think` is the time from an answer to the next request; `web` and `stream` have an `interval`",
 }
 #: Those that are the time there and back.
 _ROUND_TRIPS = ("ping", "rtt", "round_trip_time")
