@@ -84,6 +84,8 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, dict[str, Any]]) -
     other = _read(against)
     if other is None or other["form"] != document["form"]:
         return None
+    if "refused" in other:
+        return {"refused": other["refused"]}
     rows: list[dict[str, Any]] = []
     for margin, metrics in FAMILIES:
         there = [metric for metric in metrics if _has((other, document), metric)]

@@ -129,8 +129,13 @@ def _virtual(folder: Path, text: str) -> dict[str, Any]:
 
 @pytest.mark.parametrize(
     "text",
-    [SHAPED, SHAPED + FAILURE, SHAPED.replace('"10 ms"', '"10 ms"\nextra_delay = ["0 ms", "1 ms", "2 ms"]')],
-    ids=["steady", "failure", "table-of-delays"],
+    [
+        SHAPED,
+        SHAPED + FAILURE,
+        SHAPED.replace('"10 ms"', '"10 ms"\nextra_delay = ["0 ms", "1 ms", "2 ms"]'),
+        'family = "ipv6"\n' + SHAPED,
+    ],
+    ids=["steady", "failure", "table-of-delays", "ipv6"],
 )
 def test_same_kernel_gives_the_same_result(tmp_path: Path, text: str) -> None:
     """One kernel under both engines: what differs is when programs run, by the time of a process switch.

@@ -157,6 +157,10 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     compared = found["made"]["sides"]["stock-7.2"]
     assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
     assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
+    _results(tmp_path / "virtual-7.2" / "other", [], refused="no eBPF")
+    _results(tmp_path / "stock-7.2" / "other", [95.0, 96.1, 97.0])
+    other = gather.gathered(["other"], tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
+    assert other == {"refused": "no eBPF"}, "the lab cannot, which is why there is nothing to compare"
     rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
     assert rows["goodput_mbps"]["beyond"] == [[0, 0, 0], [0, 7, 0]]
