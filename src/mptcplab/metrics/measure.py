@@ -106,7 +106,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
-    sockets = replace(sockets, use=replace(sockets.use, unseen=_unseen(recording, ends, entry)))
+    if ends.receiving is None:  # other programs report their own sockets
+        sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[entry["from"], entry["to"]]))
     subject = Subject(recording, entry, ends, reading, sockets, counts)
     values = measured(subject)
     return WorkloadMeasurement(
@@ -171,14 +172,6 @@ def _sockets(
         sent_bytes=subflows.known_sum(rows, "bytes_sent"),
         congestion=congestion,
     )
-
-
-def _unseen(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> int:
-    """Return what the server's node accepted and no sample shows; 0 if the programs report their own sockets."""
-    if ends.receiving is not None:
-        return 0
-    counts = mptcp_counts([recording.counter(entry["to"], "nstat.json")["kernel"]])
-    return subflows.unseen(recording.subflows, (ends.sender, ends.receiver), counts)
 
 
 def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import failed
@@ -13,6 +14,7 @@ from mptcplab.metrics.links import DirectionCounters, direction_counters
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
 from mptcplab.metrics.radios import RadioLink, radio_links, radio_warnings
+from mptcplab.metrics.subflows import unseen
 from mptcplab.recording.record import Recording
 
 #: A link with less than this share of the bytes that the workload's sender sent counts as unused.
@@ -21,12 +23,17 @@ _UNUSED_SHARE = 0.01
 
 @dataclass(frozen=True)
 class NetworkCounters:
-    """The network's counters of one run."""
+    """The network's counters of one run.
+
+    ``unseen`` has, for both nodes of workloads, the connections and subflows that the server's kernel accepted and no
+    sample shows.
+    """
 
     directions: tuple[DirectionCounters, ...] = ()
     endpoints: tuple[EndpointStates, ...] = ()
     middleboxes: tuple[MiddleboxCount, ...] = ()
     radios: tuple[RadioLink, ...] = ()
+    unseen: Mapping[tuple[str, str], int] = field(default_factory=dict)
 
 
 def network_counters(recording: Recording) -> NetworkCounters:
@@ -36,7 +43,16 @@ def network_counters(recording: Recording) -> NetworkCounters:
         tuple(endpoint_states(recording)),
         tuple(middlebox_counts(recording)),
         tuple(radio_links(recording)),
+        _unseen(recording),
     )
+
+
+def _unseen(recording: Recording) -> dict[tuple[str, str], int]:
+    found = {}
+    for ends in {(one["from"], one["to"]): None for one in recording.manifest["workloads"]}:
+        counts = mptcp_counts([recording.counter(ends[1], "nstat.json")["kernel"]])
+        found[ends] = unseen(recording.subflows, ends, counts)
+    return found
 
 
 def network_warnings(seen: NetworkCounters) -> Iterator[str]:

@@ -80,10 +80,10 @@ def unseen(table: pl.DataFrame, nodes: Iterable[str], counts: MptcpCounts) -> in
 
     ``nodes`` are both ends: one may have forgotten a connection that the other still has.
     """
-    accepted, joined = counts.mp_capable or 0, counts.joins or 0
     connections, additional = zip(*(_sampled(table, node) for node in nodes), strict=True)
-    missed: int = max(0, accepted - max(connections), joined - max(additional))
-    return missed
+    pairs = ((counts.mp_capable, max(connections)), (counts.joins, max(additional)))
+    missed: list[int] = [counted - seen for counted, seen in pairs if counted is not None]
+    return max([0, *missed])
 
 
 def _sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
