@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 
 from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
-from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.ends import Ends, ends_of_workload
 from mptcplab.metrics.instants import failed
 from mptcplab.metrics.links import DirectionCounters, direction_counters
 from mptcplab.metrics.loss import CONFIDENCE
@@ -48,10 +48,13 @@ def network_counters(recording: Recording) -> NetworkCounters:
 
 
 def _unseen(recording: Recording) -> dict[tuple[str, str], int]:
-    found = {}
-    for ends in {(one["from"], one["to"]): None for one in recording.manifest["workloads"]}:
-        counts = mptcp_counts([recording.counter(ends[1], "nstat.json")["kernel"]])
-        found[ends] = unseen(recording.subflows, ends, counts)
+    """Return what samples miss between the nodes of workloads whose sockets are sampled from outside."""
+    found: dict[tuple[str, str], int] = {}
+    for one in recording.manifest["workloads"]:
+        nodes = one["from"], one["to"]
+        if nodes not in found and ends_of_workload(one).receiving is None:
+            counts = mptcp_counts([recording.counter(one["to"], "nstat.json")["kernel"]])
+            found[nodes] = unseen(recording.subflows, nodes, counts)
     return found
 
 
