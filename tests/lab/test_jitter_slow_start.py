@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a jitter that is drawn for each packet by itself does to downloads of some MB: it ends CUBIC's slow start."""
+"""Jitter that is drawn independently for each packet ends CUBIC's slow start, which delays downloads of some MB."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What engines try in a kernel that is not ours, before a plan runs there."""
+"""Trials of a plan's needs in the kernel of a machine, before the plan runs there."""
 
 from __future__ import annotations
 

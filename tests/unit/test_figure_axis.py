@@ -21,14 +21,15 @@ from mptcplab.report.html_sweep import axes_of
 from mptcplab.results import Results, open_results
 from mptcplab.stats import Interval
 
-SIZES = """
+TRANSFERS = """
 title = "Short transfers"
 repeats = 2
 topology = { preset = "disjoint-paths", paths = 2 }
 links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
 links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", size = "2 MB" }
-sweep."transport.protocol" = ["tcp", "mptcp"]
+"""
+SIZES = f"""{TRANSFERS}sweep."transport.protocol" = ["tcp", "mptcp"]
 sweep."workloads.bulk.size" = [%s]
 """
 
@@ -148,14 +149,7 @@ def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
         check_scales(Figure("t", "loss", "y", ("1 %", "0 %"), (series,), x_scale="log"))
 
 
-EIGHT = """
-title = "Short transfers"
-repeats = 2
-topology = { preset = "disjoint-paths", paths = 2 }
-links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
-links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
-workloads.bulk = { kind = "flow", from = "client", to = "server", size = "2 MB" }
-sweep."workloads.bulk.via" = ["link1", "link2"]
+EIGHT = f"""{TRANSFERS}sweep."workloads.bulk.via" = ["link1", "link2"]
 sweep."transport.scheduler" = ["default", "minrtt", "blest", "ecf"]
 sweep."workloads.bulk.size" = ["50 kB", "500 kB", "5 MB"]
 """

@@ -143,6 +143,9 @@ def _usual_scale(numbers: Sequence[float], room: float) -> Scale:
 
 def _apart(numbers: Sequence[float], closest: float) -> bool:
     """Return whether no two are closer than a part of the axis, or all are spread about evenly."""
-    ordered = sorted(numbers)
-    gap = min((right - left for left, right in pairwise(ordered)), default=math.inf)
-    return gap >= min(closest, _EVENLY / max(1, len(ordered) - 1)) * (ordered[-1] - ordered[0])
+    return smallest_gap(numbers) >= min(closest, _EVENLY / max(1, len(numbers) - 1)) * (max(numbers) - min(numbers))
+
+
+def smallest_gap(numbers: Sequence[float]) -> float:
+    """Return the smallest difference of two numbers; infinity for a single one."""
+    return min((right - left for left, right in pairwise(sorted(numbers))), default=math.inf)

@@ -49,7 +49,7 @@ class Distribution:
 
     @property
     def hiding(self) -> tuple[int, ...]:
-        """How many later curves would hide each of the curves."""
+        """For each curve, the number of later ones that would hide it."""
         return tuple(
             sum(_coincide(sample, later) for later in self.samples[number + 1 :])
             for number, sample in enumerate(self.samples)

@@ -7,12 +7,11 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
-from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
-from mptcplab.figure.axis import Axis, ChosenScale, axis_of
+from mptcplab.figure.axis import Axis, ChosenScale, axis_of, smallest_gap
 from mptcplab.figure.canvas import MARKERS, plain_powers, save_drawing, style_of
 from mptcplab.figure.paper import points, titled
 from mptcplab.figure.positions import name_positions
@@ -199,10 +198,10 @@ def _plot_points(across: float) -> float:
 
 def _apart_points(places: Sequence[float], series: int, across: float) -> float:
     """Return the distance of two series' points at a position: smaller where they would reach the next position."""
-    closest = min((after - before for before, after in pairwise(sorted(places))), default=0.0)
-    if series < 2 or closest == 0:
+    gap = smallest_gap(places)
+    if series < 2 or gap in (0, math.inf):
         return _APART_POINTS
-    pitch = closest / (max(places) - min(places)) * _plot_points(across)
+    pitch = gap / (max(places) - min(places)) * _plot_points(across)
     return min(_APART_POINTS, max(0.0, pitch - 2 * _POINT) / (series - 1))
 
 

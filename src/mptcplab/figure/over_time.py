@@ -18,7 +18,7 @@ from mptcplab.figure.delays import draw_delays, scale_delays
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import readable, stack
 from mptcplab.figure.time_notes import GOODPUT, notes
-from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.figure.timelines import Line, Timeline, path_of
 from mptcplab.metrics.points import natural_order
 
 if TYPE_CHECKING:
@@ -92,7 +92,7 @@ class OverTime:
     def paths(self) -> tuple[str, ...]:
         """The paths of all columns, in the order of their colours."""
         panels = (panel for panel in PANELS if panel not in (*_OF_LINKS, _OF_MESSAGES))
-        names = (name.partition(" #")[0] for panel in panels for name in _names(self.columns, panel))
+        names = (path_of(name) for panel in panels for name in _names(self.columns, panel))
         return tuple(sorted(dict.fromkeys(names), key=natural_order))
 
     @cached_property
@@ -296,7 +296,7 @@ def _styles(figure: OverTime, panel: str) -> dict[str, _Style]:
 def _owner(name: str, paths: Sequence[str], panel: str) -> str:
     """Return the path of a curve; of a link, ``LINK forward`` or ``LINK at NODE``, the only path that it is part of."""
     if panel not in _OF_LINKS:
-        return name.partition(" #")[0]
+        return path_of(name)
     link = name.partition(" ")[0]
     having = [path for path in paths if link in path.split(">")]
     return having[0] if len(having) == 1 else link

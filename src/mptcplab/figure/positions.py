@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
+from mptcplab.figure.axis import smallest_gap
 from mptcplab.figure.canvas import tidy
 from mptcplab.figure.paper import laid_out, points
 
@@ -135,8 +136,10 @@ def _is_roomy(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:
 
 def _pitch(places: Sequence[float]) -> float:
     """Return the part of the axis that each position has at least."""
-    closest = min((after - before for before, after in pairwise(places)), default=0.0)
-    return closest / (places[-1] - places[0] + closest) if closest > 0 else float(len(places) == 1)
+    gap = smallest_gap(places)
+    if math.isinf(gap):
+        return 1.0
+    return gap / (places[-1] - places[0] + gap) if gap > 0 else 0.0
 
 
 def _overlapping(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a reader of a figure over time has to know beside its curves: lines of the note below it."""
+"""The lines of the note below a figure over time: explanations that its curves need."""
 
 from __future__ import annotations
 

@@ -9,10 +9,8 @@ again.
 from __future__ import annotations
 
 import hashlib
-import os
 import pickle
 import sys
-import threading
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -22,6 +20,7 @@ import mptcplab
 from mptcplab.cache import cache_root
 from mptcplab.capture.tshark import tshark_version
 from mptcplab.errors import MissingError
+from mptcplab.files import write_bytes
 from mptcplab.metrics.rows import RunResult, Settings, run_result
 from mptcplab.plugins import plugins
 from mptcplab.recording.record import Recording
@@ -82,6 +81,4 @@ def _read(file: Path) -> RunResult | None:
 def _keep(file: Path, found: RunResult) -> None:
     with suppress(OSError):  # A result that cannot be kept is measured again.
         file.parent.mkdir(parents=True, exist_ok=True)
-        part = file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
-        part.write_bytes(pickle.dumps(found))
-        part.rename(file)
+        write_bytes(file, pickle.dumps(found))

@@ -96,7 +96,7 @@ class Metric:
 
     @property
     def is_highest_first(self) -> bool:
-        """Whether rankings put high values first: the better ones, or all where none is better."""
+        """True if rankings put high values first: the better ones, or all where none is better."""
         return self.higher_is_better or self.by_path
 
     @property

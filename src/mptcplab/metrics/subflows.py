@@ -41,7 +41,7 @@ class MptcpUse:
 
     @property
     def is_doubtful(self) -> bool:
-        """Whether one subflow carried the payload of each connection that was seen, but others were not seen."""
+        """True if the samples show one subflow with payload per connection, but miss some connections."""
         return bool(self.unseen and self.with_mptcp and max(self.carrying, default=0) < 2)
 
     @property

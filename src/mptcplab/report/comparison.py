@@ -104,7 +104,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
 
 @dataclass(frozen=True)
 class _Words:
-    """What a ranking calls its first place, one before another, and one behind it."""
+    """The words of a ranking for its first place, for a place before another, and for one behind it."""
 
     first: str
     ahead: str
