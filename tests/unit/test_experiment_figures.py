@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,6 +22,7 @@ links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 """
 CONTROLS = ("cubic", "reno", "lia", "olia", "balia")
+MORE = (*CONTROLS, "bbr", "vegas")
 SCHEDULERS = ("default", "minrtt", "roundrobin", "redundant", "blest", "ecf", "priority", "minrtt_v09")
 
 
@@ -44,23 +46,32 @@ def _rows(workload: str, controls: tuple[str, ...] = CONTROLS, **metrics: Interv
 
 
 def test_goodput_is_that_of_whole_workloads_that_are_about_it(experiment: Experiment) -> None:
-    """Six of twenty lines were drawn, two workloads with some of their values and a call's goodput among them."""
+    """Two workloads with some of their lines were drawn, and a call's goodput among them."""
     mos = Interval(4.0, None, 1)
-    rows = [*_rows("call", mos=mos), *_rows("download"), *_rows("upload")]
+    rows = [*_rows("call", MORE, mos=mos), *_rows("download", MORE), *_rows("upload", MORE)]
     found = dict(experiment_figures(experiment, rows))
     assert list(found) == ["figure", "figure-mos"]
     figure = found["figure"]
-    assert [series.name for series in figure.series] == list(CONTROLS)
-    assert figure.note.endswith("\nshown: 5 of 10 lines, of workload download"), figure.note
-    assert [series.name for series in found["figure-mos"].series] == list(CONTROLS)
+    assert [series.name for series in figure.series] == list(MORE)
+    hint = "for others: mptcplab figure with --workload upload"
+    assert figure.note.endswith(f"\nshown: 7 of 14 lines, of workload download; {hint}"), figure.note
+    assert [series.name for series in found["figure-mos"].series] == list(MORE)
     assert "shown" not in found["figure-mos"].note
 
 
 def test_one_workload_of_many_lines_says_how_many_are_left_out(experiment: Experiment) -> None:
-    rows = _rows("download", (*CONTROLS, "bbr", "vegas", "wvegas"))
+    """The first six lines were drawn: all of TCP."""
+    rows = [
+        replace(row, settings={"transport.protocol": protocol, **row.settings})
+        for protocol in ("tcp", "mptcp")
+        for row in _rows("download", MORE)
+    ]
     figure = dict(experiment_figures(experiment, rows))["figure"]
-    assert len(figure.series) == 6
-    assert figure.note.endswith("\nshown: 6 of 8 lines"), figure.note
+    names = [series.name.split(", ") for series in figure.series]
+    assert [protocol for protocol, _ in names] == ["tcp"] * 3 + ["mptcp"] * 3
+    assert len({control for _, control in names}) == 6, "each has another congestion control"
+    hint = "for others: mptcplab figure with --points protocol=tcp"
+    assert figure.note.endswith(f"\nshown: 6 of 14 lines; {hint}"), figure.note
 
 
 def test_a_call_alone_has_a_figure_of_its_goodput(experiment: Experiment) -> None:

@@ -49,7 +49,9 @@ _SCALES = ("linear", "log")
     metavar="[WORKLOAD:]NAME",
     help="Metric, as tables or JSON name it. Default: what the workload is about.",
 )
-@click.option("--x", metavar="KEY", help="Swept key along the axis. Default: the one with most values.")
+@click.option(
+    "--x", metavar="KEY", help="Swept key along the axis. Default: the one over which lines have most points."
+)
 @click.option(
     "--by", metavar="KEY[,KEY...]", help="Swept keys whose values get curves or bars of their own. Default: all others."
 )

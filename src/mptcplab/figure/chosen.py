@@ -15,6 +15,16 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
+from mptcplab.figure.along import (
+    Overview,
+    axes_of,
+    check_columns,
+    check_curves,
+    longest,
+    overview,
+    points_of,
+    together_notes,
+)
 from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
 from mptcplab.figure.canvas import Sheet
@@ -25,7 +35,7 @@ from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
-from mptcplab.figure.sweep import axes_of, label_of, longest, of_workloads, series_keys, sweep_figure
+from mptcplab.figure.sweep import label_of, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import marks, timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
@@ -38,8 +48,6 @@ from mptcplab.results import RecordedRun, Results
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as MplFigure
 
-#: More columns, or more curves in one plot, cannot be told apart.
-_MAX_COLUMNS, _MAX_CURVES = 4, 12
 _MAX_VALUES = 1500
 #: What a legend calls workloads, which are no swept key.
 _WORKLOAD = "workload"
@@ -92,15 +100,13 @@ def drawn(results: Results, choice: Choice) -> Drawn:
         recorded = rows_by_path(recorded, wanted.get(PATH, ()))
     # Words for values are no numbers.
     kind = choice.kind or _usual_kind(recorded, choice)
-    rows = [found.row(row) for row in recorded]
-    runs = [found.run(run) for run in runs]
     check_options(choice, kind)
     if kind == "time":
-        made = _over_time(results, runs, rows, choice, found)
+        made = _over_time(results, runs, recorded, choice, found)
     elif kind == "cdf":
-        made = _distribution(results, runs, rows, choice, found)
+        made = _distribution(results, runs, recorded, choice, found)
     else:
-        made = _over_sweep(results, rows, choice, kind, found, wanted)
+        made = _over_sweep(results, recorded, choice, kind, found, wanted)
     lines = (results.incomplete, found.only(wanted), made.note, changed_note(results.changes))
     return replace(made, note="\n".join(filter(None, lines)), paper=choice.paper, has_note=choice.note)
 
@@ -151,7 +157,7 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     axes = axes_of(rows)
     if not axes and choice.metric is None and not choice.by:
         return "time"
-    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(axes)
+    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(rows)
     return "lines" if along in axes and are_numbers(along, axes[along]) else "bars"
 
 
@@ -167,27 +173,30 @@ def _over_sweep(
     # A point that lacks the metric keeps its place.
     own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
-    along = swept_key(choice.x, keys) if choice.x is not None else longest(axes_of(own))
+    along = swept_key(choice.x, keys) if choice.x is not None else longest(own)
     by = [swept_key(name, keys) for name in choice.by] if choice.by else None
     if choice.x is not None and by is not None and along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
+    is_open = choice.kind is None and choice.x is None and by is None
+    part = overview(own, along, metric) if is_open else Overview(own, series_keys(own, along, by))
     # All values of the results determine the unit, so that it is that of their table.
     unit = unit_of(metric, results.rows)
-    shown = [replace(row, workload=found.workload(row.workload)) for row in own]
-    figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, by, found.keys, unit)
-    _check_curves(len(figure.series))
+    shown = [replace(found.row(row), workload=found.workload(row.workload)) for row in part.rows]
+    figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, part.keys, found.keys, unit)
+    check_curves(len(figure.series), own, part.keys)
     if kind == "lines":
         figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars
-    named = [key for key in series_keys(axes_of(own), along, by) if key != PATH]
+    named = [key for key in part.keys if key != PATH]
     lacking = _lacking(results, figure, without_paths(wanted), found, _Places(along, named))
+    notes = (figure.note, *together_notes(points_of(own), along, part.keys, found.keys), part.note)
     width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
     return Drawn(
         kind,
         (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
-        "\n".join([*_of_workloads(results, own, found), figure.note, *(lacking if kind == "bars" else ())]),
+        "\n".join(filter(None, [*_of_workloads(results, own, found), *notes, *(lacking if kind == "bars" else ())])),
     )
 
 
@@ -256,13 +265,6 @@ def _title(results: Results, choice: Choice) -> str:
     return results.title if choice.title is None else choice.title
 
 
-def _check_curves(count: int) -> None:
-    if count > _MAX_CURVES:
-        raise InputError(
-            f"{count} curves cannot be told apart", hint="choose fewer with --points, or another key with --x"
-        )
-
-
 def _over_time(
     results: Results,
     runs: Sequence[RecordedRun],
@@ -271,11 +273,8 @@ def _over_time(
     found: Words,
 ) -> Drawn:
     chosen = _one_seed(runs, choice.seed)
-    if len(chosen) > _MAX_COLUMNS:
-        raise InputError(
-            f"{len(chosen)} points do not fit side by side",
-            hint="choose up to four with --points, such as --points KEY=VALUE",
-        )
+    check_columns([run.settings for run in chosen], list(found.keys))
+    chosen = [found.run(run) for run in chosen]
     workload = _only_workload(choice) or rows[0].workload
     varied = [key for key in found.keys if len({run.settings.get(key) for run in chosen}) > 1]
     columns = side_by_side([_column(run, workload, {key: found.keys[key] for key in varied}) for run in chosen])
@@ -326,6 +325,8 @@ def _distribution(
     found: Words,
 ) -> Drawn:
     keys = list(axes_of(rows))
+    own, varied = rows, list(keys)
+    runs, rows = [found.run(run) for run in runs], [found.row(row) for row in rows]
     samples: Mapping[str, Sequence[float]]
     if choice.metric is not None:
         metric = metric_of_rows(rows, choice.metric, results.rows)
@@ -340,6 +341,7 @@ def _distribution(
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = _only_workload(choice) or _with_items(runs[0], rows)
+        own = [row for row in own if row.workload == workload]
         samples, (noun, time, base) = _items(runs, workload, keys)
         unit = suited(base, (value for values in samples.values() for value in values))
         label = f"{found.time(time)}, {unit.name}"
@@ -349,7 +351,7 @@ def _distribution(
     )
     if not curves:
         raise InputError("there are no values to draw", hint="name a metric with --metric")
-    _check_curves(len(curves))
+    check_curves(len(curves), own, varied)
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()

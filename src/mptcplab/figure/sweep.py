@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from mptcplab.errors import InputError
+from mptcplab.figure.along import axes_of, line_keys, points_of
 from mptcplab.figure.axis import NAMES
 from mptcplab.figure.lines import Figure, Series
-from mptcplab.figure.shares import PATH
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
@@ -16,27 +16,14 @@ from mptcplab.metrics.values import Unit, unit_of
 from mptcplab.stats import Interval
 
 
-def axes_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
-    """Return the swept keys with more than one value, and their values."""
-    return {key: values for key, values in swept_values(rows).items() if len(values) > 1}
-
-
-def longest(axes: Mapping[str, Sequence[str]]) -> str:
-    """Return the key that lies along the axis by default: the one with most values; "" without any.
-
-    Paths are beside each other, so that one sees the parts of each whole.
-    """
-    return max(axes, key=lambda key: (key != PATH, len(axes[key]), key != "transport.protocol"), default="")
-
-
 def label_of(metric: Metric, unit: Unit) -> str:
     """Return the label of an axis with a metric."""
     return ", ".join(part for part in (metric.axis or metric.noun, unit.name) if part)
 
 
-def series_keys(axes: Mapping[str, object], along: str, by: Sequence[str] | None) -> Sequence[str]:
+def series_keys(rows: Sequence[ResultRow], along: str, by: Sequence[str] | None) -> Sequence[str]:
     """Return the keys whose values name the series."""
-    return [key for key in axes if key != along] if by is None else by
+    return line_keys(points_of(rows), along) if by is None else by
 
 
 def sweep_figure(
@@ -50,15 +37,15 @@ def sweep_figure(
 ) -> Figure:
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
-    Without ``by`` these are all other swept keys. ``labels`` are names of keys in place of the short ones, and ``unit``
-    is that of the values if not the one that suits them. Rows without the metric have no value, but their
-    place on the axis; workloads without it are left out.
+    Without ``by`` these are all other swept keys, except those that follow from them. ``labels`` are names of keys in
+    place of the short ones, and ``unit`` is that of the values if not the one that suits them. Rows without the metric
+    have no value, but their place on the axis; workloads without it are left out.
     :raises InputError: if two rows have the same place.
     """
     own = [row for row in rows if metric.name in row.known]
     beside = of_workloads(rows, own)
     axes = axes_of(beside)
-    keys = series_keys(axes, along, by)
+    keys = series_keys(beside, along, by)
     several = len({row.workload for row in own}) > 1
     series: dict[str, dict[str, ResultRow]] = {}
     for row in own:

@@ -9,15 +9,15 @@ from dataclasses import replace
 from typing import Any
 
 import mptcplab
+from mptcplab.figure.along import longest, overview, points_of, together_notes
 from mptcplab.figure.lines import Figure
-from mptcplab.figure.sweep import longest, sweep_figure
+from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import changed_note, swept_values
+from mptcplab.metrics.points import changed_note, short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.scenario.load import Experiment
 
-_MAX_LINES = 6
 #: Characters in a line of the note below a figure.
 _NOTE_WIDTH = 100
 
@@ -36,13 +36,13 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
 
 
 def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Iterator[tuple[str, Figure]]:
-    """Yield names and figures over the sweep's longest axis, with a line per combination of the others.
+    """Yield names and figures over the sweep's longest axis, with a line per combination of the others, or for some.
 
     They show goodput of workloads that send as much as they can, and the headline metrics of others.
     """
     if not swept_values(rows):
         return
-    along = longest(swept_values(rows))
+    along = longest(rows) or next(iter(swept_values(rows)))
     for name, metric in METRICS.items():
         own = [row for row in rows if name in row.known]
         if any(name in row.metrics for row in own) and (metric.headline or name == "goodput_mbps"):
@@ -59,20 +59,10 @@ def _about_goodput(rows: Sequence[ResultRow]) -> list[ResultRow]:
 
 
 def _figure(title: str, rows: Sequence[ResultRow], metric: Metric, along: str) -> Figure:
-    """Return the figure of as many workloads as have room, and of the first lines if those of one have not."""
-    lines: dict[str, set[tuple[tuple[str, str], ...]]] = {}
-    for row in rows:
-        others = tuple((key, value) for key, value in row.settings.items() if key != along)
-        lines.setdefault(row.workload, set()).add(others)
-    every, kept = sum(map(len, lines.values())), list(lines)
-    while len(kept) > 1 and sum(len(lines[workload]) for workload in kept) > _MAX_LINES:
-        kept.pop()
-    figure = sweep_figure(title, [row for row in rows if row.workload in kept], metric, along)
-    shown = figure.series[:_MAX_LINES]
-    if len(shown) == every:
-        return figure
-    of = f", of workload{'s' if len(kept) > 1 else ''} {', '.join(kept)}" if len(kept) < len(lines) else ""
-    return replace(figure, series=shown, note=f"{figure.note}\nshown: {len(shown)} of {every} lines{of}")
+    shown = overview(rows, along, metric)
+    figure = sweep_figure(title, shown.rows, metric, along, shown.keys)
+    together = together_notes(points_of(rows), along, shown.keys, short_names(list(swept_values(rows))))
+    return replace(figure, note="\n".join(filter(None, [figure.note, *together, shown.note])))
 
 
 def _with_changes(figure: Figure, experiment: Experiment) -> Figure:

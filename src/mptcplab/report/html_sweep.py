@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
+from mptcplab.figure.along import leading_keys, line_keys, points_of, points_per_line, together_notes
 from mptcplab.figure.axis import Axis, axis_of
 from mptcplab.figure.lines import USUAL_SIZE, Figure
 from mptcplab.metrics.metric import Metric
@@ -29,17 +30,29 @@ def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
 
 
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
-    """Return the figure of all metrics along any axis, with a line per combination of the others."""
+    """Return the figure of all metrics along any axis, with a line per combination of the others.
+
+    A key whose value follows from that of another one is no axis of its own.
+    """
     workloads = list(dict.fromkeys(row.workload for row in rows))
-    # A curve needs an axis of numbers. Among several of these, or none, the longest shows most.
-    worth = [(axis.numbers is not None and len(axis.labels) > 2, len(axis.labels)) for axis in axes]
-    along = worth.index(max(worth))
+    points, names = points_of(rows), short_names(list(swept_values(rows)))
+    leading = leading_keys(points)
+    axes = [axis for axis in axes if axis.key in leading]
+    placed = [{axis.key: point[axis.key] for axis in axes} for point in points]
+    along = _along(placed, axes)
+    keys = [line_keys(placed, axis.key) for axis in axes]
     shown = _metrics(rows)
     units = {name: unit_of(METRICS[name], rows) for name in shown}
     measures = [(METRICS[name].noun, units[name].name) for name in shown]
     data = {
         "axes": [axis.to_json() for axis in axes],
         "along": along,
+        # Of each horizontal axis: the others that tell its lines apart, and what changes together with it.
+        "lines": [[at for at, axis in enumerate(axes) if axis.key in some] for some in keys],
+        "together": [
+            " ".join(f"{note}." for note in together_notes(points, axis.key, some, names))
+            for axis, some in zip(axes, keys, strict=True)
+        ],
         "workloads": workloads,
         "workload": _first_shown(rows, workloads, shown[0]),
         "about": [shown.index(_about(row for row in rows if row.workload == name).name) for name in workloads],
@@ -55,6 +68,20 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
     caption = " ".join([spread_note(rows, axes), *never_notes(rows, shown)])
     return Drawing("sweep", "Over the sweep", caption, data, ("sweep",), tuple(choices))
+
+
+def _along(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
+    """Return the place of the axis that is horizontal first.
+
+    A curve needs an axis of numbers, with several points. Among several of these, or none, the one whose lines have
+    most points shows most.
+    """
+    counts = [points_per_line(points, axis.key) for axis in axes]
+    worth = [
+        (axis.numbers is not None and len(axis.labels) > 2 and count > 1, count, -len(axis.labels))
+        for axis, count in zip(axes, counts, strict=True)
+    ]
+    return worth.index(max(worth))
 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:

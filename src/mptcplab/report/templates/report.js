@@ -206,11 +206,11 @@
     return { workload: drawing.workloads[one], measure, rows: rows.filter(([, , values]) => values[measure][0] !== null) };
   }
 
-  // A line per combination of the axes that are not the horizontal one.
+  // A line per combination of the axes that are not the horizontal one, except those that follow from the others.
   function drawSweep(section, drawing) {
     const along = Number(choice(section, "Horizontal axis")?.value ?? 0);
     const { workload, measure, rows } = chosenRows(section, drawing);
-    const others = drawing.axes.map((_, at) => at).filter((at) => at !== along);
+    const others = drawing.lines[along];
     // Whether all workloads are shown: every line has the name of its own then, also if a single one has the metric.
     const several = drawing.workloads.length > 1 && workload === undefined;
     const lines = new Map();
@@ -225,8 +225,9 @@
     const { name, unit, limits } = drawing.measures[measure];
     const shown = [...new Set(rows.map(([, at]) => drawing.workloads[at]))];
     const title = [...others.map((at) => drawing.axes[at].name), ...(several ? ["workload"] : [])].join(", ");
-    const texts = [...aboutWorkloads(drawing, workload, shown, name), ...aboutLines(lines, title)];
-    section.querySelector(".chosen").textContent = texts.join(" ");
+    const texts = [
+      ...aboutWorkloads(drawing, workload, shown, name), drawing.together[along], ...aboutLines(lines, title)];
+    section.querySelector(".chosen").textContent = texts.filter((text) => text).join(" ");
     const y = [drawing.workloads.length > 1 && shown.length === 1 ? `${shown[0]}: ${name}` : name, unit];
     drawCurves(section.querySelector(".figure"), drawing.axes[along], [...lines.values()],
       y.filter((part) => part).join(", "), unit, lines.size > 1 ? title : "", limits);

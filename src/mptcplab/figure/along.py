@@ -1,0 +1,230 @@
+# SPDX-License-Identifier: MIT
+"""The lines of a figure over a sweep: which key lies along the axis, and which others tell the lines apart.
+
+Keys may change together, as those of ``[[sweep.zip]]`` do. In a figure over one of them, the value of another may
+follow from the axis and the remaining keys. It is no key of the lines then: each line would be a single point. What
+changes together is found in the points themselves, as results do not say how their scenario wrote the sweep.
+"""
+
+from __future__ import annotations
+
+import shlex
+import statistics
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from mptcplab.errors import InputError
+from mptcplab.figure.axis import are_numbers
+from mptcplab.figure.shares import PATH
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.metrics.rows import ResultRow
+
+#: More curves in one plot cannot be told apart; of more, an overview has so many.
+_MAX_CURVES, _FEW_CURVES = 12, 6
+#: More points side by side, over time, cannot be told apart either.
+_MAX_COLUMNS = 4
+
+Point = Mapping[str, str]
+
+
+def axes_of(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
+    """Return the swept keys with more than one value, and their values."""
+    return {key: values for key, values in swept_values(rows).items() if len(values) > 1}
+
+
+def points_of(rows: Iterable[ResultRow]) -> list[Point]:
+    """Return the settings of ``rows``, each once."""
+    return list({tuple(row.settings.items()): row.settings for row in rows}.values())
+
+
+def line_keys(points: Sequence[Point], along: str) -> list[str]:
+    """Return the keys whose values tell the lines over the key ``along`` apart, without those that follow from others.
+
+    Of several that could be left out, it is the one that leaves the fewest lines, or the last of these.
+    """
+    kept = [key for key in _varied(points) if key != along]
+    while True:
+        others = {key: [one for one in kept if one != key] for key in reversed(kept)}
+        idle = {key: left for key, left in others.items() if _determine(points, [along, *left], key)}
+        if not idle:
+            return kept
+        kept = min(idle.values(), key=lambda left: len(_counts(points, left)))
+
+
+def points_per_line(points: Sequence[Point], along: str) -> int:
+    """Return how many points a line over the key ``along`` typically has: the median."""
+    return statistics.median_high(_counts(points, line_keys(points, along)).values())
+
+
+def longest(rows: Sequence[ResultRow]) -> str:
+    """Return the key that lies along the axis by default: the one whose lines have most points; "" if none varies.
+
+    Paths are beside each other, so that one sees the parts of each whole.
+    """
+    points, axes = points_of(rows), axes_of(rows)
+    worth = {
+        key: (
+            key != PATH,
+            points_per_line(points, key),
+            -len(values),
+            are_numbers(key, values),
+            key != "transport.protocol",
+        )
+        for key, values in axes.items()
+    }
+    return max(worth, key=worth.__getitem__, default="")
+
+
+def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
+    """Return the keys that are axes, each with the keys whose values follow from its value alone.
+
+    Of keys with as many values that change together, numbers are the axis, or else the first.
+    """
+    values = _varied(points)
+    found: dict[str, list[str]] = {}
+    for key in sorted(values, key=lambda one: (-len(values[one]), not are_numbers(one, values[one]))):
+        leading = next((one for one in found if _determine(points, [one], key)), None)
+        if leading is None:
+            found[key] = []
+        else:
+            found[leading].append(key)
+    return {key: found[key] for key in values if key in found}
+
+
+def together_notes(points: Sequence[Point], along: str, keys: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
+    """Yield which keys change together with the axis and with ``keys``, which tell the lines apart."""
+    for key in _varied(points):
+        if key != along and key not in keys and _determine(points, [along, *keys], key):
+            others = [along, *keys]
+            for one in reversed(others[:]):
+                left = [other for other in others if other != one]
+                others = left if _determine(points, left, key) else others
+            yield f"{names[key]} changes with {' and '.join(names[one] for one in others)}"
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The rows of a figure, the keys that tell its lines apart, and which lines are left out; "" for none."""
+
+    rows: Sequence[ResultRow]
+    keys: Sequence[str]
+    note: str = ""
+
+
+def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
+    """Return as many workloads as have room; of a single one with too many lines those that differ most."""
+    keys = line_keys(points_of(rows), along)
+    lines: dict[str, dict[tuple[str, ...], None]] = {}
+    for row in rows:
+        # A row that lacks the metric has a place on the axis, but no line.
+        if metric.name in row.known:
+            lines.setdefault(row.workload, {})[_values(row.settings, keys)] = None
+    every, kept = sum(map(len, lines.values())), list(lines)
+    while len(kept) > 1 and sum(len(lines[workload]) for workload in kept) > _MAX_CURVES:
+        kept.pop()
+    shown = {workload: list(lines[workload]) for workload in kept}
+    hints = (
+        [f"--workload {shlex.quote(next(one for one in lines if one not in kept))}"] if len(kept) < len(lines) else []
+    )
+    of = f", of workload{'s' if len(kept) > 1 else ''} {', '.join(kept)}" if hints else ""
+    if len(kept) == 1 and len(shown[kept[0]]) > _MAX_CURVES:
+        hints.append(_narrowing_lines(rows, keys))
+        shown[kept[0]] = spread(shown[kept[0]], _FEW_CURVES)
+    own = [
+        row
+        for row in rows
+        if row.workload in shown
+        and (metric.name not in row.known or _values(row.settings, keys) in shown[row.workload])
+    ]
+    count = sum(map(len, shown.values()))
+    note = (
+        f"shown: {count} of {every} lines{of}; for others: mptcplab figure with {' or '.join(hints)}" if hints else ""
+    )
+    return Overview(own, keys, note)
+
+
+def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
+    """Return ``count`` of the lines, in their order: one after the other that whose values were chosen least often."""
+    used: Counter[tuple[int, str]] = Counter()
+    chosen: list[tuple[str, ...]] = []
+    left = list(lines)
+    while left and len(chosen) < count:
+        best = min(left, key=lambda line: sum(used[part] for part in enumerate(line)))
+        left.remove(best)
+        chosen.append(best)
+        used.update(enumerate(best))
+    return [line for line in lines if line in chosen]
+
+
+def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> None:
+    """Refuse more curves than can be told apart; ``keys`` tell those of a workload in ``rows`` apart.
+
+    :raises InputError: if there are too many.
+    """
+    if count <= _MAX_CURVES:
+        return
+    workloads = list(dict.fromkeys(row.workload for row in rows))
+    words = [f"--workload {shlex.quote(workloads[0])}"] if len(workloads) > 1 else []
+    example = " ".join(filter(None, [*words, _narrowing_lines(rows, keys)]))
+    raise InputError(f"{count} curves cannot be told apart", hint=f"choose fewer, such as those of {example}")
+
+
+def check_columns(points: Sequence[Point], keys: Sequence[str]) -> None:
+    """Refuse more points than fit side by side. :raises InputError: if there are too many."""
+    if len(points) > _MAX_COLUMNS:
+        names = short_names(keys)
+        varied = ", ".join(names[key] for key in keys if len({point.get(key) for point in points}) > 1)
+        raise InputError(
+            f"{len(points)} points do not fit side by side: they differ in {varied}",
+            hint=f"choose up to {_MAX_COLUMNS}, such as those of {_narrowing(points, _MAX_COLUMNS, names)}",
+        )
+
+
+def _narrowing_lines(rows: Sequence[ResultRow], keys: Sequence[str]) -> str:
+    lines = {_values(row.settings, keys): row.settings for row in rows}.values()
+    points = [{key: line[key] for key in keys if key in line} for line in lines]
+    return _narrowing(points, _MAX_CURVES, short_names(list(swept_values(rows))))
+
+
+def _narrowing(points: Sequence[Point], most: int, names: Mapping[str, str]) -> str:
+    """Return an example of the options that choose at most so many of the ``points``: ``--points protocol=mptcp``."""
+    left, words = list(points), []
+    while len(left) > most:
+        parts = [
+            (key, value, [point for point in left if point.get(key) == value])
+            for key, values in _varied(left).items()
+            for value in values
+        ]
+        if not parts:
+            break
+        # As many as there is room for, else as few as one value leaves.
+        key, value, left = max(parts, key=lambda part: len(part[2]) if len(part[2]) <= most else -len(part[2]))
+        words.append(f"--points {shlex.quote(f'{names[key]}={value}')}")
+    return " ".join(words)
+
+
+def _varied(points: Iterable[Point]) -> dict[str, list[str]]:
+    """Return the keys with more than one value, and their values."""
+    found: dict[str, dict[str, None]] = {}
+    for point in points:
+        for key, value in point.items():
+            found.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in found.items() if len(values) > 1}
+
+
+def _determine(points: Iterable[Point], keys: Sequence[str], other: str) -> bool:
+    """Return whether points with the same values of ``keys`` have the same value of the ``other`` key."""
+    found: dict[tuple[str, ...], str] = {}
+    pairs = ((_values(point, keys), point.get(other, "")) for point in points)
+    return all(found.setdefault(values, value) == value for values, value in pairs)
+
+
+def _counts(points: Iterable[Point], keys: Sequence[str]) -> Counter[tuple[str, ...]]:
+    """Return the number of points by the values of ``keys``."""
+    return Counter(_values(point, keys) for point in points)
+
+
+def _values(point: Point, keys: Collection[str]) -> tuple[str, ...]:
+    return tuple(point.get(key, "") for key in keys)
