@@ -45,6 +45,33 @@ def test_rows_are_matched_and_distinguished(
     assert "Identical: different runs with equal values for every seed." in out
 
 
+def test_rows_that_a_value_lacks_are_named_with_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Another value of --by was compared in the same rows."""
+    points = [
+        {"hosts.client.transport.modes.access2": mode, "transport.path_manager": manager}
+        for mode in ("on", "backup", "handover")
+        for manager in ("kernel", "userspace")
+        if (mode, manager) != ("handover", "kernel")
+    ]
+    made = write(tmp_path / "made", [row_of(point, A, run=f"{point}") for point in points])
+    words = (made, "--by", "access2", "--reference", "on")
+    _, out, _ = output(capsys, monkeypatch, *words)
+    lacking = "Only in A, not in B = handover: transport.path_manager = kernel, bulk."
+    assert lacking in out, out
+    assert "Not available" not in out, "a run may have failed"
+    assert "Only in B" not in out
+    document = json.loads((made / "results.json").read_text())
+    settings = {"hosts.client.transport.modes.access2": "handover", "transport.path_manager": "kernel"}
+    document["unavailable"] = [{"settings": settings, "reason": "the kernel does not watch interfaces"}]
+    (made / "results.json").write_text(json.dumps(document))
+    _, out, _ = output(capsys, monkeypatch, *words)
+    assert f"{lacking} Not available: the kernel does not watch interfaces." in out, out
+    _, out, _ = output(capsys, monkeypatch, made, "--by", "access2", "--reference", "handover")
+    assert "Only in B = on: transport.path_manager = kernel, bulk. Not available: the kernel does" in out, "A lacks it"
+
+
 def test_a_small_difference_is_not_shown_as_zero(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

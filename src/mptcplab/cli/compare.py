@@ -195,7 +195,13 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
     comparisons = compare_rows(pairs, margin_percent=margin)
     tests = sum(one.tests for one in comparisons)
     tables = [
-        comparison_table(_title(one.pair.metric, a, b, only), [one], tests=tests, margin_percent=margin)
+        comparison_table(
+            _title(one.pair.metric, a, b, only),
+            [one],
+            tests=tests,
+            margin_percent=margin,
+            unavailable=(_unavailable(first), _unavailable(second)),
+        )
         for one, (_, only) in zip(comparisons, asked, strict=True)
     ]
     named = {workload for _, workload in asked if workload is not None}
@@ -207,6 +213,11 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
 def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
     uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
     return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
+
+
+def _unavailable(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
+    """Return the points that cannot be run, each with the reason."""
+    return [(one["settings"], str(one["reason"])) for one in document.get("unavailable", ())]
 
 
 def _title(metric: str, a: str, b: str, workload: str | None) -> str:
@@ -265,7 +276,16 @@ class _Within:
             a, b = (", ".join(values) for values in (reference, own[0].pair.b))
             each = f"each {', '.join(self._by)}"
             title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else each, _only(asked, metric))
-            tables.append(comparison_table(title, own, by=self._by, tests=tests, margin_percent=self._margin))
+            tables.append(
+                comparison_table(
+                    title,
+                    own,
+                    by=self._by,
+                    tests=tests,
+                    margin_percent=self._margin,
+                    unavailable=(_unavailable(self._document),) * 2,
+                )
+            )
         return _Found(comparisons, tables, by=tuple(self._by))
 
     def _ranked(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, name_of
 from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.points import short_names
@@ -28,12 +28,23 @@ _OF_VALUES = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), ("perce
 _TESTED = "n of the test"
 
 
+#: Points of a result that cannot be run: their settings, each with the reason.
+Unavailable = Sequence[tuple[Mapping[str, str], str]]
+
+
 def comparison_table(
-    title: str, comparisons: Sequence[Comparison], *, by: Sequence[str] = (), tests: int, margin_percent: float
+    title: str,
+    comparisons: Sequence[Comparison],
+    *,
+    by: Sequence[str] = (),
+    tests: int,
+    margin_percent: float,
+    unavailable: tuple[Unavailable, Unavailable] = ((), ()),
 ) -> Table:
     """Return a line per row that both sides have. All comparisons have one metric and one A.
 
-    ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family.
+    ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family, and ``unavailable`` are the
+    points that A's results and those of B cannot have.
     """
     lines = [(one.pair.b, match) for one in comparisons for match in one.matches]
     matches = [match for _, match in lines]
@@ -63,7 +74,7 @@ def comparison_table(
         (number, len(columns) - 1, "bold yellow") for number, match in enumerate(matches) if _stands_out(match)
     )
     of = "the whole" if metric.by_path else "A"
-    notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing(comparisons))
+    notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing(comparisons, by, unavailable))
     names = (*((key,) for key in keys), *[()] * several, *_OF_VALUES, *[()] * (len(columns) - len(head) - len(values)))
     return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head), names=names)
 
@@ -380,10 +391,23 @@ def _untested_notes(matches: Sequence[Match]) -> Iterator[str]:
         yield "Too few runs: a test needs at least two runs on each side. Use --repeats."
 
 
-def _missing(comparisons: Sequence[Comparison]) -> Iterator[str]:
+def _missing(
+    comparisons: Sequence[Comparison], by: Sequence[str], unavailable: tuple[Unavailable, Unavailable]
+) -> Iterator[str]:
+    """Yield which rows one side lacks: with ``by`` which value of B, and why, if such a point cannot be run."""
+    found: dict[tuple[str, str], dict[str, None]] = {}
     for side in ("A", "B"):
-        names = [name for one in comparisons for name in (one.only_a if side == "A" else one.only_b)]
-        names = list(dict.fromkeys(names))
-        if names:
-            more = f"; and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
-            yield f"Only in {side}: {'; '.join(names[:_MAX_NAMED])}{more}."
+        for pair in (one.pair for one in comparisons):
+            has, lacks = (pair.first, pair.second) if side == "A" else (pair.second, pair.first)
+            values, points = (pair.b, unavailable[1]) if side == "A" else (pair.a, unavailable[0])
+            b = f" = {', '.join(pair.b)}" if by else ""
+            head = f"Only in A{f', not in B{b}' if b else ''}" if side == "A" else f"Only in B{b}"
+            for key in (key for key in has if key not in lacks):
+                settings = {**dict(key[0]), **dict(zip(by, values, strict=False))}
+                reason = next((reason for point, reason in points if point == settings), "")
+                found.setdefault((head, reason), {})[name_of(key)] = None
+    for (head, reason), rows in found.items():
+        names = list(rows)
+        more = f"; and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
+        why = f" Not available: {reason}." if reason else ""
+        yield f"{head}: {'; '.join(names[:_MAX_NAMED])}{more}.{why}"
