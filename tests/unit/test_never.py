@@ -20,6 +20,7 @@ from mptcplab.figure.canvas import plotting
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, reduce, run_result
+from mptcplab.report.choosing import choose
 from mptcplab.report.html_sweep import never_notes
 from mptcplab.report.result_table import result_table
 from mptcplab.report.tidy import long_csv, wide_csv
@@ -58,13 +59,24 @@ def test_a_cell_tells_never_from_what_does_not_apply() -> None:
     assert cells[1].endswith("(4 of 5)")
     assert cells[2:] == ["never (0 of 5)", ""]
     assert [getattr(cell, "number", None) for cell in cells[2:]] == [math.inf, None], "rows are ordered by it"
-    (note,) = (one for one in table.notes if one.startswith("never"))
-    assert (
-        note
-        == "never: not within the run. (m of n) of restored: the mean of m runs; in the others never within the run."
-    )
+    assert [one for one in table.notes if "never" in one] == [
+        "never: not within the run.",
+        "(m of n) of restored: the mean of m runs; in the others never within the run.",
+    ]
     assert "| never (0 of 5) |" in table.to_markdown()
     assert not any("never" in note for note in result_table("Modes", ROWS[:1]).notes)
+
+
+def test_notes_are_of_words_in_the_columns_that_were_chosen() -> None:
+    """``never: not within the run`` stayed below columns without such a cell."""
+    table = result_table("Modes", ROWS)
+    words = {
+        name: [note for note in choose(table, [name], None).notes if "never" in note] for name in ("s", "restored")
+    }
+    assert words == {"s": [], "restored": [note for note in table.notes if "never" in note]}
+    some = choose(table.with_rows([0, 1]), ["restored"], None).notes
+    assert next(note for note in some if "never" in note).startswith("(m of n)"), "no cell says never"
+    assert not any(note.startswith("Mean") for note in choose(table, ["n"], None).notes)
 
 
 def test_a_single_run_says_never() -> None:

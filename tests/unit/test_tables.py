@@ -20,7 +20,7 @@ from mptcplab.metrics.values import percent, suited
 from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
 from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, check_columns, result_table
-from mptcplab.report.table import Table
+from mptcplab.report.table import Note, Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import Results, open_results
 
@@ -110,7 +110,8 @@ def test_columns_and_order_are_chosen() -> None:
 
 
 def test_chosen_columns_keep_what_tells_rows_apart_and_what_refers_to_notes() -> None:
-    marked = ("(identical): equal values.", "[1] Warning: slow.", "[2] Not available: no such thing.", "Mean.")
+    identical = Note("(identical): equal values.", about=r"\(identical\)")
+    marked = (identical, "[1] Warning: slow.", "[2] Not available: no such thing.", "Mean.")
     rows = (("a", "x", "1.00 (identical)", "5.0", "3"), ("a", "y", "2.00", "6.0", "3 [1]"), ("b", "y", "3", "7.0", "3"))
     table = Table("", ("name", "workload", "late", "s", "n"), rows, keys=2, notes=marked)
     assert choose(table, ["workload", "s"], None).columns == ("name", "workload", "s", "n")

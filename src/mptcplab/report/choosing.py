@@ -11,8 +11,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.points import natural_order
-from mptcplab.metrics.values import IDENTICAL
-from mptcplab.report.table import Cell, Table
+from mptcplab.report.table import Cell, Note, Table
 from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size, UnitError
 
 #: Kinds of quantities that swept keys have.
@@ -67,10 +66,10 @@ def _referring(table: Table, places: Sequence[int]) -> list[int]:
 
 
 def _without_idle_notes(table: Table) -> Table:
-    """Return the table without the note about a word that none of its cells has."""
-    if any(IDENTICAL in cell for row in table.rows for cell in row):
-        return table
-    return replace(table, notes=tuple(note for note in table.notes if not note.startswith(IDENTICAL)))
+    """Return the table without the notes that are about cells of other columns."""
+    cells = [cell for row in table.rows for cell in row]
+    idle = {note for note in table.notes if isinstance(note, Note) and not any(map(note.about.search, cells))}
+    return replace(table, notes=tuple(note for note in table.notes if note not in idle))
 
 
 def _named(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -15,7 +16,7 @@ from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
-from mptcplab.report.table import Cell, Table
+from mptcplab.report.table import Cell, Note, Table
 from mptcplab.scenario.document import nearest
 
 #: More columns of metrics than this are merged into one.
@@ -31,9 +32,10 @@ _OF_SOCKETS = {
     "scheduler": (),
 }
 #: The note of a table with such a cell.
-IDENTICAL_NOTE = (
+IDENTICAL_NOTE = Note(
     "(identical): every seed gave exactly this value, so there is no interval. Where nothing else in the row varies "
-    "either, the runs may be the same, and n of them show no more than one."
+    "either, the runs may be the same, and n of them show no more than one.",
+    about=re.escape(IDENTICAL),
 )
 #: The metric of workloads that also have payload of any size in the other direction, and the note of their rows.
 RESPONSES = "response_p50_ms"
@@ -262,10 +264,11 @@ def never_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str
     for word in dict.fromkeys(metric.never for _, metric in found):
         own = [(row, metric) for row, metric in found if metric.never == word]
         parts = dict.fromkeys(metric.noun for row, metric in own if metric.name in row.metrics)
-        told = [f"{word}: not within the run."] if any(metric.name not in row.metrics for row, metric in own) else []
+        if any(metric.name not in row.metrics for row, metric in own):
+            yield Note(f"{word}: not within the run.", about=rf"\b{word}\b")
         if parts:
-            told.append(f"(m of n) of {', '.join(parts)}: the mean of m runs; in the others {word} within the run.")
-        yield " ".join(told)
+            text = f"(m of n) of {', '.join(parts)}: the mean of m runs; in the others {word} within the run."
+            yield Note(text, about=r"\([1-9]\d* of \d+\)")
 
 
 def _notes(
@@ -273,7 +276,8 @@ def _notes(
 ) -> list[str]:
     notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
     if any(row.goodput_mbps.half_width is not None for row in rows):
-        notes.append("Mean ± half width of the 95 % confidence interval (Student's t) over n seeds.")
+        text = "Mean ± half width of the 95 % confidence interval (Student's t) over n seeds."
+        notes.append(Note(text, about="±"))
     else:
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal, Self
@@ -38,6 +39,18 @@ class Cell(str):
         cell = super().__new__(cls, text)
         cell.number = number
         return cell
+
+
+class Note(str):
+    """A note about some cells, which is idle below a table of other ones: those that have the expression ``about``."""
+
+    __slots__ = ("about",)
+    about: re.Pattern[str]
+
+    def __new__(cls, text: str, about: str) -> Self:
+        note = super().__new__(cls, text)
+        note.about = re.compile(about)
+        return note
 
 
 @dataclass(frozen=True)
