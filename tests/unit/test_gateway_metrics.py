@@ -12,7 +12,8 @@ import pytest
 from tests.unit.made_gateway_run import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
 
 from mptcplab.errors import LabError
-from mptcplab.figure.timelines import marks, timelines
+from mptcplab.figure.marks import marks
+from mptcplab.figure.timelines import timelines
 from mptcplab.metrics.catalog.recovery import workload_recoveries
 from mptcplab.metrics.ends import described, ends_of_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses

@@ -12,8 +12,9 @@ import pytest
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
+from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import Line as Curve
-from mptcplab.figure.timelines import _interrupted, marks
+from mptcplab.figure.timelines import _interrupted
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.network_rows import access_point_rows, network_document, radio_rows
 from mptcplab.metrics.radios import (

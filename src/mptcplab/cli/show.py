@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import click
@@ -20,12 +21,24 @@ from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
+from mptcplab.plan.events import end_of
 from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, load
+from mptcplab.scenario.network import Network
+
+#: Where the events begin in a printed scenario.
+_EVENTS = re.compile(r"^(events = \[|\[\[events\]\])", re.MULTILINE)
+#: What happens at an end of a link, by the mode of a failure or the type of another event.
+_AT_ENDS = {
+    "interface": "the interface is set down",
+    "carrier": "the interface loses its carrier",
+    "address-removed": "the address is removed",
+    "address-added": "the address is added",
+}
 
 
 @click.command()
@@ -67,7 +80,25 @@ def _first_point(experiment: Experiment) -> str:
     tables = known_tables(scenario)
     events = compile_plan(scenario, seed=experiment.seed).events
     leave_to_traces(tables, ((event.link, event.direction, event.value) for event in events if event.kind == "trace"))
-    return scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
+    text = scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
+    return _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
+
+
+def _ends(experiment: Experiment) -> str:
+    """Return comments that name the ends of links at which events happen, if these name none themselves.
+
+    Comments, since the key would make it another scenario, whose runs are not those that are recorded.
+    """
+    found: dict[tuple[int, str], int] = {}
+    for at, point in enumerate(experiment.points):
+        for number, event in enumerate(point.scenario.events):
+            if event.needs_node and event.node is None:
+                done = _AT_ENDS[event.type if event.mode is None else event.mode]
+                place = f"{end_of(Network(point.scenario), event).node}, the only host at {event.link}"
+                found.setdefault((number, f"{done} at {place}; `node` names another end"), at)
+    return "".join(
+        f"# events.{number}{', in other points' if first else ''}: {text}\n" for (number, text), first in found.items()
+    )
 
 
 def _document(experiment: Experiment, seconds: float, size: float) -> dict[str, object]:

@@ -32,11 +32,12 @@ from mptcplab.figure.choice import Choice, Kind, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.drawn_metric import metric_of_rows
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
+from mptcplab.figure.marks import marks
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
 from mptcplab.figure.sweep import label_of, of_workloads, series_keys, sweep_figure
-from mptcplab.figure.timelines import marks, timelines
+from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.named import swept_key

@@ -11,7 +11,7 @@ interval.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -20,13 +20,12 @@ import polars as pl
 from numpy.typing import NDArray
 
 from mptcplab.figure.delays import Delays, delays_of
-from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.points import natural_order
-from mptcplab.metrics.radios import Association, changes_of_stations, radio_samples
+from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
@@ -34,8 +33,6 @@ from mptcplab.results import subflow_path
 
 #: More subflows or queues than this cannot be distinguished in a figure.
 MAX_LINES = 8
-#: More marks than this hide the curves.
-_MAX_MARKS = 24
 _NS = 1e9
 #: A curve is interrupted where so many samples are missing; an RTT where nothing was acknowledged for so long.
 _GAP, _SILENT_S = 2.5, 1.0
@@ -116,31 +113,6 @@ def timelines(recording: Recording, *, max_values: int) -> list[Timeline]:
     """Return the curves of every workload of a run, with at most ``max_values`` values per curve."""
     queues = _queues(recording, max_values)
     return [_timeline(recording, ends, queues, max_values) for ends in ends_of(recording)]
-
-
-def marks(recording: Recording) -> list[dict[str, Any]]:
-    """Return the events of a run, except the steps of traces, by instant; only the first if there are many.
-
-    What stations associate with and lose is among them.
-    """
-    rows = recording.events.iter_rows(named=True)
-    texts = [(row["instant_ns"], _event_words(row)) for row in rows if row["kind"] != "trace"]
-    texts += [(one.time_ns, _association_words(one)) for one in changes_of_stations(recording)]
-    found: dict[float, list[str]] = {}
-    for instant_ns, text in sorted(texts, key=lambda pair: pair[0]):
-        found.setdefault(instant_ns / _NS, []).append(text)
-    return [{"t": time, "text": "; ".join(at_one_instant(texts))} for time, texts in list(found.items())[:_MAX_MARKS]]
-
-
-def _event_words(row: Mapping[str, Any]) -> str:
-    direction = f" {row['direction']}" if row["direction"] != "both" else ""
-    of_link = f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
-    return event_words(row["kind"], row["link"], row["value"]) or of_link
-
-
-def _association_words(change: Association) -> str:
-    verb = {"associated": "associated with", "roamed": "roamed to"}.get(change.kind, f"{change.kind} from")
-    return f"{change.link}: {verb} {change.peer}"
 
 
 def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_values: int) -> Timeline:

@@ -10,8 +10,9 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
+from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import readable
-from mptcplab.figure.timelines import MAX_LINES, marks, timelines
+from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
