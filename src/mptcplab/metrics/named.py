@@ -81,6 +81,11 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
     raise InputError(f"there is no metric '{name}'", hint=_metric_hint(wanted, there))
 
 
+def needs_of(metric: Metric) -> str:
+    """Return the beginning of the hint for results without ``metric``: the runs it needs; empty for most metrics."""
+    return f"it needs {metric.needs}; " if metric.needs else ""
+
+
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
     if wanted in OF_POINTS:
@@ -120,6 +125,7 @@ def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, s
     if metric.name not in there:
         of = f"of the workload {workload} " if colon else ""
         having = dict.fromkeys(str(row["workload"]) for row in rows if has_metric(row, metric.name))
-        hint = f"the workloads that have it: {', '.join(having)}" if having else f"there are {', '.join(there)}"
+        hint = f"{needs_of(metric)}there are {', '.join(there)}"
+        hint = f"the workloads that have it: {', '.join(having)}" if having else hint
         raise InputError(f"--metric: no row {of}has {metric.name}", hint=hint)
     return metric.name, workload if colon else None
