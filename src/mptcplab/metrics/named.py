@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -92,13 +93,19 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
         return OF_POINTS[wanted]
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
-    near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)
+    parts = [one for one in there if wanted in one.split("_")]
+    near = [wanted] if wanted in known else parts or difflib.get_close_matches(wanted, known, n=1)
     if not near:
         return f"these results have {', '.join(there)}"
     if near[0] not in others:
-        return f"did you mean `{near[0]}`?"
-    told = (f"`{one}` ({METRICS[one].definition.partition('. ')[0]})" for one in others[near[0]])
+        return f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
+    told = (f"`{one}` ({_first_sentence(METRICS[one])})" for one in others[near[0]])
     return f"did you mean {', or '.join(told)}?"
+
+
+def _first_sentence(metric: Metric) -> str:
+    """Return the beginning of a metric's definition for a terminal, where links of Markdown are only their words."""
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", metric.definition).partition(". ")[0]
 
 
 def _names_of(metric: Metric) -> set[str]:
