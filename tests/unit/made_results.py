@@ -143,7 +143,7 @@ def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Ite
     mptcp = _is_mptcp(run)
     sending, receiving = network.ports_of(load.sender), network.ports_of(load.receiver)
     lines = list(zip(zip(sending, receiving, strict=False), [45e6 + 1e5 * (run.seed % 7), 15e6], strict=False))
-    through = [line for line in lines if getattr(load, "via", None) in (port.link for port in line[0])]
+    through = [line for line in lines if getattr(load, "via", None) in {port.link for port in line[0]}]
     lines = lines[:2] if mptcp else (through or lines)[:1]
     paths, rates = [path for path, _ in lines], [rate for _, rate in lines]
     common = {"conn": 0, "role": side}
