@@ -135,12 +135,17 @@ def _manifest(run: Run, identity: str, network: Network) -> dict[str, Any]:
 
 
 def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Iterator[dict[str, Any]]:
-    """What ``flow`` writes: line 1 at 45 Mbit/s and line 2 at 15, each a little different for every seed."""
+    """What ``flow`` writes: line 1 at 45 Mbit/s and line 2 at 15, each a little different for every seed.
+
+    TCP is on line 1, unless the workload is ``via`` another.
+    """
     load = run.point.scenario.workloads[name]
     mptcp = _is_mptcp(run)
     sending, receiving = network.ports_of(load.sender), network.ports_of(load.receiver)
-    paths = list(zip(sending, receiving, strict=False))[: 2 if mptcp else 1]
-    rates = [45e6 + 1e5 * (run.seed % 7), 15e6]
+    lines = list(zip(zip(sending, receiving, strict=False), [45e6 + 1e5 * (run.seed % 7), 15e6], strict=False))
+    through = [line for line in lines if getattr(load, "via", None) in {port.link for port in line[0]}]
+    lines = lines[:2] if mptcp else (through or lines)[:1]
+    paths, rates = [path for path, _ in lines], [rate for _, rate in lines]
     common = {"conn": 0, "role": side}
     asked = run.point.scenario.transports[load.sender]
     congestion = load.congestion_control or asked.congestion_control or "cubic"
@@ -149,7 +154,7 @@ def _events(run: Run, name: str, side: str, network: Network, steps: int) -> Ite
     for step in range(1, steps + 1):
         instant = step * STEP_MS * 10**6
         final = step == steps
-        counts = [int(rate * instant / 8e9) for rate in rates[: len(paths)]]
+        counts = [int(rate * instant / 8e9) for rate in rates]
         at = {**common, "t_ns": instant, "final": final}
         yield {"event": "interval", **at, "bytes": 0, "total": sum(counts)}
         if mptcp:

@@ -127,3 +127,10 @@ def test_words_of_other_tools_are_explained() -> None:
     assert hint.startswith("did you mean `goodput_mbps` ("), f"a misspelled word of other tools: {hint}"
     for words in OTHER_WORDS.values():
         assert set(words) <= set(METRICS)
+    assert "](" not in hint, f"a terminal shows no links of Markdown: {hint}"
+
+
+def test_a_part_of_a_name_leads_to_all_metrics_that_have_it() -> None:
+    with pytest.raises(InputError, match="there is no metric 'p95'") as caught:
+        metric_named("p95", ["goodput_mbps", "delay_p95_ms", "completion_p95_s"])
+    assert caught.value.hint == "did you mean `delay_p95_ms` or `completion_p95_s`?"

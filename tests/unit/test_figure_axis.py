@@ -176,6 +176,9 @@ def test_points_of_many_lines_stay_inside_and_near_their_value(
         assert shown.max() + half <= box.x1, "nor at the right one"
         nearest = np.abs(shown[..., None] - ticks).argmin(axis=-1)
         assert (nearest == [0, 1, 2]).all(), f"a point stands at another value's tick: {nearest}"
+        beside = np.abs(shown - ticks).max() * 72 / drawing.dpi
+        # Half of 12 points, to either side; the margin is for rounding.
+        assert beside <= 6.1, f"a point is {beside:.1f} points beside its value, which looks like another value"
     if scale is None:
         assert "logarithmic" in axes.get_xlabel(), (
             "on a linear axis two of the three values have no room for eight points"

@@ -3,15 +3,24 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 from pydantic import ValidationError
+from tests.unit.commanded import output_of
+from tests.unit.made_results import make_results
 
+from mptcplab.errors import InputError
+from mptcplab.figure import Choice, drawn
+from mptcplab.metrics.against_tcp import _LABEL, conditions_of
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.results import Results, open_results
 from mptcplab.scenario.repeats import Repeats
+from mptcplab.scenario.sweep import name_of_axis
 
 OVER_TCP = "aggregation_benefit_over_tcp"
 BOTH = ("fast", "slow")
@@ -98,3 +107,80 @@ def test_the_two_benefits_have_two_names() -> None:
     found = [metric for name, metric in METRICS.items() if "benefit" in name]
     assert [metric.noun for metric in found] == ["aggregation benefit over TCP", "aggregation benefit of capacity"]
     assert "aggregation_benefit" not in METRICS
+
+
+_EACH_PATH = """
+title = "Each path"
+repeats = 2
+topology = { preset = "disjoint-paths", paths = 2 }
+links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
+links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
+workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
+[[sweep.zip]]
+"transport.protocol" = ["tcp", "tcp", "mptcp"]
+"workloads.bulk.via" = ["link1", "link2", "link1"]
+"""
+_NAMED = f'{_EACH_PATH}name = ["path 1", "path 2", "both"]\n'
+
+
+def _results(folder: Path, text: str) -> Results:
+    make_results(folder, text)
+    return open_results(folder)
+
+
+def _having(results: Results) -> list[dict[str, str]]:
+    return [row.settings for row in results.rows if OVER_TCP in row.metrics]
+
+
+def test_the_name_of_a_zip_is_no_other_setting(tmp_path: Path) -> None:
+    """It stood for protocol and path, so that no run of TCP seemed to have the same settings."""
+    named, bare = _results(tmp_path / "named", _NAMED), _results(tmp_path / "bare", _EACH_PATH)
+    assert _having(named) == [{"name": "both"}]
+    assert named.rows[-1].samples[OVER_TCP] == bare.rows[-1].samples[OVER_TCP]
+
+
+def test_a_name_that_stands_for_other_keys_is_another_setting(tmp_path: Path) -> None:
+    """What a label hides counts: TCP with a queue of another length is not compared."""
+    queues = '"links.link1.queue" = ["10 ms", "20 ms", "20 ms"]\n'
+    assert _having(_results(tmp_path / "other", _NAMED + queues)) == []
+    second = '[[sweep.zip]]\nname = ["near", "far"]\n"links.link2.delay" = ["5 ms", "50 ms"]\n'
+    both = [{"name": "both", "name2": name} for name in ("near", "far")]
+    assert _having(_results(tmp_path / "second", _NAMED + second)) == both
+
+
+def test_names_of_zips_are_those_that_sweeps_give() -> None:
+    assert all(_LABEL.fullmatch(name_of_axis(number)) for number in (1, 2, 10))
+
+
+def test_conditions_are_all_but_what_tcp_may_have_of_its_own() -> None:
+    def conditions(protocol: str = "tcp", rate: int = 1, release: str = "7", **tables: object) -> str:
+        client = {"transport": {"protocol": protocol, "scheduler": protocol, "weights": {"link1": rate}}}
+        scenario = {"hosts": {"client": client}, "events": [{"at": 1, "protocol": protocol}], **tables}
+        return conditions_of({"facts": {"kernel": {"release": release}}, "scenario": scenario})
+
+    assert conditions() == conditions("mptcp", 2)
+    assert conditions() != conditions(release="8")
+    assert conditions(links={"via": {"rate": 1}}) != conditions(links={"via": {"rate": 2}}), "a link of this name"
+    assert conditions_of({}) == "", "a manifest without a scenario says nothing"
+
+
+def test_a_figure_of_chosen_points_has_what_follows_from_others(tmp_path: Path) -> None:
+    """The choice removed the runs of TCP, and the error said that other points had the metric."""
+    results = _results(tmp_path / "r", _NAMED)
+    assert drawn(results, Choice(metric=OVER_TCP, points=(("name", "both"),), kind="bars")).kind == "bars"
+    with pytest.raises(InputError, match="no run of these points has the metric") as refused:
+        drawn(results, Choice(metric=OVER_TCP, points=(("name", "path 1"),), kind="bars"))
+    assert str(refused.value.hint).startswith("others have it")
+
+
+def test_without_runs_of_tcp_the_error_says_what_it_needs(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "r"
+    results = _results(folder, _EACH_PATH.replace('["tcp", "tcp", "mptcp"]', '["tcp", "mptcp", "mptcp"]'))
+    needs = "it needs runs of TCP over each path that MPTCP used, with the same seed and the same other settings"
+    with pytest.raises(InputError, match="no run has the metric") as refused:
+        drawn(results, Choice(metric=OVER_TCP, kind="bars"))
+    assert str(refused.value.hint).startswith(needs)
+    found = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
+    assert needs in " ".join(found.err.split()), found

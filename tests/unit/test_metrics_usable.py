@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mptcplab.metrics.catalog.interruption import interruption_s, outage_after_s
 from mptcplab.metrics.catalog.usable import Episode, episodes, outage_s, usable_s
 from mptcplab.metrics.delivery import Delivery, gap_s, recovery_s
 from mptcplab.metrics.doubted_outage import episode_warnings
@@ -197,3 +198,34 @@ def test_an_outage_that_has_not_ended_is_as_unknown_as_its_gap() -> None:
     assert gap_s(curve, 10.0, curve.end_s) == float("inf")
     assert outage_s(curve, _episode(curve.end_s)) == float("inf")
     assert not list(episode_warnings(curve, _episode(curve.end_s)))
+
+
+@pytest.mark.parametrize(
+    ("after", "interruption", "begins", "why"),
+    [
+        # From the last sample with data to the next, as without pauses that the receiver reports.
+        ([(0.3, 0), (5, 1000), (2, 0), (3, 1000)], 0.4, 5.3, "a longer one when the link is back"),
+        ([(2, 0), (5, 1000), (1, 0), (3, 1000)], 2.1, 0.0, "the failure's own is the longest"),
+        ([(0.7, 1000), (3, 0), (5, 1000)], 3.1, 0.7, "data in transit still arrives"),
+        ([(9, 1000)], _STEP_S, 0.0, "none but the time between two reads"),
+    ],
+)
+def test_an_interruption_begins_with_the_failure(
+    after: list[tuple[float, float]], interruption: float, begins: float, why: str
+) -> None:
+    curve = _curve([(10, 1000), *after])
+    episode = _episode(curve.end_s)
+    found = interruption_s(curve, episode), outage_after_s(curve, episode)
+    # Windows with a trickle are wrong by less than the slack; reads without an interruption have no longest one.
+    assert found[0] == pytest.approx(interruption, abs=_SLACK_S), f"{why}: {found}"
+    assert why.startswith("none") or found[1] == pytest.approx(begins, abs=_SLACK_S), f"{why}: {found}"
+
+
+@pytest.mark.parametrize(("later_s", "interruption"), [(0.0, float("inf")), (3.0, _STEP_S)])
+def test_an_interruption_without_an_end(later_s: float, interruption: float) -> None:
+    """All that was sent after the failure, or after 3 s more, never arrives."""
+    curve = replace(_curve([(10 + later_s, 1000), (3, 0)]), sent_until_s=20.0)
+    episode = _episode(curve.end_s)
+    assert outage_s(curve, episode) == float("inf")
+    assert interruption_s(curve, episode) == pytest.approx(interruption), "the endless one begins later"
+    assert outage_after_s(curve, episode) == pytest.approx(later_s)

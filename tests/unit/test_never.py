@@ -145,7 +145,7 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
     ]
     lacking = {"settings": dict(zip(keys, ("b", "y"), strict=True)), "reason": "no such mode"}
     results = replace(results, document={**results.document, "unavailable": [lacking]})
-    monkeypatch.setattr(chosen, "rows_of", lambda _: rows)
+    monkeypatch.setattr(chosen, "_rows_at", lambda *_: rows)
     made = drawn(results, Choice(kind="bars", metric="restored"))
     print(made.note)
     assert "never: not within the run (" in made.note
@@ -162,7 +162,7 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
 
 def test_a_metric_without_any_value_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_results(tmp_path / "made", TWO_LINES)
-    monkeypatch.setattr(chosen, "rows_of", lambda _: [_row("on", [])])
+    monkeypatch.setattr(chosen, "_rows_at", lambda *_: [_row("on", [])])
     with pytest.raises(InputError, match=f"no run has a value of {RESTORED}: never within any run"):
         drawn(open_results(tmp_path / "made"), Choice(kind="bars", metric="restored"))
 

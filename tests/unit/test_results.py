@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import shutil
 import sys
+from dataclasses import fields, replace
 from pathlib import Path
 
 import polars as pl
@@ -15,8 +16,11 @@ from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.radios import Association, RadioLink, RadioSample
+from mptcplab.metrics.registry import METRICS
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
+from mptcplab.recording.samples import _type_of
 from mptcplab.results import columns, open_results, to_pandas
 
 
@@ -158,6 +162,36 @@ def test_frames_of_what_the_lab_counted(tmp_path: Path) -> None:
     assert links.height == 2 * 3 * 3 * 4 * 2, "points and seeds, four links, two directions"
     assert links["lost_expected_low"].null_count() < links.height
     assert all(getattr(results, name).is_empty() for name in ("objects", "requests", "messages", "calls"))
+
+
+@pytest.mark.parametrize("frame", columns.FRAMES)
+def test_every_frame_has_all_documented_columns(tmp_path: Path, frame: str) -> None:
+    """With a single flow, columns that only the lab's own samples have were missing; without samples, all were."""
+    make_results(tmp_path / "r", keep=lambda run: run.point.settings["transport.protocol"] == "mptcp" and run.seed == 1)
+    results = open_results(tmp_path / "r")
+    documented = columns.types(frame)
+    assert {*columns.RUN, *columns.FRAMES[frame]} - {*METRICS} <= {*documented}
+    first = ["run", "transport.protocol", "links.link2.delay", "seed"]
+    one = getattr(results, frame)
+    assert {name: one.schema.get(name) for name in documented} == documented
+    assert one.columns[:4] == first
+    for file in tmp_path.rglob("*.parquet"):
+        file.unlink()
+    unsampled, empty = getattr(replace(results), frame), getattr(replace(results, recorded=()), frame)
+    assert {name: unsampled.schema.get(name) for name in documented} == documented
+    assert unsampled.columns[:4] == first
+    assert (empty.schema, empty.height) == (pl.Schema(documented), 0)
+
+
+def test_values_keep_their_types_in_frames() -> None:
+    """The types of the documentation are those of recordings, and of what reads them."""
+    for frame in ("subflows", "connections", "queues", "events"):
+        sampled = {name: kind for name, kind in columns.types(frame).items() if name not in ("run", "workload", "path")}
+        assert sampled == {name: _type_of(name) for name in sampled}, frame
+    kinds = {"str": pl.String, "int": pl.Int64, "bool": pl.Boolean, "float": pl.Float64}
+    for frame, rows in (("radios", RadioSample), ("radio_links", RadioLink), ("associations", Association)):
+        read = {one.name: kinds[str(one.type).removesuffix(" | None")] for one in fields(rows)}
+        assert read == {name: columns.type_of(frame, name) for name in read}, frame
 
 
 def test_pandas(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

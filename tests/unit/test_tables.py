@@ -54,6 +54,14 @@ def test_a_column_has_one_unit() -> None:
     assert [found.name, found.with_spread(0.0873, 0.0012), found.text(2.31)] == ["s", "0.0873 ± 0.0012", "2.31"]
 
 
+def test_one_long_time_does_not_hide_many_short_ones() -> None:
+    """A call's delays of 13.7 ms were 0.0137 s beside one of 4 s."""
+    assert suited("s", [0.0137, 0.0141, 4.0]).name == "ms"
+    assert suited("s", [0.0137, 0.0141, 40.0]).name == "s", "40000 ms"
+    assert suited("s", [0.0137, 4.0]).name == "s", "half of them are long"
+    assert suited("bit/s", [80e3, 80e3, 2e6]).name == "Mbit/s", "rates of one table are compared in one unit"
+
+
 def test_a_change_has_its_sign() -> None:
     assert percent(16.81, 11.38) == "+16.8 ± 11.4"
     assert percent(-0.0000015) == "-0.00000150"

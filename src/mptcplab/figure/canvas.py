@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
 #: Okabe and Ito's colours, which colour-blind readers can tell apart.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-MARKERS = ("o", "s", "D", "^", "v", "P")
+#: One more than colours, so that curves of the same colour have different markers.
+MARKERS = ("o", "s", "D", "^", "v", "P", "X")
 #: Formats of files, by suffix, with the metadata that would differ from one drawing to the next.
 SUFFIXES: dict[str, dict[str, None]] = {
     ".svg": {"Date": None},
@@ -31,6 +32,8 @@ SUFFIXES: dict[str, dict[str, None]] = {
 }
 #: A legend beside the plot takes at most this part of the figure's width; one below it may take so much.
 _WIDEST_LEGEND, _LEGEND_BELOW = 0.4, 0.85
+#: The length of a line in the legend, in letters, where dashes tell curves of a colour apart.
+_LONG_HANDLE = 3.6
 #: Inches of the width that a legend leaves to the plot and its labels: a column of a paper has little more.
 _BESIDE_LEGEND = 2.6
 #: The size of the note below a figure, and the height of its lines as a part of it.
@@ -116,6 +119,9 @@ def tidy(axes: Axes, title: str = "") -> None:
     if not axes.get_legend_handles_labels()[0]:
         return
     words: dict[str, Any] = {"frameon": False, "fontsize": points(9), "title": title or None, "alignment": "left"}
+    if len(axes.get_legend_handles_labels()[0]) > len(COLOURS):
+        # Dashes show which of two curves of a colour is which, so they need to be seen.
+        words["handlelength"] = _LONG_HANDLE
     beside = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **words)
     drawing = axes.get_figure(root=True)
     assert drawing is not None, "axes of a figure"

@@ -42,7 +42,7 @@ from mptcplab.figure.words import Words, words
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.named import swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
-from mptcplab.metrics.rows import ResultRow, rows_of
+from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import suited, unit_of
 from mptcplab.results import RecordedRun, Results
 
@@ -96,7 +96,7 @@ def drawn(results: Results, choice: Choice) -> Drawn:
     found = words(results, choice.labels, paths_of(results.rows) if by_path else ())
     wanted = _wanted(choice, list(found.keys))
     runs = _kept(results.recorded, without_paths(wanted))
-    recorded = _of_workload(rows_of(run.result for run in runs), choice)
+    recorded = _of_workload(_rows_at(results, runs), choice)
     if by_path:
         recorded = rows_by_path(recorded, wanted.get(PATH, ()))
     # Words for values are no numbers.
@@ -136,6 +136,12 @@ def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> l
 def _quoted(value: str) -> str:
     """Return a value for a list with commas."""
     return f'"{value}"' if "," in value else value
+
+
+def _rows_at(results: Results, runs: Sequence[RecordedRun]) -> list[ResultRow]:
+    """Return the rows of the points of ``runs``, whose metrics may follow from runs of other points, too."""
+    points = {run.result.settings for run in runs}
+    return [row for row in results.rows if tuple(row.settings.items()) in points]
 
 
 def _of_workload(rows: Sequence[ResultRow], choice: Choice) -> list[ResultRow]:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.named import metric_named
+from mptcplab.metrics.named import metric_named, needs_of
 from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow
 
@@ -32,7 +32,8 @@ def metric_of_rows(rows: Sequence[ResultRow], name: str | None, every: Sequence[
     having = dict.fromkeys(row.workload for row in every if _has(row, found.name) or found.name in row.never)
     lacking = dict.fromkeys(row.workload for row in rows)
     if not having:
-        raise InputError(f"no run has the metric {found.name}", hint=f"these results have {', '.join(there)}")
+        hint = f"{needs_of(found)}these results have {', '.join(there)}"
+        raise InputError(f"no run has the metric {found.name}", hint=hint)
     if having.keys() & lacking.keys():
         message = f"no run of these points has the metric {found.name}"
         raise InputError(message, hint=f"others have it; these have {', '.join(there)}")

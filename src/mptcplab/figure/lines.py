@@ -28,8 +28,9 @@ _SOURCES = ("lines.py", "axis.py", "positions.py")
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
-#: The usual distance of two series' points at the same position, and the size of a point.
-_APART_POINTS, _POINT = 2.5, 4
+#: The usual distance of two series' points at the same position, and the size of a point. On an axis of numbers all
+#: series together take no more than so many points, as a point that is far beside its value looks like another value.
+_APART_POINTS, _POINT, _SPREAD_POINTS = 2.5, 4, 12.0
 #: The part of a figure's width that is left for the plot at least: less in a column of a paper, beside a legend.
 _WIDE_INCHES, _OF_WIDE, _OF_NARROW = 6.0, 0.65, 0.45
 #: The usual size of a drawing in inches.
@@ -137,10 +138,11 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     across = drawing.get_size_inches()[0]
     axis = figure.axis(across)
     places = axis.places
-    middle, apart = (len(figure.series) - 1) / 2, _apart_points(places, len(figure.series), across)
+    numeric = axis.numbers is not None
+    middle, apart = (len(figure.series) - 1) / 2, _apart_points(places, len(figure.series), across, numeric=numeric)
     for number, series in enumerate(figure.series):
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
-        style = _SeriesStyle(colour, marker, dashes if axis.numbers is not None else "none", apart * (number - middle))
+        style = _SeriesStyle(colour, marker, dashes if numeric else "none", apart * (number - middle))
         _draw_measured(axes, places, figure, series, style)
         published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if published:
@@ -161,7 +163,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(axis.label)
     axes.grid(axis="y", color="0.88", linewidth=0.8)
-    name_positions(axes, places, figure.positions, figure.legend, some=axis.numbers is not None)
+    name_positions(axes, places, figure.positions, figure.legend, some=numeric)
 
 
 def _scale_values(axes: Axes, figure: Figure) -> None:
@@ -196,13 +198,16 @@ def _plot_points(across: float) -> float:
     return _POINTS_PER_INCH * across * (_OF_WIDE if across >= _WIDE_INCHES else _OF_NARROW)
 
 
-def _apart_points(places: Sequence[float], series: int, across: float) -> float:
+def _apart_points(places: Sequence[float], series: int, across: float, *, numeric: bool) -> float:
     """Return the distance of two series' points at a position: smaller where they would reach the next position."""
     gap = smallest_gap(places)
-    if series < 2 or gap in (0, math.inf):
+    if series < 2:
         return _APART_POINTS
+    widest = min(_APART_POINTS, _SPREAD_POINTS / (series - 1)) if numeric else _APART_POINTS
+    if gap in (0, math.inf):
+        return widest
     pitch = gap / (max(places) - min(places)) * _plot_points(across)
-    return min(_APART_POINTS, max(0.0, pitch - 2 * _POINT) / (series - 1))
+    return min(widest, max(0.0, pitch - 2 * _POINT) / (series - 1))
 
 
 def _leave_room(axes: Axes, places: Sequence[float], beside: float) -> None:

@@ -6,34 +6,74 @@ A metric of one run cannot know other runs, so this one is computed when the run
 
 from __future__ import annotations
 
+import hashlib
+import json
+import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from statistics import fmean
+from typing import Any
 
 from mptcplab.metrics.catalog.aggregation import aggregation_benefit
 from mptcplab.metrics.measure import WorkloadMeasurement
 
-#: Settings, seed and only workload of a run.
-Run = tuple[tuple[tuple[str, str], ...], int, WorkloadMeasurement]
 #: Last parts of the swept keys that may differ between an MPTCP run and its TCP runs: the first says which it is, the
 #: second chooses the path of TCP, and TCP has no scheduler.
 _FREE_KEYS = ("protocol", "via", "scheduler")
+#: What the names of a zip's positions are called among the settings: ``name``, ``name2``.
+_LABEL = re.compile(r"name\d*")
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run with its only workload. ``conditions`` are those of :func:`conditions_of`, empty if unknown."""
+
+    settings: tuple[tuple[str, str], ...]
+    seed: int
+    measured: WorkloadMeasurement
+    conditions: str = ""
+
+
+def conditions_of(manifest: Mapping[str, Any]) -> str:
+    """Return the hash of what an MPTCP run and its TCP runs have in common; empty if the manifest does not say it."""
+    if "scenario" not in manifest:
+        return ""
+    conditions = [manifest["facts"]["kernel"]["release"], _without_free_keys(manifest["scenario"])]
+    return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
+
+
+def _without_free_keys(value: Any, table: str = "") -> Any:
+    if isinstance(value, list):
+        return [_without_free_keys(one) for one in value]
+    if not isinstance(value, dict):
+        return value
+    return {key: _without_free_keys(one, key) for key, one in value.items() if not _is_free(table, key, one)}
+
+
+def _is_free(table: str, key: str, value: Any) -> bool:
+    # A table with such a name is a node, link or workload. Weights belong to the scheduler.
+    return (key in _FREE_KEYS and not isinstance(value, dict)) or (table, key) == ("transport", "weights")
 
 
 def benefits_over_tcp(runs: Sequence[Run]) -> Iterator[float | None]:
     """Yield the aggregation benefit of each run; None unless TCP ran on all of its paths, and nothing else differed."""
     goodputs: dict[object, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
-        path = _path_of_tcp(run[-1])
+        path = _path_of_tcp(run.measured)
         if path is not None:
-            goodputs[_what_is_shared(run)][path].append(run[-1].goodput_bps)
+            goodputs[_what_is_shared(run)][path].append(run.measured.goodput_bps)
     for run in runs:
-        yield _benefit(run[-1], goodputs.get(_what_is_shared(run), {}))
+        yield _benefit(run.measured, goodputs.get(_what_is_shared(run), {}))
 
 
 def _what_is_shared(run: Run) -> object:
-    settings, seed, measured = run
-    return tuple(one for one in settings if one[0].rpartition(".")[2] not in _FREE_KEYS), seed, measured.workload
+    settings = tuple(one for one in run.settings if one[0].rpartition(".")[2] not in _FREE_KEYS)
+    keys = tuple(one for one in settings if not _LABEL.fullmatch(one[0]))
+    if run.conditions and len(keys) < len(settings):
+        # A label hides the keys that it stands for, which need not be free ones: the whole scenario tells.
+        return keys, run.conditions, run.seed, run.measured.workload
+    return settings, "", run.seed, run.measured.workload
 
 
 def _path_of_tcp(measured: WorkloadMeasurement) -> str | None:

@@ -65,8 +65,9 @@ class Metric:
     that is more than ``noun``, and begins at ``lowest``, unless the metric is ``signed``: may be negative. No value
     exceeds ``highest``, and no interval is drawn beyond it.
     Rankings put high values first if ``higher_is_better``, else low ones; of parts of a whole, no value is better.
-    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats. The
-    same holds for one that is ``by_path``: a workload has several values of it, parts of a whole in percent.
+    A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
+    ``needs`` names these runs, for the hint if no row has the metric. Nor can one that is ``by_path``: a workload has
+    several values of it, parts of a whole in percent.
     """
 
     name: str
@@ -91,6 +92,7 @@ class Metric:
     highest: float = math.inf
     signed: bool = False
     of_rows: bool = False
+    needs: str = ""
     by_path: bool = False
     higher_is_better: bool = False
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
@@ -81,19 +82,30 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
     raise InputError(f"there is no metric '{name}'", hint=_metric_hint(wanted, there))
 
 
+def needs_of(metric: Metric) -> str:
+    """Return the beginning of the hint for results without ``metric``: the runs it needs; empty for most metrics."""
+    return f"it needs {metric.needs}; " if metric.needs else ""
+
+
 def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
     if wanted in OF_POINTS:
         return OF_POINTS[wanted]
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
-    near = [wanted] if wanted in known else difflib.get_close_matches(wanted, known, n=1)
+    parts = [one for one in there if wanted in one.split("_")]
+    near = [wanted] if wanted in known else parts or difflib.get_close_matches(wanted, known, n=1)
     if not near:
         return f"these results have {', '.join(there)}"
     if near[0] not in others:
-        return f"did you mean `{near[0]}`?"
-    told = (f"`{one}` ({METRICS[one].definition.partition('. ')[0]})" for one in others[near[0]])
+        return f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
+    told = (f"`{one}` ({_first_sentence(METRICS[one])})" for one in others[near[0]])
     return f"did you mean {', or '.join(told)}?"
+
+
+def _first_sentence(metric: Metric) -> str:
+    """Return the beginning of a metric's definition for a terminal, where links of Markdown are only their words."""
+    return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", metric.definition).partition(". ")[0]
 
 
 def _names_of(metric: Metric) -> set[str]:
@@ -120,6 +132,7 @@ def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, s
     if metric.name not in there:
         of = f"of the workload {workload} " if colon else ""
         having = dict.fromkeys(str(row["workload"]) for row in rows if has_metric(row, metric.name))
-        hint = f"the workloads that have it: {', '.join(having)}" if having else f"there are {', '.join(there)}"
+        hint = f"{needs_of(metric)}there are {', '.join(there)}"
+        hint = f"the workloads that have it: {', '.join(having)}" if having else hint
         raise InputError(f"--metric: no row {of}has {metric.name}", hint=hint)
     return metric.name, workload if colon else None

@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import clock_text, kernel_text
-from mptcplab.metrics.against_tcp import benefits_over_tcp
+from mptcplab.metrics.against_tcp import Run, benefits_over_tcp, conditions_of
 from mptcplab.metrics.alike import merged
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
@@ -53,6 +53,8 @@ class RunResult:
     """The kind of the clock: "virtual", "instructions" of an emulated CPU, "machine" (real, emulated) or "real"."""
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
+    conditions: str = ""
+    """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
 
 
 @dataclass(frozen=True)
@@ -211,6 +213,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         jain_1s=mean_jain_over_time(recording, *together) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
         time=manifest["facts"]["kernel"].get("time", "virtual"),
+        conditions=conditions_of(manifest),
     )
 
 
@@ -234,7 +237,7 @@ def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
 def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
     """Return ``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
     alone = [one for one in results if len(one.measured) == 1]
-    benefits = benefits_over_tcp([(one.settings, one.seed, one.measured[0]) for one in alone])
+    benefits = benefits_over_tcp([Run(one.settings, one.seed, one.measured[0], one.conditions) for one in alone])
     return [_with_benefit_over_tcp(one, next(benefits)) if len(one.measured) == 1 else one for one in results]
 
 

@@ -22,6 +22,8 @@ _SIGNIFICANT = 3
 #: Digits of a half width, and how many decimals more than three significant digits of the mean they may take.
 _OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
 _MAX_DECIMALS = 12
+#: A column whose times are mostly below the first has the next smaller unit, if none of them reaches the second in it.
+_FEW, _MANY = 0.1, 10_000
 #: The unit of recorded times; less than one was not measured.
 _GRAIN = "ns"
 #: Units of one quantity, each with its size, largest first.
@@ -81,13 +83,19 @@ class Unit:
 def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
-    ``unit`` is that of the values. A unit of no known quantity is kept.
+    ``unit`` is that of the values. A unit of no known quantity is kept. Times take the next smaller unit if most of
+    them would be less than a tenth, for the sake of one that is long.
     """
-    largest = max(map(abs, values), default=0.0)
+    sizes = sorted(map(abs, values))
     found = units(unit)
-    if len(found) == 1 or digits is not None or not largest:
+    if len(found) == 1 or digits is not None or not sizes or not sizes[-1]:
         return Unit(unit, digits=digits)
-    return next((one for one in found if largest * one.factor >= 1), found[-1])
+    at = next((at for at, one in enumerate(found) if sizes[-1] * one.factor >= 1), len(found) - 1)
+    is_time = found[-1].name == _GRAIN
+    if is_time and sizes[len(sizes) // 2] * found[at].factor < _FEW and at + 1 < len(found):
+        smaller = found[at + 1]
+        return smaller if sizes[-1] * smaller.factor < _MANY else found[at]
+    return found[at]
 
 
 def units(unit: str) -> list[Unit]:

@@ -14,6 +14,8 @@ from mptcplab.network.registry import BEHAVIOURS, IN_PACKET_ORDER, VARIABLE_KEYS
 from mptcplab.units import Size
 
 Table = Mapping[str, Any]
+#: Between the parts of a line.
+BETWEEN = " · "
 #: The key whose value in a recording is the mean of a trace; of the others it is the first.
 _MEAN_KEY = "rate"
 _USUAL_MTU = str(Size(1500))
@@ -24,7 +26,7 @@ def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     shown = DirectionCaption(directions)
     above = [part for one in BEHAVIOURS for part in one.headline(shown)]
     below = [part for one in IN_PACKET_ORDER for part in one.details(shown)]
-    lines = [" · ".join(parts) for parts in (above, below) if parts]
+    lines = [BETWEEN.join(parts) for parts in (above, below) if parts]
     traces = dict.fromkeys(_trace_words(direction["trace"]) for direction in directions if direction.get("trace"))
     if traces:
         lines.append(several(list(traces)))
@@ -73,7 +75,7 @@ def _impairments(directions: Sequence[Table]) -> Iterator[str]:
 
 def impairment_words(direction: Table) -> str:
     """Return the captions of the behaviours of one direction; empty if it has none."""
-    return " · ".join(words for one in IN_PACKET_ORDER for words in one.caption(direction))
+    return BETWEEN.join(words for one in IN_PACKET_ORDER for words in one.caption(direction))
 
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:

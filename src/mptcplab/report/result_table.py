@@ -16,6 +16,7 @@ from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
+from mptcplab.report.later_outages import later_outage_notes
 from mptcplab.report.table import Cell, Note, Table
 from mptcplab.scenario.document import nearest
 
@@ -283,6 +284,7 @@ def _notes(
     if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):
         notes.append(RESPONSES_NOTE)
     notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
+    notes += later_outage_notes(rows)
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)

@@ -6,7 +6,7 @@ Colours come from the page's style sheet by class names, so that the picture fol
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from markupsafe import Markup, escape
 
 from mptcplab.gateway.words import Role, roles
 from mptcplab.network.captions import several
-from mptcplab.network.words import direction_words, mtu_words
+from mptcplab.network.words import BETWEEN, direction_words, mtu_words
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.report.layout import Layout, arrange
@@ -42,11 +42,11 @@ class Picture:
 
 @dataclass(frozen=True)
 class _Label:
-    """The label of a link: its name above the line, the rest below."""
+    """The label of a link: its name above the line, the rest below. ``varied`` are the parts that points differ in."""
 
     name: str
     below: tuple[str, ...]
-    swept: bool
+    varied: Collection[str]
 
     @property
     def width(self) -> float:
@@ -82,7 +82,7 @@ def _picture(group: Sequence[Table]) -> Picture:
     captions = {name: [*_captions(name, kind, group), *_role_lines(name, group)] for name, kind in kinds.items()}
     text += "".join(f"; {name} {words}" for name, lines in captions.items() for words in lines)
     svg = _Drawing(layout, labels, kinds, text, captions).svg()
-    return Picture(svg, text, any(label.swept for label in labels.values()))
+    return Picture(svg, text, any(label.varied for label in labels.values()))
 
 
 def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> list[str]:
@@ -105,20 +105,36 @@ def _role_lines(name: str, group: Sequence[Table]) -> Iterator[str]:
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
-    radios = [link["radio"] for scenario in group if (link := scenario["links"][name]).get("radio") is not None]
+    links = [scenario["links"][name] for scenario in group]
+    radios = [link["radio"] for link in links if link.get("radio") is not None]
     if radios:
         powers = several(list(dict.fromkeys(f"{radio['power_dbm']:g} dBm" for radio in radios)))
-        return _Label(name, (f"radio, {powers}",), swept=any(radio != radios[0] for radio in radios))
-    found = {
-        side: direction_words([scenario["links"][name][side] for scenario in group]) for side in ("forward", "backward")
-    }
-    swept = any(scenario["links"][name] != group[0]["links"][name] for scenario in group)
-    mtu = mtu_words([scenario["links"][name] for scenario in group])
+        line = f"radio, {powers}"
+        return _Label(name, (line,), [line] if any(radio != radios[0] for radio in radios) else ())
+    found = {side: direction_words([link[side] for link in links]) for side in ("forward", "backward")}
+    mtu = mtu_words(links)
+    varied = _varied(links, [*found["forward"], *found["backward"], *mtu])
     if found["forward"] == found["backward"]:
-        return _Label(name, (*found["forward"], *mtu), swept)
+        return _Label(name, (*found["forward"], *mtu), varied)
     right, left = ("backward", "forward") if turned else ("forward", "backward")
     lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in found[side]]
-    return _Label(name, (*lines, *mtu), swept)
+    return _Label(name, (*lines, *mtu), varied)
+
+
+def _varied(links: Sequence[Table], lines: Iterable[str]) -> Collection[str]:
+    """Return the parts of the lines about a link that are not the same at all points; all if words show none."""
+    if all(link == links[0] for link in links):
+        return ()
+    parts = _parts(lines)
+    of_each = [
+        _parts([*direction_words([link["forward"]]), *direction_words([link["backward"]]), *mtu_words([link])])
+        for link in links
+    ]
+    return {one for one in parts if not all(one in each for each in of_each)} or parts
+
+
+def _parts(lines: Iterable[str]) -> set[str]:
+    return {part for line in lines for part in line.split(BETWEEN)}
 
 
 class _Drawing:
@@ -222,8 +238,15 @@ class _Drawing:
     def _text_of(self, name: str, label: _Label) -> Markup:
         x, y = self._at(self._layout.labels[name])
         lines = [Markup('<text class="name" x="{:.1f}" y="{:.1f}">{}</text>').format(x, y - 6, label.name)]
-        kind = "swept" if label.swept else "value"
         for number, line in enumerate(label.below, start=1):
-            markup = Markup('<text class="{}" x="{:.1f}" y="{:.1f}">{}</text>')
-            lines.append(markup.format(kind, x, y + _LINE * number, escape(line)))
+            markup = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>')
+            lines.append(markup.format(x, y + _LINE * number, _coloured(line, label.varied)))
         return Markup("").join(lines)
+
+
+def _coloured(line: str, varied: Collection[str]) -> Markup:
+    """Return a line about a link with the parts coloured that points differ in."""
+    arrow = line[:2] if line[0] in "→←" else ""
+    parts = line.removeprefix(arrow).split(BETWEEN)
+    swept = Markup('<tspan class="swept">{}</tspan>')
+    return escape(arrow) + Markup(BETWEEN).join(swept.format(part) if part in varied else part for part in parts)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""The meaning and the unit of every column of the data frames, from which docs/python.md is generated.
+"""Type, unit and meaning of every column of the data frames, from which docs/python.md is generated.
 
 ``python -m mptcplab.results.columns --write docs/python.md`` writes each table between its two markers; tests check
-that they are up to date, and that frames have no other columns. Those of TCP_INFO and MPTCP_INFO have the kernel's
-names (include/uapi/linux/tcp.h and mptcp.h), without the prefix.
+that they are up to date, and that frames have these columns and no others. Those of TCP_INFO and MPTCP_INFO have the
+kernel's names (include/uapi/linux/tcp.h and mptcp.h), without the prefix.
 """
 
 from __future__ import annotations
@@ -13,8 +13,10 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
+import polars as pl
+
 from mptcplab.errors import InputError
-from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.registry import BASIC, METRICS
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
 
@@ -232,12 +234,45 @@ FRAMES: Mapping[str, Columns] = {
     },
 }
 
+#: The columns that are not integers of 64 bits with a sign, by their types.
+_TYPES: Mapping[type[pl.DataType], tuple[str, ...]] = {
+    pl.String: (
+        *("run", "workload", "mptcp", "congestion_control", "scheduler", "warnings", "kernel"),
+        *("node", "program", "role", "local", "remote", "path", "state", "protocol", "congestion"),
+        *("link", "direction", "device", "kind", "value", "peer", "station", "access_point"),
+    ),
+    pl.Boolean: ("final", "fallback", "remote_key_received", "rx_short_guard", "tx_short_guard"),
+    # As in recordings: sequence numbers, and rates for which ~0 means "not limited", use all bits.
+    pl.UInt64: ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate"),
+    pl.Float64: ("begun_s", "took_s", "delay_ms", "lost_percent", "tx_retries_percent", "station_rssi_dbm"),
+}
+_TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
+#: Columns of a frame that are means, and integers in other frames.
+_MEANS = {"radio_links": ("rssi_dbm", "rx_kbps", "tx_kbps", "rx_mcs", "tx_mcs")}
+
+
+def type_of(frame: str, column: str) -> type[pl.DataType]:
+    """Return the type of a documented column."""
+    is_metric = column in METRICS and frame in ("runs", "calls")
+    return pl.Float64 if is_metric or column in _MEANS.get(frame, ()) else _TYPE_OF.get(column, pl.Int64)
+
+
+def types(frame: str) -> dict[str, type[pl.DataType]]:
+    """Return the columns that a frame always has, with their types; of metrics, those that every workload has."""
+    return {name: type_of(frame, name) for name in (*RUN, *_always(frame), *(BASIC if frame == "runs" else ()))}
+
+
+def _always(frame: str) -> dict[str, tuple[str, str]]:
+    return {name: text for name, text in FRAMES[frame].items() if frame != "runs" or name not in METRICS}
+
 
 def table(frame: str) -> str:
     """Return the columns of a frame as Markdown; those of METRICS are on a page of their own."""
-    shown = {name: text for name, text in FRAMES[frame].items() if frame != "runs" or name not in METRICS}
-    rows = [f"| `{name}` | {unit} | {meaning} |" for name, (unit, meaning) in shown.items()]
-    return "\n".join(("| column | unit | meaning |", "| --- | --- | --- |", *rows))
+    rows = [
+        f"| `{name}` | {type_of(frame, name).__name__} | {unit} | {meaning} |"
+        for name, (unit, meaning) in _always(frame).items()
+    ]
+    return "\n".join(("| column | type | unit | meaning |", "| --- | --- | --- | --- |", *rows))
 
 
 def replace(document: str) -> str:

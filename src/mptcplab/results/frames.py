@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Data frames of runs: each row has the run, its swept keys and its seed, and most have the workload.
 
-:mod:`mptcplab.results.columns` documents every column.
+:mod:`mptcplab.results.columns` documents every column. A frame has all that are documented, null where unknown.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.subflows import path_name
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.results.columns import CALL
+from mptcplab.results.columns import CALL, FRAMES, type_of, types
 from mptcplab.results.run import RecordedRun
 
 if TYPE_CHECKING:
@@ -41,17 +41,19 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
 
 def runs(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload."""
-    return _frame(_run_row(run, one) for run in recorded for one in run.result.measured)
+    rows = (_run_row(run, one) for run in recorded for one in run.result.measured)
+    return _complete("runs", recorded, _frame(rows))
 
 
 def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload with a rating of the E-model."""
-    return _frame(
+    rows = (
         {**_labels(run), "workload": one.workload, **{name: one.metrics.get(name) for name in CALL}}
         for run in recorded
         for one in run.result.measured
         if "mos" in one.metrics
     )
+    return _complete("calls", recorded, _frame(rows))
 
 
 def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
@@ -61,7 +63,8 @@ def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
 
 def links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run, link and direction."""
-    return _frame({**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions)
+    rows = ({**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions)
+    return _complete("links", recorded, _frame(rows))
 
 
 def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
@@ -76,46 +79,50 @@ def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
                         shown = {"number": one.number, "begun_s": one.begun_s, column: one.took}
                         yield {**_labels(run), "workload": workload, **shown}
 
-    return _frame(rows())
+    return _complete(noun, recorded, _frame(rows()))
 
 
 def events(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per change of the network."""
-    return _joined((run, run.recording.events) for run in recorded)
+    return _complete("events", recorded, _joined((run, run.recording.events) for run in recorded))
 
 
 def queues(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all queues."""
-    return _joined((run, run.recording.queues) for run in recorded)
+    return _complete("queues", recorded, _joined((run, run.recording.queues) for run in recorded))
 
 
 def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all radios: what each has heard of each station, or of its access point."""
-    return _frame({**_labels(run), **asdict(one)} for run in recorded for one in radio_samples(run.recording))
+    rows = ({**_labels(run), **asdict(one)} for run in recorded for one in radio_samples(run.recording))
+    return _complete("radios", recorded, _frame(rows))
 
 
 def radio_links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run, radio link and access point."""
-    return _frame(
+    rows = (
         {**_labels(run), **asdict(one), "tx_retries_percent": one.tx_retries_percent}
         for run in recorded
         for one in run.result.network.radios
     )
+    return _complete("radio_links", recorded, _frame(rows))
 
 
 def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per association and its end, as each side saw it."""
-    return _frame({**_labels(run), **asdict(one)} for run in recorded for one in associations_of(run.recording))
+    rows = ({**_labels(run), **asdict(one)} for run in recorded for one in associations_of(run.recording))
+    return _complete("associations", recorded, _frame(rows))
 
 
 def connections(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all connections, with their workloads."""
-    return _joined((run, _with_programs(run.recording.connections)) for run in recorded)
+    frame = _joined((run, _with_programs(run.recording.connections)) for run in recorded)
+    return _complete("connections", recorded, frame)
 
 
 def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all subflows, with their workloads and paths."""
-    return _joined((run, _with_places(run.recording)) for run in recorded)
+    return _complete("subflows", recorded, _joined((run, _with_places(run.recording)) for run in recorded))
 
 
 def subflow_path(row: Mapping[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
@@ -243,6 +250,22 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
         "warnings": "; ".join(row.warnings),
         **{f"share {path}": share for path, share in row.shares.items()},
     }
+
+
+def _complete(name: str, recorded: Sequence[RecordedRun], frame: pl.DataFrame) -> pl.DataFrame:
+    """Return ``frame`` with all documented columns of the frame ``name``, in their types; those that it lacks are null.
+
+    Other columns stay as they are.
+    """
+    documented = types(name)
+    if not frame.width:
+        keys = dict.fromkeys((key for run in recorded for key in run.settings), pl.String)
+        return pl.DataFrame(schema={"run": documented["run"], **keys, **documented})
+    known = [column for column in frame.columns if column in documented or column in FRAMES[name]]
+    return frame.with_columns(
+        *(pl.col(column).cast(type_of(name, column)) for column in known),
+        *(pl.lit(None, kind).alias(column) for column, kind in documented.items() if column not in frame.columns),
+    )
 
 
 def _frame(rows: Iterable[dict[str, Any]]) -> pl.DataFrame:

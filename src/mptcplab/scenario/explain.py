@@ -50,6 +50,7 @@ _SYNONYMS = {
     "cc": "congestion_control",
     "time": "duration",
     "bytes": "size",
+    "mdev": "jitter",
 }
 #: Hints for what a kind of workload says with other keys.
 _OF_KINDS = {

@@ -77,6 +77,8 @@ OVER_TCP = Metric(
     place=49,
     in_table=False,
     of_rows=True,
+    needs="runs of TCP over each path that MPTCP used, with the same seed and the same other settings, of one bulk "
+    "workload alone",
 )
 OF_CAPACITY = Metric(
     name="aggregation_benefit_of_capacity",

@@ -197,7 +197,7 @@ def _usable(subject: Subject) -> float | None:
     return _longest([math.inf if time is None else time for time, has_time in times if has_time or time is not None])
 
 
-def _outage(subject: Subject) -> float | None:
+def longest_outage(subject: Subject) -> float | None:
     """Return the longest outage.
 
     There is none if data came in pieces before one of the failures, which may have had a longer one. Messages have a
@@ -236,7 +236,7 @@ METRICS = (
         never="no end",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
         "each half second",
-        value=_outage,
+        value=lambda subject: subject.once(longest_outage),
         headline=4,
         axis="outage",
     ),
