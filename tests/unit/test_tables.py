@@ -157,6 +157,7 @@ def test_shares_of_requests_and_responses_are_those_of_the_responses(results: Re
     rows = [replace(row, mptcp=mptcp) for row in results.rows]
     answered = [replace(row, metrics={**row.metrics, RESPONSES: row.goodput_mbps}) for row in rows]
     assert (RESPONSES_NOTE in result_table("t", answered).notes) == noted
+    assert RESPONSES_NOTE not in choose(result_table("t", answered), ["goodput"], None).notes, "of other columns"
     behind = [replace(row, mptcp="no", gateways=f"bond: TCP | MPTCP, {mptcp} | TCP") for row in answered]
     assert (RESPONSES_NOTE in result_table("t", behind).notes) == noted, "a gateway's subflows"
     assert RESPONSES_NOTE not in result_table("t", rows).notes, "nothing of note comes the other way"

@@ -66,9 +66,9 @@ def _referring(table: Table, places: Sequence[int]) -> list[int]:
 
 
 def _without_idle_notes(table: Table) -> Table:
-    """Return the table without the notes that are about cells of other columns."""
-    cells = [cell for row in table.rows for cell in row]
-    idle = {note for note in table.notes if isinstance(note, Note) and not any(map(note.about.search, cells))}
+    """Return the table without the notes that are about other columns, or about cells of these."""
+    texts = [*table.columns, *(cell for row in table.rows for cell in row)]
+    idle = {note for note in table.notes if isinstance(note, Note) and not any(map(note.about.search, texts))}
     return replace(table, notes=tuple(note for note in table.notes if note not in idle))
 
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from mptcplab.metrics.delivery import WINDOW_S
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.report.table import Note
 
 _OUTAGE, _AFTER, _INTERRUPTION = "outage_s", "outage_after_s", "interruption_s"
 #: Such an outage is told if it is longer than this, and so many times longer than what the failure interrupts.
@@ -16,17 +17,18 @@ _WORTH_TELLING_S, _TIMES = 0.1, 1.5
 _NAMED = 6
 
 
-def later_outage_notes(rows: Sequence[ResultRow]) -> Iterator[str]:
+def later_outage_notes(rows: Sequence[ResultRow]) -> Iterator[Note]:
     """Yield a note if rows have runs whose outage begins later than a second after the failure."""
     found = {_name(row, rows): later for row in rows if (later := _later(row))}
     if not found:
         return
     named = [f"{name} ({text})" for name, text in list(found.items())[:_NAMED]]
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
-    yield (
+    yield Note(
         "Outage: in some runs the longest one begins only later than a second after the failure, so it is not what the "
         f"failure interrupts: {'; '.join(named)}{more}. `--metric {METRICS[_INTERRUPTION].noun}` of `compare` and "
-        "`figure` is what begins with the failure."
+        "`figure` is what begins with the failure.",
+        about=rf"\b{METRICS[_OUTAGE].noun}\b",
     )
 
 

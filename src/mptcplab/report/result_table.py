@@ -40,9 +40,10 @@ IDENTICAL_NOTE = Note(
 )
 #: The metric of workloads that also have payload of any size in the other direction, and the note of their rows.
 RESPONSES = "response_p50_ms"
-RESPONSES_NOTE = (
+RESPONSES_NOTE = Note(
     "Of requests and responses, MPTCP in use and share by path are those of the responses: requests may have taken "
-    "other subflows."
+    "other subflows.",
+    about=r"^(MPTCP in use|share by path)$",
 )
 
 

@@ -42,7 +42,7 @@ class Cell(str):
 
 
 class Note(str):
-    """A note about some cells, which is idle below a table of other ones: those that have the expression ``about``."""
+    """A note about some columns or cells, which have the expression ``about``: it is idle below a table of others."""
 
     __slots__ = ("about",)
     about: re.Pattern[str]
