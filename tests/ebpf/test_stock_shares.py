@@ -30,8 +30,12 @@ def share(kernel: str, control: str, folder: Path) -> float:
 
 @pytest.mark.parametrize(("kernel", "control"), [("6.12", "lia"), ("6.12", "olia"), ("6.12", "balia"), ("7.2", "lia")])
 def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str, tmp_path: Path) -> None:
-    """Within 15 %: uncoupled Reno takes 1.8 times the share, so this distinguishes them in spite of variation."""
-    assert 0.85 < share(kernel, control, tmp_path) < 1.15
+    """Means of seven seeds are within 15 %, see docs/ebpf.md. One seed deviates from these by 0.14 (OLIA on 6.12).
+
+    So the mean of two is lower by 0.2 in one of twenty cases, from 0.93. To take more than 15 % would be harm, which
+    uncoupled Reno does by far: it takes 1.8 times the share.
+    """
+    assert 0.73 < share(kernel, control, tmp_path) < 1.15
 
 
 def test_an_uncoupled_connection_takes_clearly_more(tmp_path: Path) -> None:
