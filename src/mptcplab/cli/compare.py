@@ -200,6 +200,7 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
             [one],
             tests=tests,
             margin_percent=margin,
+            together=comparisons,
             unavailable=(_unavailable(first), _unavailable(second)),
         )
         for one, (_, only) in zip(comparisons, asked, strict=True)
@@ -298,7 +299,7 @@ class _Within:
             for contest, some in zip(contests, pairs, strict=True)
         ]
         tests = sum(one.tests for one in comparisons)
-        tables = [ranking_table(one, by=self._by) for one in found]
+        tables = [ranking_table(one, by=self._by, together=found) for one in found]
         notes = ranking_notes(found, tests, self._margin)
         tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
         return _Found(comparisons, tables, tuple(found), tuple(self._by))

@@ -39,11 +39,12 @@ from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, wit
 from mptcplab.figure.sweep import label_of, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.named import swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import suited, unit_of
+from mptcplab.metrics.values import suited
 from mptcplab.results import RecordedRun, Results
 
 if TYPE_CHECKING:

@@ -9,10 +9,11 @@ from mptcplab.errors import InputError
 from mptcplab.figure.along import axes_of, line_keys, points_of
 from mptcplab.figure.axis import NAMES
 from mptcplab.figure.lines import Figure, Series
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit, unit_of
+from mptcplab.metrics.values import Unit
 from mptcplab.stats import Interval
 
 
