@@ -58,6 +58,15 @@ def test_a_key_that_follows_from_others_is_none_of_the_lines() -> None:
     assert all(None not in series.measured for series in figure.series)
 
 
+def test_numbers_lie_along_the_axis_before_names() -> None:
+    """Five schedulers and four delays: lines over the delay, as on the report's page."""
+    schedulers = ("default", "minrtt", "blest", "roundrobin", "redundant")
+    points = [{"scheduler": one, "delay": f"{ms} ms"} for one in schedulers for ms in (10, 40, 80, 160)]
+    assert longest([result_row(settings=point) for point in points]) == "delay"
+    two = [point for point in points if point["delay"] in ("10 ms", "40 ms")]
+    assert longest([result_row(settings=point) for point in two]) == "scheduler", "two points make no curve"
+
+
 def test_all_combinations_are_as_they_were() -> None:
     points = [{"a": str(a), "b": str(b)} for a in range(2) for b in range(3)]
     assert line_keys(points, "b") == ["a"]

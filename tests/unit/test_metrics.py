@@ -71,6 +71,11 @@ def test_plain_tcp_says_no(tmp_path: Path) -> None:
     assert (measured.sockets.use.text, measured.scheduler, measured.warnings) == ("no", "", ())
 
 
+def test_tcp_that_no_sample_shows_has_no_warning_about_mptcp(tmp_path: Path) -> None:
+    (measured,) = measure(Made(tmp_path / "r", (), mptcp=False).write())
+    assert (measured.sockets.use.text, measured.warnings) == ("no", ()), "short requests end between two samples"
+
+
 @pytest.mark.parametrize(
     ("facts", "received", "text", "warning"),
     [

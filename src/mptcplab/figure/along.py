@@ -23,6 +23,8 @@ from mptcplab.metrics.rows import ResultRow
 
 #: More curves in one plot cannot be told apart; of more, an overview has so many.
 _MAX_CURVES, _FEW_CURVES = 12, 6
+#: Points of a line that need not be straight.
+_BENDS = 3
 #: More points side by side, over time, cannot be told apart either.
 _MAX_COLUMNS = 4
 
@@ -61,13 +63,16 @@ def points_per_line(points: Sequence[Point], along: str) -> int:
 def longest(rows: Sequence[ResultRow]) -> str:
     """Return the key that lies along the axis by default: the one whose lines have most points; "" if none varies.
 
-    Paths are beside each other, so that one sees the parts of each whole.
+    Numbers come first if they make a line that bends. Paths are beside each other, so that one sees the parts of each
+    whole.
     """
     points, axes = points_of(rows), axes_of(rows)
+    lengths = {key: points_per_line(points, key) for key in axes}
     worth = {
         key: (
             key != PATH,
-            points_per_line(points, key),
+            are_numbers(key, values) and lengths[key] >= _BENDS,
+            lengths[key],
             -len(values),
             are_numbers(key, values),
             key != "transport.protocol",

@@ -235,10 +235,13 @@ def _warnings(
     is_bulk = ends.is_bulk
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
-    if use.connections == 0:
-        yield "no connection was seen carrying data, so it is unknown whether MPTCP was in use"
-    elif not requests_mptcp:
+    if not requests_mptcp:
         return
+    if use.connections == 0:
+        yield (
+            "no connection was seen carrying data, so it is unknown whether MPTCP was in use. A shorter `interval` in "
+            "[record] shows more"
+        )
     elif use.fell_back:
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:

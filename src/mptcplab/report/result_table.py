@@ -18,6 +18,7 @@ from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit
 from mptcplab.report.later_outages import later_outage_notes
+from mptcplab.report.overlaps import beginnings, overlap_notes
 from mptcplab.report.table import Cell, Note, Table
 from mptcplab.scenario.document import nearest
 
@@ -291,6 +292,7 @@ def _notes(
         notes.append(RESPONSES_NOTE)
     notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
     notes += later_outage_notes(rows)
+    notes += overlap_notes(beginnings(rows))
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)
