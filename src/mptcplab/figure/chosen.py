@@ -36,7 +36,7 @@ from mptcplab.figure.marks import marks
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
-from mptcplab.figure.sweep import label_of, of_workloads, series_keys, sweep_figure
+from mptcplab.figure.sweep import label_of, later_outage_note, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.column_units import unit_of
@@ -336,6 +336,7 @@ def _distribution(
     own, varied = rows, list(keys)
     runs, rows = [found.run(run) for run in runs], [found.row(row) for row in rows]
     samples: Mapping[str, Sequence[float]]
+    others: list[str] = []
     if choice.metric is not None:
         metric = metric_of_rows(rows, choice.metric, results.rows)
         unit = unit_of(metric, results.rows)
@@ -346,6 +347,7 @@ def _distribution(
             _name({**row.settings, _WORKLOAD: found.workload(row.workload)}, keys): row.samples.get(metric.name, ())
             for row in rows
         }
+        others = [*later_outage_note(rows, metric)]
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = _only_workload(choice) or _with_items(runs[0], rows)
@@ -363,7 +365,7 @@ def _distribution(
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
-    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key])
+    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key, *others])
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
