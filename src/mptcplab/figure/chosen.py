@@ -20,6 +20,7 @@ from mptcplab.figure.along import (
     axes_of,
     check_columns,
     check_curves,
+    curve_keys,
     longest,
     overview,
     points_of,
@@ -182,7 +183,7 @@ def _over_sweep(
     own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
     along = swept_key(choice.x, keys) if choice.x is not None else longest(own)
-    by = [swept_key(name, keys) for name in choice.by] if choice.by else None
+    by = [swept_key(name, keys) for name in choice.by] or None
     if choice.x is not None and by is not None and along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     is_open = choice.kind is None and choice.x is None and by is None
@@ -332,7 +333,8 @@ def _distribution(
     choice: Choice,
     found: Words,
 ) -> Drawn:
-    keys = list(axes_of(rows))
+    by = [swept_key(name, list(swept_values(rows))) for name in choice.by] or None
+    keys = curve_keys(rows, by)
     own, varied = rows, list(keys)
     runs, rows = [found.run(run) for run in runs], [found.row(row) for row in rows]
     samples: Mapping[str, Sequence[float]]
