@@ -22,6 +22,11 @@ from pydantic_core import PydanticCustomError, core_schema
 _NUMBER = r"[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,3})?"
 _COMMA = re.compile(r"\s*([+-]?[0-9]+),([0-9]+\s*[^\s,]*(?:\s*[^\s,]+)?)\s*")
 _QUANTITY = re.compile(rf"([+-]?{_NUMBER})\s*([^0-9\s].*)?")
+_BYTES = re.compile(r"(\w+?) ?bytes?", re.IGNORECASE)
+#: The prefixes of sizes in words, by their signs.
+_PREFIXES = {
+    "k": "kilo", "M": "mega", "G": "giga", "T": "tera", "Ki": "kibi", "Mi": "mebi", "Gi": "gibi",
+}  # fmt: skip
 _MAX_TEXT = 64
 _MAX_VALUE = 2**63 - 1
 
@@ -68,7 +73,7 @@ class Quantity(int):
             cls._refuse_pair(unit[1:])
         if unit is None:
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(number))
-        return cls._checked(Fraction(number) * cls._factor(unit))
+        return cls._checked(Fraction(number) * cls._factor(unit, number))
 
     @classmethod
     def _refuse_pair(cls, rest: str) -> None:
@@ -90,10 +95,10 @@ class Quantity(int):
         return f"write a number and a unit, like {choices}"
 
     @classmethod
-    def _factor(cls, unit: str) -> int:
+    def _factor(cls, unit: str, number: str) -> int:
         if unit in cls.units:
             return cls.units[unit]
-        hint = cls.mistaken.get(unit) or _near_unit(unit, cls.units)
+        hint = cls.mistaken.get(unit) or _near_unit(unit, cls.units, number)
         known = ", ".join(_first_spellings(cls.units))
         raise UnitError(f"'{unit}' is not a unit of a {cls.noun}", hint=hint or f"use one of {known}")
 
@@ -165,13 +170,24 @@ def _split(text: object) -> tuple[str, str | None] | None:
     return match[1].replace("_", ""), match[2]
 
 
-def _near_unit(unit: str, known: dict[str, int]) -> str | None:
+def _near_unit(unit: str, known: dict[str, int], number: str) -> str | None:
     """Return a hint if ``unit`` resembles a known one."""
+    # ``Mbytes`` and ``megabytes`` resemble ``bytes`` most, a millionth of what they are.
+    words = _BYTES.fullmatch(unit)
+    short = next((name for name in known if words and _has_prefix(name, words[1])), None)
+    if short is not None:
+        return f'write "{number} {short}"'
     for name in known:
         if name.casefold() == unit.casefold():
             return f"write {name}"
     near = difflib.get_close_matches(unit, known, n=1, cutoff=0.7)
     return f"write {near[0]}" if near else None
+
+
+def _has_prefix(unit: str, prefix: str) -> bool:
+    """Return whether ``unit`` is bytes with this prefix, which may be in words and in whatever case."""
+    sign = unit.removesuffix("B")
+    return sign not in ("", unit) and prefix.casefold() in (sign.casefold(), _PREFIXES.get(sign))
 
 
 def _first_spellings(units: dict[str, int]) -> list[str]:
@@ -383,7 +399,7 @@ class QueueLength:
         if unit in Duration.units:
             return cls(time=Duration.parse(text))
         mistaken = {**Packets.mistaken, **Size.mistaken, **Duration.mistaken}
-        hint = mistaken.get(unit) or _near_unit(unit, {**Packets.units, **Size.units, **Duration.units})
+        hint = mistaken.get(unit) or _near_unit(unit, {**Packets.units, **Size.units, **Duration.units}, number)
         raise UnitError(f"'{unit}' is not a unit of a queue length", hint=hint or _QUEUE_HINT)
 
     def __str__(self) -> str:

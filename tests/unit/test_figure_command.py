@@ -60,6 +60,55 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
     assert (found.kind, found.shows) == (kind, shows)
 
 
+@pytest.mark.parametrize(
+    ("choice", "legend", "first"),
+    [
+        ({"points": (("delay", "30 ms"),), "by": ("protocol",)}, "protocol", "tcp (3)"),
+        ({"by": ("delay", "protocol")}, "link2.delay, protocol", "10 ms, tcp (3)"),
+        ({}, "protocol, link2.delay", "tcp, 10 ms (3)"),
+    ],
+)
+def test_curves_of_a_distribution_are_named_by(tmp_path: Path, choice: dict[str, Any], legend: str, first: str) -> None:
+    made = _made(tmp_path, TWO_LINES, kind="cdf", metric="goodput", **choice)
+    with plotting() as plt:
+        drawing = plt.figure()
+        made.draw(drawing)
+        found = drawing.axes[0].get_legend()
+        plt.close(drawing)
+    assert (found.get_title().get_text(), found.get_texts()[0].get_text()) == (legend, first)
+
+
+def test_a_choice_takes_one_text_or_a_dictionary() -> None:
+    one: Any = {"by": "scheduler", "workloads": "requests", "panels": ["rate"]}
+    assert (Choice(**one).by, Choice(**one).workloads, Choice(**one).panels) == (
+        ("scheduler",),
+        ("requests",),
+        ("rate",),
+    )
+    pairs: Any
+    for pairs in (("delay", "80 ms"), {"delay": "80 ms"}, [["delay", "80 ms"]], (("delay", "80 ms"),)):
+        assert Choice(points=pairs, labels=pairs).points == (("delay", "80 ms"),), pairs
+        assert Choice(labels=pairs).labels == (("delay", "80 ms"),), pairs
+
+
+@pytest.mark.parametrize(
+    ("choice", "form"),
+    [
+        ({"by": 3}, 'by=("scheduler",)'),
+        ({"panels": (1,)}, 'panels=("rate", "rtt")'),
+        ({"workloads": ("a", None)}, 'workloads=("download", "upload")'),
+        ({"points": "delay"}, 'points=(("delay", "10 ms"), ("delay", "80 ms"))'),
+        ({"points": {"delay": 80}}, 'points=(("delay", "10 ms"), ("delay", "80 ms"))'),
+        ({"points": ("delay", "80 ms", "x")}, 'points=(("delay", "10 ms"), ("delay", "80 ms"))'),
+        ({"labels": 1}, 'labels=(("mptcp", "both lines"),)'),
+    ],
+)
+def test_anything_else_shows_the_form(choice: dict[str, Any], form: str) -> None:
+    with pytest.raises(InputError, match="is not a list of") as refused:
+        Choice(**choice)
+    assert refused.value.hint == f"write {form}"
+
+
 @pytest.mark.parametrize("choice", [{}, {"kind": "time", "points": (("delay", "30 ms"),)}, {"kind": "bars"}])
 def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: dict[str, Any]) -> None:
     make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
@@ -175,7 +224,16 @@ def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
         (("--by", "protocol", "--x", "delay", "--seed", "1"), "--seed is for figures over time", "--kind time"),
         (("--kind", "time", "--metric", "goodput"), "--metric changes nothing in a figure of kind time", "remove it"),
         (("--kind", "time", "--x", "delay"), "--x changes nothing in a figure of kind time", "remove it"),
-        (("--kind", "cdf", "--by", "protocol"), "--by changes nothing in a figure of kind cdf", "remove it"),
+        (
+            ("--kind", "cdf", "--metric", "goodput", "--by", "protocol"),
+            "points also differ in link2.delay",
+            "add link2.delay to --by",
+        ),
+        (
+            ("--kind", "cdf", "--metric", "goodput", "--by", "protocol,delay", "--points", "protocol=tcp"),
+            "--by protocol changes nothing: all curves have the same",
+            "remove it",
+        ),
         (("--kind", "time"), "6 points do not fit side by side", "--points"),
         (("--kind", "time", "--points", "delay=10 ms", "--seed", "99"), "no run has the seed 99", "1, 2, 3"),
         (

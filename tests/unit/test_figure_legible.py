@@ -20,8 +20,8 @@ from mptcplab.figure.chosen import drawn
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.lines import Figure, Series, draw_lines
 from mptcplab.figure.sweep import sweep_figure
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.values import unit_of
 from mptcplab.pages import build_report
 from mptcplab.report.result_table import result_table
 from mptcplab.results import PARTIAL, open_results

@@ -13,7 +13,7 @@ from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import parse_path
 from mptcplab.scenario.trace import TraceError, parse
-from mptcplab.units import QueueLength, Rate, UnitError
+from mptcplab.units import QueueLength, Rate, Size, UnitError
 
 EVENTS = """
 [[events]]
@@ -34,6 +34,22 @@ def _refusal(file: Path, *overrides: str) -> ScenarioError:
     return caught.value
 
 
+@pytest.mark.parametrize(
+    ("value", "wanted"),
+    [
+        ("[default, blest]", '["default", "blest"]'),
+        ('["default", "blest"', '["default", "blest"]'),
+        ("[default", '["default"]'),
+        ("{x", '["4 KiB", "128 KiB"]'),
+        ("[[a], [b]]", '["4 KiB", "128 KiB"]'),
+        ("[,]", '["4 KiB", "128 KiB"]'),
+    ],
+)
+def test_a_list_of_words_without_quotes_is_shown_with_them(write: Write, value: str, wanted: str) -> None:
+    error = _refusal(write(PATHS + WORKLOAD), f"transport.scheduler={value}")
+    assert error.hint == f"write '{wanted}', in quotes for the shell"
+
+
 def test_two_rates_are_for_two_directions() -> None:
     with pytest.raises(UnitError, match="is two values of a rate") as caught:
         Rate.parse("10/50 Mbit/s")
@@ -41,6 +57,28 @@ def test_two_rates_are_for_two_directions() -> None:
     assert "in a preset backward.rate is the download and forward.rate the upload" in caught.value.hint
     with pytest.raises(UnitError, match="is not a unit"):
         Rate.parse("10/50 parsec")
+
+
+@pytest.mark.parametrize("kind", [Size, QueueLength])
+@pytest.mark.parametrize(
+    ("text", "wanted"),
+    [
+        ("200 MBytes", "200 MB"),
+        ("200 Mbytes", "200 MB"),
+        ("200megabytes", "200 MB"),
+        ("1 Megabyte", "1 MB"),
+        ("1.5 KBytes", "1.5 kB"),
+        ("2 giga bytes", "2 GB"),
+        ("64 kibibytes", "64 KiB"),
+        ("3 MiBytes", "3 MiB"),
+    ],
+)
+def test_units_of_size_in_words_keep_their_prefix(kind: type[Size | QueueLength], text: str, wanted: str) -> None:
+    """The hint was to write bytes, a millionth of it."""
+    with pytest.raises(UnitError) as caught:
+        kind.parse(text)
+    assert caught.value.hint == f'write "{wanted}"'
+    assert kind.parse(wanted)
 
 
 @pytest.mark.parametrize(

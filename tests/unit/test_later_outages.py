@@ -9,8 +9,11 @@ from dataclasses import replace
 import pytest
 from tests.unit.compared import row_of
 
+from mptcplab.figure.sweep import sweep_figure
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.later_outages import later_outage_notes
+from mptcplab.stats import mean_interval
 
 
 def _row(mode: str, values: Mapping[int, tuple[float, float, float]], workload: str = "bulk") -> ResultRow:
@@ -57,3 +60,16 @@ def test_many_rows_are_not_all_named() -> None:
     rows = [_row(f"mode{number}", {1: (2.5, 11.0, 1.2)}) for number in range(9)]
     (note,) = later_outage_notes(rows)
     assert "mode5 (1 of 1 runs, 11.0 s after it); and 3 more. " in note, note
+
+
+def test_figures_of_outages_say_so_shortly() -> None:
+    late, early = _row("down", {1: (2.5, 11.0, 1.2)}), _row("silent", {1: (1.2, 0.1, 1.2)})
+    text = "some outages begin long after the failure; --metric interruption is what begins with it"
+    for name, rows, has in (
+        ("outage_s", [late, early], True),
+        ("outage_s", [early], False),
+        ("interruption_s", [late, early], False),
+    ):
+        drawn = [replace(row, metrics={**row.metrics, name: mean_interval(row.samples[name])}) for row in rows]
+        note = sweep_figure("t", drawn, METRICS[name], "mode").note
+        assert (text in note.split("\n")) == has, note

@@ -14,8 +14,11 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.unit.made_results import make_results
+from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.column_units import unit_of
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import percent, suited
 from mptcplab.report import network
 from mptcplab.report.choosing import choose, fitted
@@ -23,6 +26,7 @@ from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, 
 from mptcplab.report.table import Note, Table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import Results, open_results
+from mptcplab.stats import Interval
 
 
 @pytest.mark.parametrize(
@@ -114,7 +118,51 @@ def test_columns_and_order_are_chosen() -> None:
     assert [row[0] for row in choose(delays, [], "delay").rows] == ["9 ms", "10 ms", "100 ms", ""]
     with pytest.raises(InputError, match="no column 'goodputs'") as caught:
         choose(WIDE, ["goodputs"], None)
-    assert caught.value.hint == "use one of scheduler, goodput_mbps, note, link, completion_p95_s"
+    assert caught.value.hint == "use one of scheduler, goodput, note, link, completion ms", "as on the screen"
+
+
+def test_columns_have_the_names_that_figures_accept() -> None:
+    """The last part of a swept key, and metrics with and without their unit."""
+    keys = ("links.link1.delay", "links.access1.rate", "links.access2.rate")
+    row = result_row(
+        settings=dict.fromkeys(keys, "10"),
+        metrics={**BASIC, "completion_p95_s": Interval(0.4, 0.1, 3), "captured_s": Interval(4.0, 0.1, 3)},
+    )
+    table = result_table("t", [row], every=True)
+    for name, head in (
+        ("delay", "link1.delay"),
+        ("completion_p95", "completion p95 ms"),
+        ("completion p95", "completion p95 ms"),
+        ("completion p95 s", "completion p95 ms"),
+        ("completion_p95_s", "completion p95 ms"),
+        ("captured", "captured s"),
+    ):
+        check_columns([name], f"-{name}", keys)
+        assert head in choose(table, [name], f"-{name}").columns, name
+    with pytest.raises(InputError, match="'rate' is the end of several swept keys"):
+        check_columns(["rate"], None, keys)
+    with pytest.raises(InputError, match="'rate' is the name of several columns") as caught:
+        choose(table, ["rate"], None)
+    assert caught.value.hint == "use one of access1.rate, access2.rate"
+
+
+@pytest.mark.parametrize(("latest", "unit"), [(1.2, "ms"), (12.0, "s")])
+def test_statistics_of_one_quantity_have_one_unit(latest: float, unit: str) -> None:
+    names = ("completion_p50_s", "completion_p95_s", "completion_p99_s")
+    values = dict(zip(names, (0.08, 0.4 if unit == "s" else 0.09, latest), strict=True))
+    row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
+    heads = result_table("t", [row]).columns
+    assert [head for head in heads if "completion" in head] == [f"completion p{n} {unit}" for n in (50, 95, 99)]
+    assert "s" in heads, "duration is another quantity"
+    assert unit_of(METRICS["completion_p50_s"], [row]).name == unit, "figures have the unit of the table"
+
+
+def test_metrics_that_only_json_has_do_not_change_the_unit_of_tables() -> None:
+    values = {"delay_mean_ms": 0.4, "delay_max_ms": 2000.0, "delay_p50_ms": 300.0}
+    row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
+    assert "delay us" in result_table("t", [row]).columns
+    heads = result_table("t", [row], every=True).columns
+    assert {head.rpartition(" ")[2] for head in heads if head.startswith("delay")} == {"s"}, heads
 
 
 def test_chosen_columns_keep_what_tells_rows_apart_and_what_refers_to_notes() -> None:

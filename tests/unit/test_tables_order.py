@@ -3,16 +3,20 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.compared import output, row_of, write
 from tests.unit.test_report import BASIC, result_row
 
+from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import choose
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Cell, Table
-from mptcplab.stats import Interval
+from mptcplab.stats import Interval, mean_interval
 
 #: Values that are all printed as 95.1, in no order.
 CLOSE = {"c": 95.1031, "a": 95.0961, "d": 95.1384, "b": 95.1012}
@@ -53,6 +57,65 @@ def test_compare_sorts_by_values(
     shown = [line for line in lines if len(line) == 2 and line[0] in CLOSE]
     assert {value for _, value in shown} == {"95.1"}, "the texts differ: the test shows nothing"
     assert "".join(name for name, _ in shown) == order, out
+
+
+@pytest.mark.parametrize("reference", [("--reference", "default"), ()])
+def test_percent_is_a_column_of_every_table(
+    reference: tuple[str, ...], tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its head is ``% of A`` where the metric is in percent, and ``% against the best`` in a ranking."""
+    rows = [
+        replace(
+            row_of({"transport.scheduler": name}, {seed: value + seed / 1000 for seed in range(4)}, run=name),
+            **_late({seed: (value + seed / 1000) / 10 for seed in range(4)}),
+        )
+        for name, value in {"default": 95.0, "ecf": 91.0, "blest": 97.0}.items()
+    ]
+    folder = write(tmp_path / "made", rows)
+    words = ("--by", "scheduler", *reference, "--metric", "goodput", "--metric", "late", "--sort", "-%")
+    code, out, error = output(capsys, monkeypatch, folder, *words, "--columns", "scheduler,%")
+    assert code == 0, error
+    heads = ["scheduler", "%"], ["scheduler", "%", "of", "A"]
+    wanted = heads if reference else [[*heads[0], "against", "the", "best"]] * 2
+    assert [line.split() for line in out.splitlines() if "scheduler" in line and "%" in line] == list(wanted), out
+    code, _, error = output(capsys, monkeypatch, folder, *words, "--columns", "x")
+    assert "hint: use one of" in error
+    assert ", %," in error, "as the screen has it"
+    assert "percent" not in error
+
+
+def _late(values: dict[int, float]) -> dict[str, Any]:
+    """Return the fields of a row with values of a metric in percent."""
+    row = row_of({}, values)
+    samples = tuple(values.values())
+    return {
+        "metrics": {**row.metrics, "late_percent": mean_interval(samples)},
+        "samples": {**row.samples, "late_percent": samples},
+        "metric_seeds": {"late_percent": tuple(values)},
+    }
+
+
+@pytest.mark.parametrize("way", ["ranking", "folders"])
+def test_all_tables_of_one_metric_have_one_unit(
+    way: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def rows(more: float) -> list[ResultRow]:
+        return [
+            row_of(
+                {"transport.scheduler": name},
+                {seed: value + more + seed / 1000 for seed in range(4)},
+                workload=workload,
+                run=f"{name}{workload}{more}",
+            )
+            for workload, value in (("slow", 0.4), ("fast", 40.0))
+            for name in ("default", "ecf", "blest")
+        ]
+
+    a, b = write(tmp_path / "a", rows(0.0)), write(tmp_path / "b", rows(0.1))
+    metrics = ("--metric", "slow:goodput", "--metric", "fast:goodput")
+    _, out, _ = output(capsys, monkeypatch, a, *(("--by", "scheduler") if way == "ranking" else (b,)), *metrics)
+    assert "kbit/s" not in out, out
+    assert len(re.findall(r"goodput Mbit/s|  A Mbit/s", out)) == 2, out
 
 
 def test_probabilities_below_the_smallest_printed_one_are_numbers() -> None:

@@ -20,7 +20,7 @@ from mptcplab.metrics.compare import compare as compare_rows
 from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.named import metric_of, swept_key
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.warned import warnings_of
+from mptcplab.metrics.warned import compared_rows, warnings_of
 from mptcplab.report.choosing import choose
 from mptcplab.report.comparison import (
     comparison_table,
@@ -31,6 +31,7 @@ from mptcplab.report.comparison import (
     warning_notes,
 )
 from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
+from mptcplab.report.overlaps import compared_beginnings, overlap_notes
 from mptcplab.report.table import Table
 from mptcplab.scenario.document import nearest, show
 
@@ -123,7 +124,8 @@ def compare(
     else:
         found = _two_folders(str(a), str(b), documents, asked, margin)
     warnings = warnings_of(documents, asked)
-    tables = [choose(table, listed(columns), sort) for table in _with_limits(found, warnings)]
+    overlaps = list(overlap_notes(compared_beginnings(compared_rows(documents, asked))))
+    tables = [choose(table, listed(columns), sort) for table in _with_limits(found, warnings, overlaps)]
     for file in files:
         _write(file, tables, found, margin)
     if as_json:
@@ -200,6 +202,7 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
             [one],
             tests=tests,
             margin_percent=margin,
+            together=comparisons,
             unavailable=(_unavailable(first), _unavailable(second)),
         )
         for one, (_, only) in zip(comparisons, asked, strict=True)
@@ -298,7 +301,7 @@ class _Within:
             for contest, some in zip(contests, pairs, strict=True)
         ]
         tests = sum(one.tests for one in comparisons)
-        tables = [ranking_table(one, by=self._by) for one in found]
+        tables = [ranking_table(one, by=self._by, together=found) for one in found]
         notes = ranking_notes(found, tests, self._margin)
         tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
         return _Found(comparisons, tables, tuple(found), tuple(self._by))
@@ -320,9 +323,9 @@ def _read(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _with_limits(found: _Found, warnings: Mapping[str, Sequence[str]]) -> list[Table]:
-    """Return the tables; the last one ends with what limits all of them: few seeds, and warnings about the runs."""
-    notes = (*few_seeds_notes(found.comparisons), *warning_notes(warnings))
+def _with_limits(found: _Found, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]) -> list[Table]:
+    """Return the tables; the last one ends with what limits all of them: few seeds, warnings, overlaps."""
+    notes = (*few_seeds_notes(found.comparisons), *warning_notes(warnings), *overlaps)
     return [*found.tables[:-1], *(replace(last, notes=(*last.notes, *notes)) for last in found.tables[-1:])]
 
 

@@ -163,6 +163,25 @@ def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]
     return [line for line in lines if line in chosen]
 
 
+def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]:
+    """Return the keys whose values name the curves, one for each point of ``rows``: all that vary, or those of ``by``.
+
+    :raises InputError: for one in ``by`` that does not vary, and if these do not tell the points apart.
+    """
+    axes, points = axes_of(rows), points_of(rows)
+    if by is None:
+        return list(axes)
+    names = short_names(list(swept_values(rows)))
+    for key in by:
+        if key not in axes:
+            raise InputError(f"--by {names[key]} changes nothing: all curves have the same", hint="remove it")
+    left = ", ".join(names[key] for key in axes if key not in by and not _determine(points, by, key))
+    if left:
+        hint = f"add {left} to --by, or choose one value with --points"
+        raise InputError(f"a curve is of one point, and points also differ in {left}", hint=hint)
+    return list(by)
+
+
 def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> None:
     """Refuse more curves than can be told apart; ``keys`` tell those of a workload in ``rows`` apart.
 

@@ -19,9 +19,17 @@ _KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
     "seed": ("time",),
     "metric": ("lines", "bars", "cdf"),
     "x": ("lines", "bars"),
-    "by": ("lines", "bars"),
+    "by": ("lines", "bars", "cdf"),
     "x_scale": ("lines", "cdf"),
     "y_scale": ("lines",),
+}
+#: How the options are given that have several parts.
+_FORMS = {
+    "by": '("scheduler",)',
+    "workloads": '("download", "upload")',
+    "panels": '("rate", "rtt")',
+    "points": '(("delay", "10 ms"), ("delay", "80 ms"))',
+    "labels": '(("mptcp", "both lines"),)',
 }
 
 
@@ -34,7 +42,9 @@ class Choice:
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
     ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it.
-    :raises InputError: if there is no such kind or scale, or for what is no length.
+
+    One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
+    :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
     """
 
     kind: Kind | None = None
@@ -54,6 +64,10 @@ class Choice:
     note: bool = True
 
     def __post_init__(self) -> None:
+        for option in ("by", "workloads", "panels"):
+            object.__setattr__(self, option, _names(option, getattr(self, option)))
+        for option in ("points", "labels"):
+            object.__setattr__(self, option, _pairs(option, getattr(self, option)))
         if self.kind is not None and self.kind not in KINDS:
             raise InputError(f"there is no kind of figure '{self.kind}'", hint=f"use one of {', '.join(KINDS)}")
         for scale in (self.x_scale, self.y_scale):
@@ -73,6 +87,33 @@ class Choice:
     def paper(self) -> Paper:
         """The size of the figure."""
         return Paper.parse(self.width, self.height)
+
+
+def _names(option: str, given: object) -> tuple[str, ...]:
+    """Return names, of which one may be given alone. :raises InputError: for anything else."""
+    if given is None:
+        return ()
+    found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (tuple, list)) else None
+    if found is None or not all(isinstance(one, str) for one in found):
+        raise InputError(f"{option} = {given!r} is not a list of names", hint=f"write {option}={_FORMS[option]}")
+    return found
+
+
+def _pairs(option: str, given: object) -> tuple[tuple[str, str], ...]:
+    """Return pairs of texts, given as such, as a dictionary or as one pair. :raises InputError: for anything else."""
+    found = list(given.items()) if isinstance(given, Mapping) else given
+    if found is None:
+        return ()
+    if isinstance(found, (tuple, list)):
+        if _is_pair(found):
+            return ((found[0], found[1]),)
+        if all(_is_pair(one) for one in found):
+            return tuple((one[0], one[1]) for one in found)
+    raise InputError(f"{option} = {given!r} is not a list of pairs of texts", hint=f"write {option}={_FORMS[option]}")
+
+
+def _is_pair(given: object) -> bool:
+    return isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(one, str) for one in given)
 
 
 def check_options(choice: Choice, kind: Kind) -> None:

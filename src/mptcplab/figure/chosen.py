@@ -20,6 +20,7 @@ from mptcplab.figure.along import (
     axes_of,
     check_columns,
     check_curves,
+    curve_keys,
     longest,
     overview,
     points_of,
@@ -36,14 +37,15 @@ from mptcplab.figure.marks import marks
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
-from mptcplab.figure.sweep import label_of, of_workloads, series_keys, sweep_figure
+from mptcplab.figure.sweep import label_of, later_outage_note, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.measure import items_of
 from mptcplab.metrics.named import swept_key
 from mptcplab.metrics.points import changed_note, point_text, short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import suited, unit_of
+from mptcplab.metrics.values import suited
 from mptcplab.results import RecordedRun, Results
 
 if TYPE_CHECKING:
@@ -181,7 +183,7 @@ def _over_sweep(
     own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
     along = swept_key(choice.x, keys) if choice.x is not None else longest(own)
-    by = [swept_key(name, keys) for name in choice.by] if choice.by else None
+    by = [swept_key(name, keys) for name in choice.by] or None
     if choice.x is not None and by is not None and along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     is_open = choice.kind is None and choice.x is None and by is None
@@ -331,10 +333,12 @@ def _distribution(
     choice: Choice,
     found: Words,
 ) -> Drawn:
-    keys = list(axes_of(rows))
+    by = [swept_key(name, list(swept_values(rows))) for name in choice.by] or None
+    keys = curve_keys(rows, by)
     own, varied = rows, list(keys)
     runs, rows = [found.run(run) for run in runs], [found.row(row) for row in rows]
     samples: Mapping[str, Sequence[float]]
+    others: list[str] = []
     if choice.metric is not None:
         metric = metric_of_rows(rows, choice.metric, results.rows)
         unit = unit_of(metric, results.rows)
@@ -345,6 +349,7 @@ def _distribution(
             _name({**row.settings, _WORKLOAD: found.workload(row.workload)}, keys): row.samples.get(metric.name, ())
             for row in rows
         }
+        others = [*later_outage_note(rows, metric)]
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = _only_workload(choice) or _with_items(runs[0], rows)
@@ -362,7 +367,7 @@ def _distribution(
     legend = ", ".join(name for name in ({**found.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
-    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key])
+    note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key, *others])
     return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 

@@ -9,10 +9,13 @@ from mptcplab.errors import InputError
 from mptcplab.figure.along import axes_of, line_keys, points_of
 from mptcplab.figure.axis import NAMES
 from mptcplab.figure.lines import Figure, Series
+from mptcplab.metrics.column_units import unit_of
+from mptcplab.metrics.later_outage import INTERRUPTION, OUTAGE, later_outages
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit, unit_of
+from mptcplab.metrics.values import Unit
 from mptcplab.stats import Interval
 
 
@@ -69,7 +72,7 @@ def sweep_figure(
             )
             for name, line in series.items()
         ),
-        "\n".join([spread_note(own), *_never_note(series, metric)]),
+        "\n".join([spread_note(own), *_never_note(series, metric), *later_outage_note(own, metric)]),
         lowest=metric.lowest * unit.factor,
         highest=metric.highest * unit.factor,
         named=along in NAMES,
@@ -115,6 +118,13 @@ def _never_note(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -
         else:
             lacking = f"; in the others {metric.never} within the run" if _has_never(series, metric) else ""
             yield f"{word}: the mean of the runs that have a value{lacking}{points}"
+
+
+def later_outage_note(rows: Sequence[ResultRow], metric: Metric) -> Iterator[str]:
+    """Yield what to draw instead where outages are not what the failure interrupts, as the note of the table says."""
+    if metric.name == OUTAGE and any(map(later_outages, rows)):
+        other = METRICS[INTERRUPTION].noun
+        yield f"some outages begin long after the failure; --metric {other} is what begins with it"
 
 
 def _has_never(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> bool:

@@ -64,7 +64,7 @@ def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str
 
 def named_metrics(name: str) -> list[str]:
     """Return the names in JSON of the metrics that JSON or tables call so."""
-    return [one for one in METRICS if name.casefold() in _names_of(METRICS[one])]
+    return [one for one in METRICS if name.casefold() in map(str.casefold, names_of(METRICS[one]))]
 
 
 def metric_named(name: str, there: Collection[str]) -> Metric:
@@ -108,11 +108,10 @@ def _first_sentence(metric: Metric) -> str:
     return re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", metric.definition).partition(". ")[0]
 
 
-def _names_of(metric: Metric) -> set[str]:
-    """Return the name in JSON, the noun, and the heads of columns, which have a unit that suits the values."""
-    noun = metric.noun.casefold()
-    heads = {metric.heading_in(unit.name).casefold() for unit in units(metric.unit)}
-    return {metric.name.casefold(), noun, noun.replace(" ", "_"), *(heads if metric.in_table else ())}
+def names_of(metric: Metric) -> tuple[str, ...]:
+    """Return the names that users may type: in JSON, the noun, and the heads of columns in a unit that suits."""
+    heads = [metric.heading_in(unit.name) for unit in units(metric.unit)] if metric.in_table else []
+    return tuple(dict.fromkeys([metric.noun, metric.name, metric.noun.replace(" ", "_"), *heads]))
 
 
 def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:

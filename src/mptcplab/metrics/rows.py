@@ -22,6 +22,7 @@ from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import NetworkCounters, network_counters
+from mptcplab.metrics.overlaps import Earlier, earlier_workloads
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.subflows import use_of_all
 from mptcplab.recording.damage import reporting_damage
@@ -55,6 +56,8 @@ class RunResult:
     """The counters of links, endpoints and middleboxes."""
     conditions: str = ""
     """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
+    earlier: Earlier = field(default_factory=dict)
+    """Workloads that started before another, see :mod:`mptcplab.metrics.overlaps`."""
 
 
 @dataclass(frozen=True)
@@ -87,6 +90,8 @@ class ResultRow:
     """The share of each path, by run; ``share_seeds`` are those of the runs whose shares are known."""
     share_seeds: tuple[int, ...] = ()
     never: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    overlaps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    """The seeds of the runs in which an earlier workload was still running when this one began, by its name."""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -141,6 +146,7 @@ class ResultRow:
             "seeds": list(self.seeds),
             "runs": list(self.runs),
             "warnings": list(self.warnings),
+            **({"overlaps": {name: list(seeds) for name, seeds in self.overlaps.items()}} if self.overlaps else {}),
         }
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
@@ -214,6 +220,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         hz=manifest["facts"]["kernel"].get("hz"),
         time=manifest["facts"]["kernel"].get("time", "virtual"),
         conditions=conditions_of(manifest),
+        earlier=earlier_workloads(recording, measured),
     )
 
 
@@ -287,7 +294,14 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
         never={name: seeds for name, seeds in never.items() if seeds},
+        overlaps=_overlaps([(run.seed, run.earlier.get(one.workload, {})) for run, one in members]),
     )
+
+
+def _overlaps(runs: Sequence[tuple[int, Mapping[str, bool]]]) -> dict[str, tuple[int, ...]]:
+    """Return the seeds of the runs in which each of the earlier workloads was still running, if there are any."""
+    names = dict.fromkeys(name for _, earlier in runs for name, running in earlier.items() if running)
+    return {name: tuple(seed for seed, earlier in runs if earlier.get(name)) for name in names}
 
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:

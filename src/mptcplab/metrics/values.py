@@ -9,13 +9,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mptcplab.stats import Interval
-
-if TYPE_CHECKING:
-    from mptcplab.metrics.metric import Metric
-    from mptcplab.metrics.rows import ResultRow
 
 IDENTICAL = "(identical)"
 _SIGNIFICANT = 3
@@ -102,12 +97,6 @@ def units(unit: str) -> list[Unit]:
     """Return the units of a quantity measured in ``unit``, largest first; only ``unit`` if it has no others."""
     family = next((family for family in _FAMILIES if unit in family), {unit: 1.0})
     return [Unit(name, family[unit] / size) for name, size in family.items()]
-
-
-def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
-    """Return the unit in which the table and the figures of ``rows`` have a metric."""
-    means = (row.metrics[metric.name].mean for row in rows if metric.name in row.metrics)
-    return suited(metric.unit, means, digits=metric.digits)
 
 
 def percent(value: float, half_width: float | None = None) -> str:

@@ -20,7 +20,7 @@ def warnings_of(
     that differ only in numbers are one, with their range. Of two documents, a name has A or B before it. Runs in which
     what a metric waits for did not happen have no value to compare, which is a warning, too.
     """
-    rows = list(_compared(documents, asked))
+    rows = list(compared_rows(documents, asked))
     several = len({row["workload"] for _, row in rows}) > 1
     lacking = list(_lacking(documents, asked, with_workload=several))
     texts = merged(
@@ -57,10 +57,10 @@ def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping
         yield from ((side, row) for row in document["rows"])
 
 
-def _compared(
+def compared_rows(
     documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
 ) -> Iterator[tuple[str, Mapping[str, Any]]]:
-    """Yield the rows that have a metric that is asked for, each with its side."""
+    """Yield the rows that have a metric that is asked for, each with its side: A or B, nothing if there is only one."""
     for side, row in _rows(documents):
         if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
             yield side, row

@@ -23,9 +23,10 @@ _MARK = re.compile(r"\[\d+\]")
 def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     """Return the table with the named columns, in the order of the column ``sort``; ``-NAME`` is descending.
 
-    A name is a column head, its beginning up to the unit, a swept key or the name of a metric in JSON. Columns that
-    are needed to distinguish the rows come first, and those that refer to notes last, even if they are not named.
-    :raises InputError: for a name of no column.
+    A name is a column head, its beginning up to the unit, a swept key or its last part, or the name of a metric in
+    JSON. Columns that are needed to distinguish the rows come first, and those that refer to notes last, even if they
+    are not named.
+    :raises InputError: for a name of no column, or of several.
     """
     if sort is not None:
         table = table.with_rows(_order(table, _place(table, sort.removeprefix("-")), descending=sort.startswith("-")))
@@ -78,18 +79,39 @@ def _named(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
 
 
 def _find(table: Table, name: str) -> int | None:
-    for place, (head, others) in enumerate(_named(table)):
-        if name.casefold() in (head.casefold(), *(other.casefold() for other in others)):
+    """Return the column with a head or, if none has it, with another name; None for none.
+
+    :raises InputError: for another name of several columns.
+    """
+    wanted = name.casefold()
+    for place, head in enumerate(table.columns):
+        if head.casefold() == wanted:
             return place
-    return None
+    others = list(enumerate(table.names))
+    found = [place for place, names in others if wanted in map(str.casefold, names)] or [
+        place for place, names in others[: table.keys] if any(wanted == _last_part(key) for key in names)
+    ]
+    if len(found) > 1:
+        heads = ", ".join(table.columns[place] for place in found)
+        raise InputError(f"'{name}' is the name of several columns", hint=f"use one of {heads}")
+    return found[0] if found else None
+
+
+def _last_part(key: str) -> str:
+    return key.rpartition(".")[2].casefold()
 
 
 def _place(table: Table, name: str) -> int:
     place = _find(table, name)
     if place is not None:
         return place
-    heads = dict.fromkeys(others[0] if others else head for head, others in _named(table))
+    heads = dict.fromkeys(_shown(head, others) for head, others in _named(table))
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
+
+
+def _shown(head: str, others: Sequence[str]) -> str:
+    """Return the name for a hint: the beginning of the head that is a name, or the head, as it is on the screen."""
+    return next((one for one in others if f"{head} ".startswith(f"{one} ")), head)
 
 
 def _order(table: Table, place: int, *, descending: bool) -> list[int]:

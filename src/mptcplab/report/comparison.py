@@ -9,6 +9,7 @@ from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, name_of
 from mptcplab.metrics.conditions import measured_on, use_differs
+from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
@@ -22,8 +23,10 @@ _MAX_NAMED = 10
 _MAX_WARNED = 4
 _MIN_P = 0.0001
 _MAX_LETTERS = 6
+#: Names of the columns of percentages, whose heads depend on the unit of the metric.
+_OF_PERCENT = ("%", "percent")
 #: Names of the columns of values: without their unit, and as in JSON.
-_OF_VALUES = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), ("percent",), ("p_corrected",))
+_OF_VALUES = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), _OF_PERCENT, ("p", "p_corrected"))
 #: The head of the column with the number of runs in the test against the best.
 _TESTED = "n of the test"
 
@@ -39,12 +42,14 @@ def comparison_table(
     by: Sequence[str] = (),
     tests: int,
     margin_percent: float,
+    together: Sequence[Comparison] = (),
     unavailable: tuple[Unavailable, Unavailable] = ((), ()),
 ) -> Table:
     """Return a line per row that both sides have. All comparisons have one metric and one A.
 
-    ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family, and ``unavailable`` are the
-    points that A's results and those of B cannot have.
+    ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family, ``together`` are all
+    comparisons of the command, whose tables of this metric have one unit, and ``unavailable`` are the points that A's
+    results and those of B cannot have.
     """
     lines = [(one.pair.b, match) for one in comparisons for match in one.matches]
     matches = [match for _, match in lines]
@@ -52,7 +57,8 @@ def comparison_table(
     several = len({match.workload for match in matches}) > 1
     mixed = len({match.difference.test for match in matches}) > 1
     metric = METRICS[comparisons[0].pair.metric]
-    unit = suited(metric.unit, (mean for match in matches for mean in match.means), digits=metric.digits)
+    beside = [match for one in together if one.pair.metric == metric.name for match in one.matches]
+    unit = suited(metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.digits)
     head = (*keys.values(), *(["workload"] if several else []))
     # Where values are percentages themselves, their difference is in points, and that in percent is something else.
     relative = "% of A" if unit.name == "%" else "%"
@@ -79,10 +85,14 @@ def comparison_table(
     return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head), names=names)
 
 
-def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
-    """Return the places of a ranking, best first, with groups and the comparison of each with the best."""
+def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ranking] = ()) -> Table:
+    """Return the places of a ranking, best first, with groups and the comparison of each with the best.
+
+    ``together`` are all rankings of the command: their tables of one metric have one unit.
+    """
     metric = METRICS[ranking.metric]
-    unit = suited(metric.unit, (place.interval.mean for place in ranking.places), digits=metric.digits)
+    places = [place for one in together or (ranking,) if one.metric == metric.name for place in one.places]
+    unit = suited(metric.unit, (place.interval.mean for place in places), digits=metric.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
     worse, against = _against_best(ranking, unit)
@@ -106,7 +116,11 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str]) -> Table:
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
     order = "highest" if metric.is_highest_first else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
-    others: dict[str, tuple[str, ...]] = {value: (ranking.metric, metric.noun), **{keys[key]: (key,) for key in by}}
+    others: dict[str, tuple[str, ...]] = {
+        value: names_of(metric),
+        worse: _OF_PERCENT,
+        **{keys[key]: (key,) for key in by},
+    }
     names = tuple(others.get(column, ()) for column in columns)
     return Table(
         title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by), names=names

@@ -10,11 +10,12 @@ from typing import Any
 from mptcplab.figure.along import leading_keys, line_keys, points_of, points_per_line, together_notes
 from mptcplab.figure.axis import Axis, axis_of
 from mptcplab.figure.lines import USUAL_SIZE, Figure
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import BASIC, METRICS, about, columns
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit, unit_of
+from mptcplab.metrics.values import Unit
 from mptcplab.report.html_model import Drawing
 from mptcplab.stats import Interval
 

@@ -5,14 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mptcplab.metrics.delivery import WINDOW_S
+from mptcplab.metrics.later_outage import INTERRUPTION, OUTAGE, later_outages
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.table import Note
 
-_OUTAGE, _AFTER, _INTERRUPTION = "outage_s", "outage_after_s", "interruption_s"
-#: Such an outage is told if it is longer than this, and so many times longer than what the failure interrupts.
-_WORTH_TELLING_S, _TIMES = 0.1, 1.5
 #: Rows that the note names.
 _NAMED = 6
 
@@ -26,9 +23,9 @@ def later_outage_notes(rows: Sequence[ResultRow]) -> Iterator[Note]:
     more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
     yield Note(
         "Outage: in some runs the longest one begins only later than a second after the failure, so it is not what the "
-        f"failure interrupts: {'; '.join(named)}{more}. `--metric {METRICS[_INTERRUPTION].noun}` of `compare` and "
+        f"failure interrupts: {'; '.join(named)}{more}. `--metric {METRICS[INTERRUPTION].noun}` of `compare` and "
         "`figure` is what begins with the failure.",
-        about=rf"\b{METRICS[_OUTAGE].noun}\b",
+        about=rf"\b{METRICS[OUTAGE].noun}\b",
     )
 
 
@@ -39,16 +36,7 @@ def _name(row: ResultRow, rows: Sequence[ResultRow]) -> str:
 
 def _later(row: ResultRow) -> str:
     """Return in how many runs of a row the outage begins late, and when; empty if in none."""
-    # Runs without an end of the outage have no such values: nothing later is known of them.
-    after, outage, interruption = (
-        dict(zip(row.seeds_of(name), row.samples.get(name, ()), strict=True))
-        for name in (_AFTER, _OUTAGE, _INTERRUPTION)
-    )
-    late = [
-        after[seed]
-        for seed in after.keys() & outage.keys() & interruption.keys()
-        if after[seed] > WINDOW_S and outage[seed] > max(_WORTH_TELLING_S, _TIMES * interruption[seed])
-    ]
+    late = later_outages(row)
     if not late:
         return ""
     low, high = f"{min(late):.1f}", f"{max(late):.1f}"

@@ -7,12 +7,13 @@ import shlex
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
+from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.paired import GOODPUT, PairedDifference, paired_rows
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.registry import METRICS, about
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit, unit_of
+from mptcplab.metrics.values import Unit
 from mptcplab.report.table import number, spread_text
 
 _PROTOCOL = "transport.protocol"

@@ -11,12 +11,14 @@ from dataclasses import dataclass, replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.alike import merged
-from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS
+from mptcplab.metrics.column_units import unit_of
+from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of
 from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import IDENTICAL, Unit, unit_of
+from mptcplab.metrics.values import IDENTICAL, Unit
 from mptcplab.report.later_outages import later_outage_notes
+from mptcplab.report.overlaps import beginnings, overlap_notes
 from mptcplab.report.table import Cell, Note, Table
 from mptcplab.scenario.document import nearest
 
@@ -148,13 +150,14 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
 
     :raises InputError: for such a name.
     """
-    names = [name for key, short in short_names(list(settings)).items() for name in (short, key)]
-    names += ["workload", *METRICS, *_OF_SOCKETS, *(metric.noun for metric in METRICS.values()), "gateway", "n"]
+    keys = list(settings)
+    names = [name for key, short in short_names(keys).items() for name in (short, key)]
+    names += ["workload", *METRICS, *_OF_SOCKETS, "gateway", "n"]
     names += [name for others in _OF_SOCKETS.values() for name in others]
-    names += [metric.heading for metric in METRICS.values()]
-    known = {name.casefold() for name in names}
+    names += [name for metric in METRICS.values() for name in (metric.noun, metric.heading)]
+    known = {name.casefold() for name in (*names, *(one for metric in METRICS.values() for one in names_of(metric)))}
     for name in (*columns, *([sort.removeprefix("-")] if sort else [])):
-        if name.casefold() not in known:
+        if name.casefold() not in known and find_key(name, keys) is None:
             near = nearest(name, names)
             hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
             others = OTHER_WORDS.get(name.casefold())
@@ -177,7 +180,7 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Co
     shown = columns((row.shown for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
-        return [*basic, *(_metric(name, rows) for name in shown)]
+        return [*basic, *(_metric(name, rows, hidden=every) for name in shown)]
     units = {name: unit_of(METRICS[name], rows) for name in shown}
     return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
 
@@ -194,12 +197,15 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
-def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
-    """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table."""
+def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = (), *, hidden: bool = False) -> _Column:
+    """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table.
+
+    ``hidden`` metrics have columns in the table, too.
+    """
     metric = METRICS[name]
-    unit = unit_of(metric, every or rows)
+    unit = unit_of(metric, every or rows, hidden=hidden)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
-    return _Column(metric.heading_in(unit.name), cells, (name, metric.noun), is_numeric=True)
+    return _Column(metric.heading_in(unit.name), cells, names_of(metric), is_numeric=True)
 
 
 def _all_metrics(row: ResultRow, units: Mapping[str, Unit]) -> str:
@@ -286,6 +292,7 @@ def _notes(
         notes.append(RESPONSES_NOTE)
     notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
     notes += later_outage_notes(rows)
+    notes += overlap_notes(beginnings(rows))
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)

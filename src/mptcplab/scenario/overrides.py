@@ -16,6 +16,9 @@ from mptcplab.scenario.place import SET, KeyPath, Place
 
 _SET = Place(Path("--set"), 0, rank=SET)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
+#: A list of words, of which some may have lost their quotes to the shell.
+_WORDS = re.compile(r"\[([^\[\]{}=\\]{1,200})\]?")
+_EXAMPLE = '["4 KiB", "128 KiB"]'
 _DECIMAL = re.compile(r"[+-]?[0-9]{1,18}\.[0-9]{1,18}")
 
 
@@ -49,6 +52,13 @@ def _literal(text: str, pattern: KeyPath) -> Any:
         try:
             return tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError) as error:
-            hint = 'write a list like \'["4 KiB", "128 KiB"]\', in quotes for the shell'
+            hint = f"write '{_quoted(text)}', in quotes for the shell"
             raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
     return text
+
+
+def _quoted(text: str) -> str:
+    """Return the user's list of words without quotes as TOML; an example for anything else."""
+    found = _WORDS.fullmatch(text)
+    words = [word.strip().strip("\"'") for word in found[1].split(",")] if found else []
+    return f"[{', '.join(map(show, filter(None, words)))}]" if any(words) else _EXAMPLE

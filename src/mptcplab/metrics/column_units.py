@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: MIT
+"""The unit of a metric's column, which the columns of other statistics of the same quantity share."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.values import Unit, suited
+
+#: The part of a metric's name in JSON that names the statistic.
+_STATISTIC = re.compile(r"_(mean|p\d+|max)(?=_)")
+
+
+def unit_of(metric: Metric, rows: Iterable[ResultRow], *, hidden: bool = False) -> Unit:
+    """Return the unit in which the table and the figures of ``rows`` have a metric.
+
+    A quantity's mean, percentiles and maximum have one unit, which suits all of them; with ``hidden``, also those that
+    are only in JSON, for a table that has them.
+    """
+    statistics = [one for one in METRICS.values() if _quantity(one) == _quantity(metric) and (one.in_table or hidden)]
+    names = {metric.name, *(one.name for one in statistics)}
+    means = [found.mean for row in rows for name, found in row.metrics.items() if name in names]
+    return suited(metric.unit, means, digits=metric.digits)
+
+
+def _quantity(metric: Metric) -> str:
+    """Return the name without the statistic. It ends with the unit: only values in one unit have one name."""
+    return _STATISTIC.sub("", metric.name)

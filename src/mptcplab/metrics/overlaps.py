@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""Workloads of a run that began while an earlier one was still running.
+
+A `start` is fixed, but the end of a workload with a `size` is not: over a slow path it runs underneath those after it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.recording.record import Recording
+from mptcplab.units import Duration
+
+#: Workloads that overlap by less than this do not change each other's results: the last data may be a queue's.
+TOLERANCE_S = 0.1
+#: For each workload the others with an earlier `start`, and whether they were still running when it began.
+Earlier = Mapping[str, Mapping[str, bool]]
+
+
+def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasurement]) -> Earlier:
+    """Return which workloads have an earlier `start` than another, and whether they were running when that one began.
+
+    Workloads with the same `start` are meant to run together, and are not among them. A workload runs from the start of
+    its client to its last data.
+    """
+    clients = {one["name"]: one for one in recording.manifest.get("programs", ()) if one.get("start_ns") is not None}
+    begins = {
+        one.workload: clients[name]["start_ns"] / 1e9
+        for one in measured
+        if (name := f"{one.workload}.client") in clients
+    }
+    ends = {one.workload: begins[one.workload] + one.duration_s for one in measured if one.workload in begins}
+    workloads = (one for one in recording.manifest["workloads"] if one["name"] in begins)
+    starts = {one["name"]: int(Duration.parse(one.get("start", "0 ns"))) for one in workloads}
+    found = {
+        later: {
+            earlier: begins[earlier] < begins[later] < ends[earlier] - TOLERANCE_S
+            for earlier in starts
+            if starts[earlier] < starts[later]
+        }
+        for later in starts
+    }
+    return {later: some for later, some in found.items() if some}
