@@ -63,6 +63,7 @@ def test_one_long_time_does_not_hide_many_short_ones() -> None:
     assert suited("s", [0.0137, 0.0141, 4.0]).name == "ms"
     assert suited("s", [0.0137, 0.0141, 40.0]).name == "s", "40000 ms"
     assert suited("s", [0.0137, 4.0]).name == "s", "half of them are long"
+    assert suited("s", [0.0, 0.0, 1.2]).name == "s", "zero is as short in each unit"
     assert suited("bit/s", [80e3, 80e3, 2e6]).name == "Mbit/s", "rates of one table are compared in one unit"
 
 

@@ -81,9 +81,9 @@ def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> 
     ``unit`` is that of the values. A unit of no known quantity is kept. Times take the next smaller unit if most of
     them would be less than a tenth, for the sake of one that is long.
     """
-    sizes = sorted(map(abs, values))
+    sizes = sorted(abs(value) for value in values if value)
     found = units(unit)
-    if len(found) == 1 or digits is not None or not sizes or not sizes[-1]:
+    if len(found) == 1 or digits is not None or not sizes:
         return Unit(unit, digits=digits)
     at = next((at for at, one in enumerate(found) if sizes[-1] * one.factor >= 1), len(found) - 1)
     is_time = found[-1].name == _GRAIN
