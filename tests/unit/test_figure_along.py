@@ -13,7 +13,8 @@ from tests.unit.test_report import result_row
 from mptcplab.figure.along import leading_keys, line_keys, longest, points_per_line, spread
 from mptcplab.figure.choice import Choice
 from mptcplab.figure.chosen import drawn
-from mptcplab.figure.sweep import sweep_figure
+from mptcplab.figure.sweep import memory_note, sweep_figure
+from mptcplab.metrics.machine import SHORT_OF_MEMORY
 from mptcplab.metrics.registry import METRICS
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.results import open_results
@@ -143,3 +144,15 @@ def test_too_many_points_over_time_name_the_keys_that_vary(
     assert "6 points do not fit side by side: they differ in protocol, link2.delay" in ended.err
     assert "choose up to 4, such as those of --points protocol=tcp" in ended.err, "the value, not its words"
     assert output_of(monkeypatch, capsys, *words, "--points", "protocol=tcp").status == 0
+
+
+def test_figures_name_points_that_were_short_of_the_labs_memory() -> None:
+    """Somebody read "BBR collapses with large buffers" in a figure whose table had the warning."""
+    warned = (f"{SHORT_OF_MEMORY}: TcpExtTCPMemoryPressures 1. Separate hosts would not share this limit",)
+    rows = [
+        result_row(settings={"cc": "bbr", "size": f"{size} MiB"}, warnings=warned if size == 64 else ())
+        for size in (4, 16, 64)
+    ]
+    assert list(memory_note(rows)) == ["short of the lab's memory in some runs, see the table: bbr, 64 MiB"]
+    assert "see the table: bbr, 64 MiB" in sweep_figure("t", rows, GOODPUT, "size").note
+    assert not list(memory_note(rows[:2]))

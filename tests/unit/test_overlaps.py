@@ -94,7 +94,10 @@ def test_what_was_still_running(tmp_path: Path, begin_s: float, running: bool, w
     found = run_result(Recording(folder))
     durations = {one.workload: one.duration_s for one in found.measured}
     assert durations["first"] == pytest.approx(2.0, abs=0.05), "times below count on it"
-    assert found.earlier == {"later": {"first": running, "beside": running}}, why
+    parts = found.earlier["later"]
+    assert {name: part > 0 for name, part in parts.items()} == {"first": running, "beside": running}, why
+    part = (durations["first"] - begin_s) / durations["later"] if running else 0.0
+    assert parts["first"] == pytest.approx(min(1.0, part)), why
 
 
 def test_results_have_overlaps_only_where_there_are_any() -> None:
@@ -115,3 +118,14 @@ def test_compare_tells_of_compared_rows_only(
     before = write(tmp_path / "before", [replace(row, overlaps={}) for row in rows])
     told = " ".join(output(capsys, monkeypatch, before, place).out.split())
     assert "still running in B LTE. " in told, told
+
+
+def test_overlaps_of_different_lengths_are_told() -> None:
+    """A download of a fixed size ends earlier over both lines, so that a call beside it is alone most of the time."""
+    rows = [_row("LTE", {"download": (1, 2, 3)}, "call"), _row("both", {"download": (1, 2, 3)}, "call")]
+    slow, fast = (replace(row, overlap_parts={"download": part}) for row, part in zip(rows, (1.0, 0.32), strict=True))
+    (note,) = _notes(slow, fast)
+    assert note.startswith(
+        "Overlap of different lengths: download was still running during 32 % of call in both and 100 % in LTE. "
+    ), note
+    assert not _notes(slow, replace(fast, overlap_parts={"download": 0.95})), "alike"

@@ -166,7 +166,7 @@ def _require_rows(asked: Sequence[_Asked], comparisons: Sequence[Comparison]) ->
             of = f" of the workload {workload}" if workload is not None else ""
             raise InputError(
                 f"nothing was compared: no row{of} with {METRICS[metric].noun} is on both sides",
-                hint="compare without --fail-if-... to see the rows of each side",
+                hint="compare with --reference or two folders, and without --fail-if-..., to see the rows of each side",
             )
 
 
@@ -246,10 +246,21 @@ class _Within:
         """Compare by all metrics at once: all tests are one family."""
         parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
         values = list(parts[0][1])
-        if self._reference is None and len(values) > 2:
-            return self._ranked(parts)
-        first = values[0] if self._reference is None else self._chosen(self._reference, values)
-        return self._against(asked, parts, first)
+        found = self._ranked(parts) if self._reference is None and len(values) > 2 else None
+        if found is None or not found.tables:
+            # Without a row that two values have there is no ranking: this table says which rows each has.
+            first = values[0] if self._reference is None else self._chosen(self._reference, values)
+            found = self._against(asked, parts, first)
+        return replace(found, tables=[*found.tables[:-1], *(self._with_followers(last) for last in found.tables[-1:])])
+
+    def _with_followers(self, table: Table) -> Table:
+        """Return a table with a note about keys that change together with those of --by."""
+        together = ranking.followers(self._document, self._by)
+        if not together:
+            return table
+        verb = "change" if len(together) > 1 else "changes"
+        note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
+        return replace(table, notes=(*table.notes, note))
 
     def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
         """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""

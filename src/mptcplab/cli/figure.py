@@ -34,6 +34,14 @@ _KINDS = ("time", "lines", "bars", "cdf")
 _SCALES = ("linear", "log")
 
 
+def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+    """Return the option's only value. click itself would take the last one of several."""
+    if len(given) > 1:
+        hint = "draw a figure for each, or compare by several metrics with `mptcplab compare`"
+        raise InputError(f"a figure is of one metric, and --metric is there {len(given)} times", hint=hint)
+    return given[0] if given else None
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @files_option(
@@ -46,6 +54,8 @@ _SCALES = ("linear", "log")
 )
 @click.option(
     "--metric",
+    multiple=True,
+    callback=_only,
     metavar="[WORKLOAD:]NAME",
     help="Metric, as tables or JSON name it. Default: what the workload is about.",
 )

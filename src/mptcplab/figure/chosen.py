@@ -37,7 +37,7 @@ from mptcplab.figure.marks import marks
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
 from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
-from mptcplab.figure.sweep import label_of, later_outage_note, of_workloads, series_keys, sweep_figure
+from mptcplab.figure.sweep import label_of, later_outage_note, memory_note, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.column_units import unit_of
@@ -303,7 +303,7 @@ def _over_time(
             f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"
         )
     name = found.workload(workload)
-    note = "\n".join([*figure.key, f"workload {name}, seed {seed}; {rows[0].measured_on}"])
+    note = "\n".join([*figure.key, f"workload {name}, seed {seed}; {rows[0].measured_on}", *memory_note(rows)])
     return Drawn("time", figure.size, partial(draw_over_time, figure), f"workload {name} over time, seed {seed}", note)
 
 
@@ -349,7 +349,7 @@ def _distribution(
             _name({**row.settings, _WORKLOAD: found.workload(row.workload)}, keys): row.samples.get(metric.name, ())
             for row in rows
         }
-        others = [*later_outage_note(rows, metric)]
+        others = [*later_outage_note(rows, metric), *memory_note(rows)]
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = _only_workload(choice) or _with_items(runs[0], rows)

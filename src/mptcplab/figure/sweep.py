@@ -11,12 +11,16 @@ from mptcplab.figure.axis import NAMES
 from mptcplab.figure.lines import Figure, Series
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.later_outage import INTERRUPTION, OUTAGE, later_outages
+from mptcplab.metrics.machine import SHORT_OF_MEMORY
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit
 from mptcplab.stats import Interval
+
+#: Points that a note names.
+_NAMED = 4
 
 
 def label_of(metric: Metric, unit: Unit) -> str:
@@ -72,7 +76,7 @@ def sweep_figure(
             )
             for name, line in series.items()
         ),
-        "\n".join([spread_note(own), *_never_note(series, metric), *later_outage_note(own, metric)]),
+        "\n".join([spread_note(own), *_never_note(series, metric), *later_outage_note(own, metric), *memory_note(own)]),
         lowest=metric.lowest * unit.factor,
         highest=metric.highest * unit.factor,
         named=along in NAMES,
@@ -125,6 +129,15 @@ def later_outage_note(rows: Sequence[ResultRow], metric: Metric) -> Iterator[str
     if metric.name == OUTAGE and any(map(later_outages, rows)):
         other = METRICS[INTERRUPTION].noun
         yield f"some outages begin long after the failure; --metric {other} is what begins with it"
+
+
+def memory_note(rows: Sequence[ResultRow]) -> Iterator[str]:
+    """Yield which rows are results of the lab's memory, so that nobody reads them as the network's."""
+    short = [row for row in rows if any(one.startswith(SHORT_OF_MEMORY) for one in row.warnings)]
+    if short:
+        some = "; ".join(dict.fromkeys(", ".join(row.settings.values()) or row.workload for row in short[:_NAMED]))
+        more = f"; and {len(short) - _NAMED} more" if len(short) > _NAMED else ""
+        yield f"short of the lab's memory in some runs, see the table: {some}{more}"
 
 
 def _has_never(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> bool:

@@ -15,16 +15,17 @@ from mptcplab.metrics.values import Unit, suited
 _STATISTIC = re.compile(r"_(mean|p\d+|max)(?=_)")
 
 
-def unit_of(metric: Metric, rows: Iterable[ResultRow], *, hidden: bool = False) -> Unit:
+def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
     """Return the unit in which the table and the figures of ``rows`` have a metric.
 
-    A quantity's mean, percentiles and maximum have one unit, which suits all of them; with ``hidden``, also those that
-    are only in JSON, for a table that has them.
+    A quantity's mean, percentiles and maximum have one unit, which suits those that tables have. So a column has the
+    same unit whatever other columns are chosen.
     """
-    statistics = [one for one in METRICS.values() if _quantity(one) == _quantity(metric) and (one.in_table or hidden)]
-    names = {metric.name, *(one.name for one in statistics)}
-    means = [found.mean for row in rows for name, found in row.metrics.items() if name in names]
-    return suited(metric.unit, means, digits=metric.digits)
+    statistics = [one for one in METRICS.values() if _quantity(one) == _quantity(metric) and one.in_table]
+    every = [row.metrics for row in rows]
+    shown = [metrics[one.name].mean for metrics in every for one in statistics if one.name in metrics]
+    own = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
+    return suited(metric.unit, shown or own, digits=metric.digits)
 
 
 def _quantity(metric: Metric) -> str:

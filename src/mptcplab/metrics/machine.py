@@ -23,6 +23,8 @@ PRESSURE = (
     # sk_filter_trim_cap(): a packet that came out of the kernel's last reserves.
     "TcpExtPFMemallocDrop",
 )
+#: How the warning begins that a run's hosts were short of memory.
+SHORT_OF_MEMORY = "the hosts share one machine, which was short of memory for sockets"
 
 
 def machine_warnings(recording: Recording) -> Iterator[str]:
@@ -40,7 +42,10 @@ def _pressure(recording: Recording) -> Iterator[str]:
     counted = pressure_counts(recording)
     if counted:
         total = ", ".join(f"{name} {count}" for name, count in counted.items())
-        yield f"the hosts share one machine, which was short of memory for sockets: {total}"
+        yield (
+            f"{SHORT_OF_MEMORY}: {total}. Separate hosts would not share this limit, so the result is one of the lab's "
+            "memory: use smaller buffers or fewer flows"
+        )
         return
     peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
     # MPTCP's own memory is part of the sum, but only a TCP socket that allocates more checks the limit.

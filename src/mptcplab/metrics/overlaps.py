@@ -14,12 +14,12 @@ from mptcplab.units import Duration
 
 #: Workloads that overlap by less than this do not change each other's results: the last data may be a queue's.
 TOLERANCE_S = 0.1
-#: For each workload the others with an earlier `start`, and whether they were still running when it began.
-Earlier = Mapping[str, Mapping[str, bool]]
+#: For each workload the others with an earlier `start`, and for which part of its time they were still running.
+Earlier = Mapping[str, Mapping[str, float]]
 
 
 def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasurement]) -> Earlier:
-    """Return which workloads have an earlier `start` than another, and whether they were running when that one began.
+    """Return which workloads have an earlier `start` than another, and during which part of its time they were running.
 
     Workloads with the same `start` are meant to run together, and are not among them. A workload runs from the start of
     its client to its last data.
@@ -35,10 +35,16 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
     starts = {one["name"]: int(Duration.parse(one.get("start", "0 ns"))) for one in workloads}
     found = {
         later: {
-            earlier: begins[earlier] < begins[later] < ends[earlier] - TOLERANCE_S
+            earlier: _part(begins[later], ends[later], ends[earlier]) if begins[earlier] < begins[later] else 0.0
             for earlier in starts
             if starts[earlier] < starts[later]
         }
         for later in starts
     }
     return {later: some for later, some in found.items() if some}
+
+
+def _part(begin_s: float, end_s: float, until_s: float) -> float:
+    """Return the part of the time of a workload that is before ``until_s``; 0 if that is within the tolerance."""
+    both = min(end_s, until_s) - begin_s
+    return both / (end_s - begin_s) if both > TOLERANCE_S else 0.0

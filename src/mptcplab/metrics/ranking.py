@@ -77,7 +77,10 @@ def swept_keys(document: Mapping[str, Any]) -> list[str]:
 def split(
     document: Mapping[str, Any], keys: Sequence[str], metric: str, *, workload: str | None = None
 ) -> dict[Values, dict[Key, Side]]:
-    """Split one result by the values of swept keys, in order. :raises InputError: if there are fewer than two."""
+    """Split one result by the values of swept keys, in order. :raises InputError: if there are fewer than two.
+
+    Keys that change together with these tell no rows apart.
+    """
     rows = [row for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
     parts: dict[Values, list[Any]] = {}
     for row in rows:
@@ -86,7 +89,24 @@ def split(
         swept = swept_keys(document)
         hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of {' and '.join(map(repr, keys))}", hint=hint)
-    return {values: sides({"rows": some}, metric, workload=workload, without=keys) for values, some in parts.items()}
+    without = [*keys, *followers(document, keys)]
+    return {values: sides({"rows": some}, metric, workload=workload, without=without) for values, some in parts.items()}
+
+
+def followers(document: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+    """Return the other swept keys whose values follow from those of ``keys``, as in a ``[[sweep.zip]]``."""
+    points = [row["settings"] for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
+    return [
+        key
+        for key in swept_keys(document)
+        if key not in keys and len({point.get(key) for point in points}) > 1 and _follows(points, keys, key)
+    ]
+
+
+def _follows(points: Iterable[Mapping[str, Any]], keys: Sequence[str], other: str) -> bool:
+    found: dict[tuple[Any, ...], Any] = {}
+    pairs = ((tuple(point[key] for key in keys), point.get(other)) for point in points)
+    return all(found.setdefault(values, value) == value for values, value in pairs)
 
 
 @dataclass(frozen=True)

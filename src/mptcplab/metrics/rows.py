@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
+from statistics import fmean
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
@@ -92,6 +93,8 @@ class ResultRow:
     never: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     overlaps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     """The seeds of the runs in which an earlier workload was still running when this one began, by its name."""
+    overlap_parts: Mapping[str, float] = field(default_factory=dict)
+    """The part of this workload's time in which they were, mean over those runs."""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -146,8 +149,12 @@ class ResultRow:
             "seeds": list(self.seeds),
             "runs": list(self.runs),
             "warnings": list(self.warnings),
-            **({"overlaps": {name: list(seeds) for name, seeds in self.overlaps.items()}} if self.overlaps else {}),
+            **(self._overlaps() if self.overlaps else {}),
         }
+
+    def _overlaps(self) -> dict[str, Any]:
+        seeds = {name: list(seeds) for name, seeds in self.overlaps.items()}
+        return {"overlaps": seeds, "overlap_parts": dict(self.overlap_parts)}
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
         """Return the seeds of the runs that have a metric, in the order of its ``samples``."""
@@ -271,6 +278,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
     shown = [*BASIC, *columns(known, hidden=True)]
     never = {name: tuple(run.seed for run, one in members if name in one.never) for name in shown}
     shares = {run.seed: one.sockets.shares for run, one in members if one.sockets.shares}
+    overlaps = _overlaps([(run.seed, run.earlier.get(one.workload, {})) for run, one in members])
     having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
     samples = {name: tuple(value for _, value in found) for name, found in having.items()}
     return ResultRow(
@@ -294,14 +302,15 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
         runs=tuple(result.identity for result, _ in members),
         never={name: seeds for name, seeds in never.items() if seeds},
-        overlaps=_overlaps([(run.seed, run.earlier.get(one.workload, {})) for run, one in members]),
+        overlaps={name: tuple(seeds) for name, seeds in overlaps.items()},
+        overlap_parts={name: fmean(seeds.values()) for name, seeds in overlaps.items()},
     )
 
 
-def _overlaps(runs: Sequence[tuple[int, Mapping[str, bool]]]) -> dict[str, tuple[int, ...]]:
-    """Return the seeds of the runs in which each of the earlier workloads was still running, if there are any."""
-    names = dict.fromkeys(name for _, earlier in runs for name, running in earlier.items() if running)
-    return {name: tuple(seed for seed, earlier in runs if earlier.get(name)) for name in names}
+def _overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict[int, float]]:
+    """Return in which seeds each of the earlier workloads was still running, if in any, and for which part."""
+    names = dict.fromkeys(name for _, earlier in runs for name, part in earlier.items() if part)
+    return {name: {seed: earlier[name] for seed, earlier in runs if earlier.get(name)} for name in names}
 
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:

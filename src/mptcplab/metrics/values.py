@@ -17,8 +17,10 @@ _SIGNIFICANT = 3
 #: Digits of a half width, and how many decimals more than three significant digits of the mean they may take.
 _OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
 _MAX_DECIMALS = 12
-#: A column whose times are mostly below the first has the next smaller unit, if none of them reaches the second in it.
+#: A column whose delays are mostly below the first has the next smaller unit, if none of them reaches the second in it.
 _FEW, _MANY = 0.1, 10_000
+#: The unit in which metrics of delays are. Others in s, as those of failures, stand beside each other in one unit.
+_OF_DELAYS = "ms"
 #: The unit of recorded times; less than one was not measured.
 _GRAIN = "ns"
 #: Units of one quantity, each with its size, largest first.
@@ -78,18 +80,18 @@ class Unit:
 def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
-    ``unit`` is that of the values. A unit of no known quantity is kept. Times take the next smaller unit if most of
-    them would be less than a tenth, for the sake of one that is long.
+    ``unit`` is that of the values. A unit of no known quantity is kept. Delays, which are in ms, take the next smaller
+    unit if most of them would be less than a tenth, for the sake of one that is long.
     """
     sizes = sorted(abs(value) for value in values if value)
     found = units(unit)
     if len(found) == 1 or digits is not None or not sizes:
         return Unit(unit, digits=digits)
     at = next((at for at, one in enumerate(found) if sizes[-1] * one.factor >= 1), len(found) - 1)
-    is_time = found[-1].name == _GRAIN
-    if is_time and sizes[len(sizes) // 2] * found[at].factor < _FEW and at + 1 < len(found):
+    if unit == _OF_DELAYS and sizes[len(sizes) // 2] * found[at].factor < _FEW and at + 1 < len(found):
         smaller = found[at + 1]
-        return smaller if sizes[-1] * smaller.factor < _MANY else found[at]
+        fits = sizes[-1] * smaller.factor < _MANY and sizes[len(sizes) // 2] * smaller.factor >= 1
+        return smaller if fits else found[at]
     return found[at]
 
 

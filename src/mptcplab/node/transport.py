@@ -95,12 +95,19 @@ def _setting(value: Any) -> Any:
     return value
 
 
+#: Settings that a kernel has once, for all of its network namespaces.
+_OF_ALL_HOSTS = ("net.ipv4.tcp_mem", "net.ipv4.udp_mem")
+
+
 def _of_network(name: str) -> str:
     if name == "net":
         hint = 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1'
         raise invalid("is a table, not a setting", hint, kind=Mistake.TYPE)
     if not _SYSCTL.match(name):
         raise invalid("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
+    if name.replace("/", ".") in _OF_ALL_HOSTS:
+        hint = "no scenario can set it: docs/machine.md says how large it is, and what a run that reaches it counts"
+        raise invalid("is one limit for all hosts of a lab", hint)
     return name
 
 

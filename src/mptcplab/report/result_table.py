@@ -180,7 +180,7 @@ def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Co
     shown = columns((row.shown for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
-        return [*basic, *(_metric(name, rows, hidden=every) for name in shown)]
+        return [*basic, *(_metric(name, rows) for name in shown)]
     units = {name: unit_of(METRICS[name], rows) for name in shown}
     return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
 
@@ -197,13 +197,10 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
-def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = (), *, hidden: bool = False) -> _Column:
-    """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table.
-
-    ``hidden`` metrics have columns in the table, too.
-    """
+def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
+    """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table."""
     metric = METRICS[name]
-    unit = unit_of(metric, every or rows, hidden=hidden)
+    unit = unit_of(metric, every or rows)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
     return _Column(metric.heading_in(unit.name), cells, names_of(metric), is_numeric=True)
 
