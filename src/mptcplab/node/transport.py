@@ -112,7 +112,10 @@ def _of_network(name: str) -> str:
 
 
 #: The JSON Schema of a setting's name.
-_SYSCTL_SHAPE = {"type": "string", "pattern": r"^[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$"}
+_SYSCTL_SHAPE = {
+    "type": "string",
+    "pattern": r"^(?!net\.ipv4[./](tcp|udp)_mem$)[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$",
+}
 Sysctl = dict[
     Annotated[str, AfterValidator(_of_network), WithJsonSchema(_SYSCTL_SHAPE)],
     Annotated[str | int, BeforeValidator(_setting)],
