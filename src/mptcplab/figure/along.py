@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The lines of a figure over a sweep: which key lies along the axis, and which others tell the lines apart.
+"""The lines of a figure over a sweep: which key lies along the axis, and which others distinguish the lines.
 
 Keys may change together, as those of ``[[sweep.zip]]`` do. In a figure over one of them, the value of another may
 follow from the axis and the remaining keys. It is no key of the lines then: each line would be a single point. What
@@ -18,7 +18,7 @@ from mptcplab.errors import InputError
 from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.shares import PATH
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.metrics.points import determine, short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
 
 #: More curves in one plot cannot be told apart; of more, an overview has so many.
@@ -42,14 +42,14 @@ def points_of(rows: Iterable[ResultRow]) -> list[Point]:
 
 
 def line_keys(points: Sequence[Point], along: str) -> list[str]:
-    """Return the keys whose values tell the lines over the key ``along`` apart, without those that follow from others.
+    """Return the keys whose values distinguish the lines over the key ``along``, without those that follow from others.
 
     Of several that could be left out, it is the one that leaves the fewest lines, or the last of these.
     """
     kept = [key for key in _varied(points) if key != along]
     while True:
         others = {key: [one for one in kept if one != key] for key in reversed(kept)}
-        idle = {key: left for key, left in others.items() if _determine(points, [along, *left], key)}
+        idle = {key: left for key, left in others.items() if determine(points, [along, *left], key)}
         if not idle:
             return kept
         kept = min(idle.values(), key=lambda left: len(_counts(points, left)))
@@ -90,7 +90,7 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
     values = _varied(points)
     found: dict[str, list[str]] = {}
     for key in sorted(values, key=lambda one: (-len(values[one]), not are_numbers(one, values[one]))):
-        leading = next((one for one in found if _determine(points, [one], key)), None)
+        leading = next((one for one in found if determine(points, [one], key)), None)
         if leading is None:
             found[key] = []
         else:
@@ -99,19 +99,19 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
 
 
 def together_notes(points: Sequence[Point], along: str, keys: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
-    """Yield which keys change together with the axis and with ``keys``, which tell the lines apart."""
+    """Yield which keys change together with the axis and with ``keys``, which distinguish the lines."""
     for key in _varied(points):
-        if key != along and key not in keys and _determine(points, [along, *keys], key):
+        if key != along and key not in keys and determine(points, [along, *keys], key):
             others = [along, *keys]
             for one in reversed(others[:]):
                 left = [other for other in others if other != one]
-                others = left if _determine(points, left, key) else others
+                others = left if determine(points, left, key) else others
             yield f"{names[key]} changes with {' and '.join(names[one] for one in others)}"
 
 
 @dataclass(frozen=True)
 class Overview:
-    """The rows of a figure, the keys that tell its lines apart, and which lines are left out; "" for none."""
+    """The rows of a figure, the keys that distinguish its lines, and which lines are left out; "" for none."""
 
     rows: Sequence[ResultRow]
     keys: Sequence[str]
@@ -166,7 +166,7 @@ def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]
 def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]:
     """Return the keys whose values name the curves, one for each point of ``rows``: all that vary, or those of ``by``.
 
-    :raises InputError: for one in ``by`` that does not vary, and if these do not tell the points apart.
+    :raises InputError: for one in ``by`` that does not vary, and if these do not distinguish the points.
     """
     axes, points = axes_of(rows), points_of(rows)
     if by is None:
@@ -175,7 +175,7 @@ def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]
     for key in by:
         if key not in axes:
             raise InputError(f"--by {names[key]} changes nothing: all curves have the same", hint="remove it")
-    left = ", ".join(names[key] for key in axes if key not in by and not _determine(points, by, key))
+    left = ", ".join(names[key] for key in axes if key not in by and not determine(points, by, key))
     if left:
         hint = f"add {left} to --by, or choose one value with --points"
         raise InputError(f"a curve is of one point, and points also differ in {left}", hint=hint)
@@ -183,7 +183,7 @@ def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]
 
 
 def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> None:
-    """Refuse more curves than can be told apart; ``keys`` tell those of a workload in ``rows`` apart.
+    """Refuse more curves than readers can distinguish; ``keys`` distinguish those of a workload in ``rows``.
 
     :raises InputError: if there are too many.
     """
@@ -236,13 +236,6 @@ def _varied(points: Iterable[Point]) -> dict[str, list[str]]:
         for key, value in point.items():
             found.setdefault(key, {})[value] = None
     return {key: list(values) for key, values in found.items() if len(values) > 1}
-
-
-def _determine(points: Iterable[Point], keys: Sequence[str], other: str) -> bool:
-    """Return whether points with the same values of ``keys`` have the same value of the ``other`` key."""
-    found: dict[tuple[str, ...], str] = {}
-    pairs = ((_values(point, keys), point.get(other, "")) for point in points)
-    return all(found.setdefault(values, value) == value for values, value in pairs)
 
 
 def _counts(points: Iterable[Point], keys: Sequence[str]) -> Counter[tuple[str, ...]]:

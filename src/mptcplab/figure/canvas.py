@@ -116,10 +116,11 @@ def tidy(axes: Axes, title: str = "") -> None:
 
     axes.set_axisbelow(True)
     axes.spines[["top", "right"]].set_visible(False)
-    if not axes.get_legend_handles_labels()[0]:
+    handles, _ = axes.get_legend_handles_labels()
+    if not handles:
         return
     words: dict[str, Any] = {"frameon": False, "fontsize": points(9), "title": title or None, "alignment": "left"}
-    if len(axes.get_legend_handles_labels()[0]) > len(COLOURS):
+    if len(handles) > len(COLOURS):
         # Dashes show which of two curves of a colour is which, so they need to be seen.
         words["handlelength"] = _LONG_HANDLE
     beside = axes.legend(loc="center left", bbox_to_anchor=(1.0, 0.5), **words)

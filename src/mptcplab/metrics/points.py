@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 
 from mptcplab.metrics.rows import ResultRow
 
@@ -59,3 +59,10 @@ def _last_parts(key: str, length: int) -> str:
         return f"{parts[1]}.{parts[-1]}"
     length += parts[-1].isdigit()
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])
+
+
+def determine(points: Iterable[Mapping[str, str]], keys: Sequence[str], other: str) -> bool:
+    """Return whether points with the same values of ``keys`` have the same value of the ``other`` key."""
+    found: dict[tuple[str, ...], str] = {}
+    pairs = ((tuple(point.get(key, "") for key in keys), point.get(other, "")) for point in points)
+    return all(found.setdefault(values, value) == value for values, value in pairs)

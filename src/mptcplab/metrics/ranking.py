@@ -10,6 +10,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import MARGIN_PERCENT, Comparison, Key, Match, Pair, Side, Verdict, sides
+from mptcplab.metrics.points import determine
 from mptcplab.metrics.registry import METRICS
 from mptcplab.stats import Interval, letters, mean_interval
 
@@ -99,14 +100,8 @@ def followers(document: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
     return [
         key
         for key in swept_keys(document)
-        if key not in keys and len({point.get(key) for point in points}) > 1 and _follows(points, keys, key)
+        if key not in keys and len({point.get(key) for point in points}) > 1 and determine(points, keys, key)
     ]
-
-
-def _follows(points: Iterable[Mapping[str, Any]], keys: Sequence[str], other: str) -> bool:
-    found: dict[tuple[Any, ...], Any] = {}
-    pairs = ((tuple(point[key] for key in keys), point.get(other)) for point in points)
-    return all(found.setdefault(values, value) == value for values, value in pairs)
 
 
 @dataclass(frozen=True)
