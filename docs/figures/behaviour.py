@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/behaviour.md, from results of examples/behaviour/. ``make docs`` writes them."""
+"""Tables of docs/behaviour.md, from results of examples/behaviour/. ``make docs`` writes them."""
 
 from __future__ import annotations
 
@@ -11,14 +11,12 @@ from typing import Any
 
 from docs.beyond_window import dropped
 from docs.figures import expected
-from docs.figures.draw import Chart, Point, draw
 from docs.making.pages import table_of as markdown
 
 from mptcplab.report.table import interval_text
 from mptcplab.results import open_results
 from mptcplab.stats import Interval, mean_interval
 
-DOCS = Path(__file__).resolve().parents[1]
 #: Of a full frame of 1514 bytes, 1448 are payload.
 PAYLOAD = 1448 / 1514
 NAMES = {"reno": "uncoupled Reno", "lia": "LIA", "olia": "OLIA", "balia": "BALIA"}
@@ -34,26 +32,32 @@ class Subject:
 
     name: str
     axis: str
-    value: str
     place: Callable[[Run], str]
     measure: Callable[[Run], float]
     theories: Callable[[str, str], tuple[float | None, float | None]]
     """By place and congestion control: the values of the fluid model, and of the equations with random losses."""
-    level: float | None = None
+
+
+@dataclass(frozen=True)
+class Point:
+    """A measured value at a place of the table, and the values that theory expects, or None."""
+
+    place: str
+    name: str
+    measured: Interval
+    fluid: float | None = None
+    random: float | None = None
 
 
 def table_of(name: str, folder: Path) -> str:
-    """Draw the figure of one scenario, and return its table, from the results in ``folder``."""
+    """Return the table of one scenario, from the results in ``folder``."""
     (subject,) = (subject for subject in SUBJECTS if subject.name == name)
-    points = _points(subject, _runs(folder))
-    draw(Chart(subject.axis, subject.value, tuple(points), subject.level), DOCS / "figures" / f"{subject.name}.svg")
-    return _table(subject, points) + "\n"
+    return _table(subject, _points(subject, _runs(folder))) + "\n"
 
 
 def dropped_at_random(folder: Path) -> str:
-    """Return the table of the shared bottleneck for results with another queue, without a figure."""
-    (subject,) = (subject for subject in SUBJECTS if subject.name == "rfc6356-shared-bottleneck")
-    return _table(subject, _points(subject, _runs(folder))) + "\n"
+    """Return the table of the shared bottleneck for results with another queue."""
+    return table_of("rfc6356-shared-bottleneck", folder)
 
 
 #: Column titles for many-flows.toml, by protocol, scheduler and number of connections.
@@ -196,25 +200,20 @@ SUBJECTS = (
     Subject(
         "rfc6356-best-path",
         "loss and round-trip time of link2 (link1: 0.2 %, 40 ms)",
-        "goodput / that of TCP on link1",
         _link2,
         lambda run: goodput(run, "bulk") / goodput(run, "tcp bulk"),
         expected.best_path,
-        1.0,
     ),
     Subject(
         "rfc6356-shared-bottleneck",
         "subflows beside TCP flows",
-        "goodput / that of a TCP flow",
         lambda run: f"{setting(run, 'topology.paths')} beside {setting(run, 'workloads.tcp.connections')}",
         lambda run: goodput(run, "mptcp") / _tcp_flow(run, "tcp", "tcp"),
         expected.shared_bottleneck,
-        1.0,
     ),
     Subject(
         "rfc6356-congested-path",
         "TCP flows on link2 (on link1: 1)",
-        "share of MPTCP's data on link2",
         lambda run: setting(run, "workloads.tcp2.connections"),
         lambda run: _share(run, "access2"),
         expected.congested_path,
@@ -222,7 +221,6 @@ SUBJECTS = (
     Subject(
         "olia-scenario-a",
         "users of MPTCP / users of TCP",
-        "TCP users' part of their access point",
         _users,
         _left,
         expected.scenario_a,
@@ -230,16 +228,13 @@ SUBJECTS = (
     Subject(
         "olia-scenario-b",
         "",
-        "total after the upgrade / before",
         lambda _: "after",
         lambda run: _total(run) / _total(run, "tcp "),
         expected.scenario_b,
-        1.0,
     ),
     Subject(
         "olia-scenario-c",
         "users of MPTCP / users of TCP",
-        "TCP users' part of their access point",
         _users,
         _left,
         expected.scenario_c,

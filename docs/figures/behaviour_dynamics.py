@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/behaviour-dynamics.md, from recordings; ``make docs`` writes them.
+"""Tables of docs/behaviour-dynamics.md, from recordings; ``make docs`` writes them.
 
 Means are over seeds, with 95 % intervals (Student's t).
 """
@@ -14,18 +14,11 @@ import numpy as np
 from docs.beyond_window import dropped
 from docs.figures.dynamics import path_base_s, path_rates, path_waiting, path_windows
 from docs.figures.window import KERNEL
-from matplotlib import pyplot as plt
-from matplotlib import rc_context
-from matplotlib.axes import Axes
 
-from mptcplab.figure.canvas import COLOURS
 from mptcplab.recording.record import Recording
 from mptcplab.results import Results, open_results
 from mptcplab.stats import mean_interval
 
-IMAGES = Path(__file__).resolve().parents[1] / "images"
-CONTROLS = ("reno", "lia", "olia", "balia", "wvegas")
-COLOUR = dict(zip(CONTROLS, (COLOURS[4], COLOURS[0], COLOURS[1], COLOURS[2], COLOURS[3]), strict=True))
 Row = tuple[str, ...]
 #: The recordings of all seeds, by settings.
 Points = dict[tuple[str, ...], list[Recording]]
@@ -55,7 +48,7 @@ def table(head: Row, rows: Sequence[Row]) -> str:
 
 #: Of balia-responsiveness: start of the TCP flows, end of their writing, and intervals in which rates have settled.
 JOIN_S, LEAVE_S = 20, 50
-BEFORE, SHARED, END_S = (10, 20), (35, 50), 250
+BEFORE, SHARED = (10, 20), (35, 50)
 PATH1, PATH2 = "access1>link1", "access2>exit"
 
 
@@ -108,21 +101,14 @@ def backlog(folder: Path) -> str:
     return table(head, rows)
 
 
-def responsiveness(found: Points, axes: Axes) -> str:
-    """Draw the rate on link2 over time, as a mean over seeds, and return the table of times and rates."""
+def responsiveness(found: Points) -> str:
+    """Return the table of times and rates."""
     rows = []
     for (control,), recordings in found.items():
         runs = [moves(recording) for recording in recordings]
         cells = [mean_text((run[key] for run in runs), digits) for key, digits in
                  (("away", 1), ("link2", 2), ("tcp", 2), ("link1", 2), ("back", 1), ("grown", 1))]  # fmt: skip
         rows.append((control, *cells, str(len(runs))))
-        curves = [path_rates(recording, "multipath").by_path[PATH2][:END_S] / 1e6 for recording in recordings]
-        for curve in curves:
-            axes.plot(np.arange(len(curve)) + 0.5, curve, color=COLOUR[control], linewidth=0.5, alpha=0.3)
-        axes.plot(np.arange(END_S) + 0.5, np.mean(curves, axis=0), color=COLOUR[control], linewidth=1.8, label=control)
-    axes.axvspan(JOIN_S, LEAVE_S, color="0.93", zorder=0)
-    axes.text(LEAVE_S + 3, 10.3, "grey: four TCP flows on this path", fontsize=9)
-    axes.set(xlabel="time (s)", ylabel="MPTCP on link2 (Mbit/s)", ylim=(0, 11), xlim=(0, END_S))
     head = ("congestion control", "moved away after (s)", "link2 then (Mbit/s)", "each TCP flow (Mbit/s)",
             "link1 then (Mbit/s)", "back after (s)", f"from {SMALL} to {FULL} segments (s)", "n")  # fmt: skip
     return table(head, rows)
@@ -137,9 +123,9 @@ FLUID = {
 }
 
 
-def friendliness(found: Points, axes: Axes) -> str:
-    """Draw and return the rates of all connections from 30 s to 115 s."""
-    stretch, rows, bars = (30, 115), [], []
+def friendliness(found: Points) -> str:
+    """Return the rates of all connections from 30 s to 115 s."""
+    stretch, rows = (30, 115), []
     for (control,), recordings in found.items():
         own = [path_rates(recording, "multipath") for recording in recordings]
         first = [path_rates(recording, "tcp1").mean("access3>exit3", *stretch) / 1e6 for recording in recordings]
@@ -147,16 +133,6 @@ def friendliness(found: Points, axes: Axes) -> str:
         by_path = [[rates.mean(path, *stretch) / 1e6 for rates in own] for path in ("access1>exit1", "access2>exit2")]
         total = [one + two for one, two in zip(*by_path, strict=True)]
         rows.append((control, *(mean_text(values, 2) for values in (*by_path, total, first, second)), str(len(own))))
-        bars.append([mean_interval(values) for values in (*by_path, first, second)])
-    names = ("MPTCP on link1", "MPTCP on link2", "TCP flow on link1", "each TCP flow on link2")
-    for place, (name, heights) in enumerate(zip(names, zip(*bars, strict=True), strict=True)):
-        at = np.arange(len(bars)) + 0.2 * (place - 1.5)
-        means, errors = [bar.mean for bar in heights], [bar.half_width or 0 for bar in heights]
-        axes.bar(at, means, 0.19, yerr=errors, color=COLOURS[place], label=name, error_kw={"linewidth": 1})
-        fluid = [FLUID[control][place] for (control,) in found]
-        axes.hlines(fluid, at - 0.09, at + 0.09, color="black", label="fluid model" if place == 3 else "")
-    axes.set_xticks(range(len(found)), [control for (control,) in found])
-    axes.set(ylabel="payload (Mbit/s)")
     head = (
         "congestion control",
         "MPTCP on link1",
@@ -169,20 +145,14 @@ def friendliness(found: Points, axes: Axes) -> str:
     return table(head, rows)
 
 
-def queue(found: Points, axes: Axes) -> str:
-    """Draw and return the waiting packets, from 10 s to 30 s, by number of paths."""
+def queue(found: Points) -> str:
+    """Return the waiting packets, from 10 s to 30 s, by number of paths."""
     rows: list[Row] = []
-    curves: dict[str, list[tuple[int, float]]] = {}
     for (control, more), recordings in found.items():
         runs = [path_waiting(recording, "multipath", 10, 30) for recording in recordings]
         packets = [sum(path.packets for path in run.values()) for run in runs]
         delay = [1e3 * float(np.mean([path.delay_s for path in run.values()])) for run in runs]
         rows.append((control, str(int(more) + 1), mean_text(packets), mean_text(delay), str(len(runs))))
-        curves.setdefault(control, []).append((int(more) + 1, float(np.mean(packets))))
-    for control, curve in curves.items():
-        axes.plot(*zip(*curve, strict=True), marker="o", color=COLOUR[control], label=control)
-    axes.axhline(10, color="0.5", linewidth=0.8, linestyle="--")
-    axes.set(xlabel="paths", ylabel="packets waiting, all paths", yscale="log", xticks=[1, 2, 4], ylim=(5, 400))
     return table(("congestion control", "paths", "packets waiting", "delay per path (ms)", "n"), rows)
 
 
@@ -199,24 +169,15 @@ def _beside(recordings: Sequence[Recording]) -> tuple[str, str]:
     )
 
 
-def equal(found: Points, axes: Axes) -> str:
-    """Draw and return both paths' queueing delay, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
+def equal(found: Points) -> str:
+    """Return both paths' queueing delay, alone (15 s to 40 s) and beside the TCP flow (60 s to 100 s)."""
     rows = []
-    for place, ((control,), recordings) in enumerate(found.items()):
+    for (control,), recordings in found.items():
         cells = []
         for stretch in ((15, 40), BESIDE):
             runs = [path_waiting(recording, "multipath", *stretch) for recording in recordings]
-            delays = [[1e3 * run[path].delay_s for run in runs] for path in (PATH1, PATH2)]
-            cells += [mean_text(values) for values in delays]
-            for path, values in enumerate(delays):
-                at = place + 0.2 * (path + 2 * (stretch[0] > 40) - 1.5)
-                label = f"link{path + 1}, " + ("shared" if stretch[0] > 40 else "alone") if place == 0 else None
-                bar = mean_interval(values)
-                colour = COLOURS[path + 2 * (stretch[0] > 40)]
-                axes.bar(at, bar.mean, 0.19, yerr=bar.half_width, color=colour, label=label, error_kw={"linewidth": 1})
+            cells += [mean_text(1e3 * run[path].delay_s for run in runs) for path in (PATH1, PATH2)]
         rows.append((control, *cells, *_beside(recordings), str(len(recordings))))
-    axes.set_xticks(range(len(found)), [control for (control,) in found])
-    axes.set(ylabel="queueing delay (ms)", yscale="log", ylim=(2, 200))
     head = ("congestion control", "link1 alone (ms)", "link2 alone (ms)", "link1 shared (ms)", "link2 shared (ms)",
             "MPTCP (Mbit/s)", "TCP flow (Mbit/s)", "n")  # fmt: skip
     return table(head, rows)
@@ -242,7 +203,7 @@ def latecomer(folder: Path) -> str:
     return table(head, rows)
 
 
-DRAWN: dict[str, Callable[[Points, Axes], str]] = {
+TABLES: dict[str, Callable[[Points], str]] = {
     "balia-responsiveness": responsiveness,
     "balia-friendliness": friendliness,
     "wvegas-queue": queue,
@@ -251,21 +212,8 @@ DRAWN: dict[str, Callable[[Points, Axes], str]] = {
 
 
 def table_of(name: str, folder: Path) -> str:
-    """Draw the figure of one scenario, and return its table, from the results in ``folder``."""
-    plt.switch_backend("Agg")
-    with rc_context({"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "font.size": 10}):
-        drawing, axes = plt.subplots(figsize=(7.2, 3.6), layout="constrained")
-        axes.spines[["top", "right"]].set_visible(False)
-        text = DRAWN[name](points(open_results(folder)), axes)
-        axes.grid(axis="y", color="0.88", linewidth=0.8)
-        axes.set_axisbelow(True)
-        axes.legend(frameon=False, fontsize=9, loc="center left", bbox_to_anchor=(1.0, 0.5))
-        file = IMAGES / f"{name}.svg"
-        drawing.savefig(file, metadata={"Date": None})
-        plt.close(drawing)
-    # matplotlib leaves blanks at the ends of lines, which git complains of.
-    file.write_text("\n".join(line.rstrip() for line in file.read_text().splitlines()) + "\n")
-    return text
+    """Return the table of one scenario, from the results in ``folder``."""
+    return TABLES[name](points(open_results(folder)))
 
 
 def friendliness_expected() -> str:

@@ -1,33 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Tables and figures of docs/schedulers.md: goodput by receive buffer, one curve for each sender."""
+"""Tables of docs/schedulers.md: goodput by receive buffer, one curve for each sender."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 
 from docs.figures import grid, window
-from docs.figures.draw import Curve, draw_curves
 
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.results import open_results
 
-IMAGES = Path(__file__).resolve().parents[1] / "images"
 _BUFFER = "transport.tcp_rmem"
 _MODES = {0: "", 1: "retransmission", 2: "penalisation", 3: "both"}
-_FACTORS: Mapping[str, float] = {"kB": 1.0, "KiB": 1.024, "MiB": 1048.576}
 
 
-def table_of(name: str, folder: Path) -> str:
-    """Draw the figure of one scenario, and return its table of goodput in Mbit/s, from the results in ``folder``."""
-    curves: dict[str, list[tuple[float, ResultRow]]] = {}
-    for row in open_results(folder).rows:
-        curves.setdefault(_sender(row), []).append((_kilobytes(row), row))
-    drawn = [
-        Curve(title.replace("`", ""), tuple((size, row.goodput_mbps) for size, row in rows))
-        for title, rows in curves.items()
-    ]
-    draw_curves(drawn, ("receive buffer in kB", "goodput in Mbit/s"), IMAGES / f"{name}.svg")
+def table_of(folder: Path) -> str:
+    """Return the table of goodput in Mbit/s, from the results in ``folder``."""
     return grid.Grid(["receive buffer"], [grid.largest(_BUFFER)], _sender, {"": grid.value()}).table_of(folder)
 
 
@@ -63,8 +50,3 @@ def _sender(row: ResultRow) -> str:
 def _sender_with_counts(row: ResultRow) -> str:
     counts = row.settings["transport.scheduler"] == "minrtt_v09" or grid.number_in(row.settings["transport.sysctl"])
     return _sender(row) if counts else ""
-
-
-def _kilobytes(row: ResultRow) -> float:
-    number, unit = grid.largest(_BUFFER)(row).split()
-    return float(number) * _FACTORS[unit]

@@ -22,13 +22,13 @@ class ChangedOutputError(Exception):
 
 
 def prepare(page: Page, folder: Path) -> None:
-    """Make the folder in which a page's commands run: the project's examples, and the page's own files.
+    """Make the folder in which a page's commands run: the project's examples and data, and the page's own files.
 
     A scenario of a page may extend an example by its name alone, so they are in the folder itself, too.
     """
-    folder.mkdir(parents=True, exist_ok=True)
-    for target in (ROOT / "examples", *(ROOT / "examples").glob("*.toml")):
-        link = folder / target.name
+    (folder / "docs").mkdir(parents=True, exist_ok=True)
+    for target in (ROOT / "examples", *(ROOT / "examples").glob("*.toml"), ROOT / "docs" / "data"):
+        link = folder / ("docs" if target.parent.name == "docs" else "") / target.name
         if not link.is_symlink():
             link.symlink_to(target)
     for name, text in page.files.items():

@@ -33,7 +33,6 @@ from docs.figures import (
     selftests,
     semicoupled,
     simult_flows,
-    wifi,
     window,
 )
 from docs.figures.grids import GRIDS
@@ -48,7 +47,7 @@ _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 
 @dataclass(frozen=True)
 class Source:
-    """The source of a table. ``make`` gets the folder of the scenario's results, if any, and draws the figures as well.
+    """The source of a table. ``make`` gets the folder of the scenario's results, if any.
 
     ``prepare`` returns a kernel to run ``scenario`` on, if it is not the usual one. A cheap source runs nothing, and a
     computed one runs nothing in the lab, but takes long. A source that gathers uses the results of all scenarios of
@@ -57,7 +56,6 @@ class Source:
 
     make: Callable[[Path], str]
     scenario: Path | None = None
-    figures: tuple[Path, ...] = ()
     inputs: tuple[Path, ...] = ()
     prepare: Callable[[Path], str] | None = None
     is_cheap: bool = False
@@ -66,18 +64,11 @@ class Source:
 
 
 def _behaviour(name: str) -> Source:
-    figure = ROOT / "docs" / "figures" / f"{name}.svg"
-    return Source(lambda folder: behaviour.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+    return Source(lambda folder: behaviour.table_of(name, folder), _BEHAVIOUR / f"{name}.toml")
 
 
 def _dynamics(name: str) -> Source:
-    figure = ROOT / "docs" / "images" / f"{name}.svg"
-    return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
-
-
-def _buffers(name: str) -> Source:
-    figure = ROOT / "docs" / "images" / f"{name}.svg"
-    return Source(lambda folder: buffers.table_of(name, folder), _BEHAVIOUR / f"{name}.toml", (figure,))
+    return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml")
 
 
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
@@ -88,8 +79,8 @@ def _durations(make: Callable[[], str]) -> Source:
     return Source(lambda _: make(), inputs=(durations.FILE,), is_cheap=True)
 
 
-def _wifi(make: Callable[[], str], *figures: Path) -> Source:
-    return Source(lambda _: make(), figures=figures, inputs=(wifi_page.FILE,), is_cheap=True)
+def _wifi(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=(wifi_page.FILE,), is_cheap=True)
 
 
 def _fidelity(make: Callable[[], str]) -> Source:
@@ -100,7 +91,7 @@ SOURCES: dict[str, Source] = {
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
-    **{name: _dynamics(name) for name in behaviour_dynamics.DRAWN},
+    **{name: _dynamics(name) for name in behaviour_dynamics.TABLES},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
@@ -109,7 +100,7 @@ SOURCES: dict[str, Source] = {
     "clean-paths-window": Source(window.clean_paths, _BEHAVIOUR / "clean-paths-window.toml"),
     "shared-bottleneck-pie": Source(behaviour.dropped_at_random, _BEHAVIOUR / "shared-bottleneck-pie.toml"),
     "balia-friendliness-expected": Source(lambda _: behaviour_dynamics.friendliness_expected(), is_cheap=True),
-    **{name: _buffers(name) for name in ("receive-buffer", "unequal-paths")},
+    **{name: Source(buffers.table_of, _BEHAVIOUR / f"{name}.toml") for name in ("receive-buffer", "unequal-paths")},
     "receive-buffer-window": Source(buffers.with_fix, _BEHAVIOUR / "receive-buffer-window.toml"),
     "receive-buffer-counts": Source(buffers.counts_of, _BEHAVIOUR / "receive-buffer.toml"),
     **{name: Source(grid.table_of, _BEHAVIOUR / f"{name}.toml") for name, grid in GRIDS.items()},
@@ -140,10 +131,10 @@ SOURCES: dict[str, Source] = {
         lambda _: steering_page.table(steering_page.rows()), inputs=(steering_page.FILE,), is_cheap=True
     ),
     "cpu-gateways": Source(lambda _: cpu.table(), inputs=(cpu.FILE,), is_cheap=True),
-    "wifi-saturation": _wifi(wifi.saturation, wifi.SATURATION),
+    "wifi-saturation": _wifi(wifi_page.saturation_table),
     "wifi-anomaly": _wifi(wifi_page.anomaly_table),
-    "wifi-distance": _wifi(wifi.distance, wifi.DISTANCE),
-    "wifi-aggregation": _wifi(wifi.aggregation, wifi.AGGREGATION),
+    "wifi-distance": _wifi(wifi_page.distance_table),
+    "wifi-aggregation": _wifi(wifi_page.aggregation_table),
     "wifi-distance-n": _wifi(lambda: wifi_page.distance_table("distance-n", "attempts of MPDUs by MCS")),
     "wifi-cost": _wifi(wifi_page.cost_table),
     "wifi-cost-n": _wifi(wifi_page.cost_n_table),

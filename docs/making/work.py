@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 import shlex
 import shutil
@@ -14,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from docs.making import console, rows, stamps
+from docs.making import console, data, rows, stamps
 from docs.making.pages import ROOT, Block, Page
 from docs.making.sources import SOURCES, Source, gathered, inputs_of
 
@@ -164,9 +163,8 @@ def copy_figures(page: Page) -> list[str]:
     for target, kind, origin in _FIGURE.findall(page.text):
         place, made = page.file.parent / target, folder_of(page) / origin
         if kind == "by":
-            command = [sys.executable, "-m", *shlex.split(origin), str(place)]
-            environment = {**os.environ, "PYTHONPATH": str(ROOT)}
-            if subprocess.run(command, cwd=folder_of(page), env=environment, check=False).returncode:
+            command = [sys.executable, "-m", *shlex.split(origin), "--out", str(place)]
+            if subprocess.run(command, cwd=ROOT, stdout=subprocess.DEVNULL, check=False).returncode:
                 missing.append(target)
         elif made.exists():
             shutil.copy(made, place)
@@ -196,4 +194,5 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
         (now,) = [block for block in Page(page.file).blocks if block.name == name]
         known = stamps.load()
         stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now), kernel_of(now))})
+        data.write([now.name], data.tables())
     return problems + [f"{page.name}: the figure {name} was not made" for name in copy_figures(page)]

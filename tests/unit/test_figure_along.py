@@ -10,7 +10,7 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
-from mptcplab.figure.along import leading_keys, line_keys, longest, points_per_line, spread
+from mptcplab.figure.along import leading_keys, line_keys, longest, points_of, points_per_line, spread
 from mptcplab.figure.choice import Choice
 from mptcplab.figure.chosen import drawn
 from mptcplab.figure.sweep import memory_note, sweep_figure
@@ -53,7 +53,7 @@ def test_a_key_that_follows_from_others_is_none_of_the_lines() -> None:
         "cc": 2, "links.link1.queue": 3, "links.link2.delay": 4, "links.link2.queue": 4,
     }  # fmt: skip
     rows = [result_row(settings=point) for point in ZIPPED]
-    assert longest(rows) == "links.link2.delay", "every line has a point at each of its values"
+    assert longest(points_of(rows)) == "links.link2.delay", "every line has a point at each of its values"
     figure = sweep_figure("t", rows, GOODPUT, "links.link2.delay")
     assert [series.name for series in figure.series][:2] == ["cubic, 10 ms", "cubic, 20 ms"]
     assert all(None not in series.measured for series in figure.series)
@@ -63,9 +63,9 @@ def test_numbers_lie_along_the_axis_before_names() -> None:
     """Five schedulers and four delays: lines over the delay, as on the report's page."""
     schedulers = ("default", "minrtt", "blest", "roundrobin", "redundant")
     points = [{"scheduler": one, "delay": f"{ms} ms"} for one in schedulers for ms in (10, 40, 80, 160)]
-    assert longest([result_row(settings=point) for point in points]) == "delay"
+    assert longest(points) == "delay"
     two = [point for point in points if point["delay"] in ("10 ms", "40 ms")]
-    assert longest([result_row(settings=point) for point in two]) == "scheduler", "two points make no curve"
+    assert longest(two) == "scheduler", "two points make no curve"
 
 
 def test_all_combinations_are_as_they_were() -> None:

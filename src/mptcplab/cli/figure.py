@@ -19,6 +19,7 @@ Examples:
   mptcplab figure results/sweep --metric retransmitted --x links.link1.loss --by protocol
   mptcplab figure results/sweep --width '8.6 cm' --out column.pdf
   mptcplab figure results/web --kind cdf --out web.svg --out web.png
+  mptcplab figure own.csv --metric goodput --x paths --expected model   a table of your own, beside a model
 
 \b
 Kinds:
@@ -43,7 +44,7 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
 
 
 @click.command(epilog=_EPILOG)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("source", metavar="DIR|TABLE.csv", type=click.Path(path_type=Path))
 @files_option(
     "File to write; .svg, .png or .pdf selects the format. Repeatable. Default: figure-KIND.svg, where you are."
 )
@@ -57,10 +58,13 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
     multiple=True,
     callback=_only,
     metavar="[WORKLOAD:]NAME",
-    help="Metric, as tables or JSON name it. Default: what the workload is about.",
+    help="Metric, as tables or JSON name it; of a table, its column. Default: what the workload is about, or the only "
+    "column with numbers.",
 )
 @click.option(
-    "--x", metavar="KEY", help="Swept key along the axis. Default: the one over which lines have most points."
+    "--x",
+    metavar="KEY",
+    help="Swept key along the axis. Default: the one over which lines have most points; of a table, its first column.",
 )
 @click.option(
     "--by", metavar="KEY[,KEY...]", help="Swept keys whose values get curves or bars of their own. Default: all others."
@@ -96,25 +100,38 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
     "--x-scale", type=click.Choice(_SCALES), help="Scale of the axis of numbers. Default: on which values are apart."
 )
 @click.option("--y-scale", type=click.Choice(_SCALES), help="Scale of the metric's axis, with lines. Default: linear.")
+@click.option(
+    "--expected",
+    multiple=True,
+    metavar="COLUMN",
+    help="Column of a table with what a model expects, drawn beside what was measured. Repeatable.",
+)
+@click.option(
+    "--level", type=float, metavar="NUMBER", help="Mark this level of the metric across the plot, in its axis' unit."
+)
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 @click.option("--no-note", is_flag=True, help="Print the note below the figure in place of drawing it: for a caption.")
 def figure(
-    folder: Path,
+    source: Path,
     files: tuple[Path, ...],
     points: tuple[str, ...],
     labels: tuple[str, ...],
+    expected: tuple[str, ...],
     no_note: bool,
     **options: Any,
 ) -> None:
     """Draw the results in DIR as one figure, for a paper or a page.
 
     DIR is the results folder of `mptcplab run`, or of a table of `mptcplab reproduce`. Nothing is executed. The same
-    results give the same file, byte for byte.
+    results give the same file, byte for byte. TABLE.csv is any table with a line per run or per point: quantities of
+    your own, another program's, or those of metrics.csv and table.csv in DIR. Its columns are then what swept keys and
+    metrics are in DIR.
     """
     for file in files:
         if file.suffix.lower() not in _SUFFIXES:
             raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(_SUFFIXES)}")
-    from mptcplab.figure import Choice, drawn  # late, since the libraries behind it take long to load
+    # Late, since the libraries behind it take long to load.
+    from mptcplab.figure import Choice, drawn, drawn_table, read_table
     from mptcplab.results import open_results
 
     choice = Choice(
@@ -123,10 +140,12 @@ def figure(
         by=tuple(listed(options.pop("by"))),
         panels=tuple(listed(options.pop("panels"))),
         workloads=tuple(listed(options.pop("workload"))),
+        expected=expected,
         note=not no_note,
         **options,
     )
-    made = drawn(open_results(folder), choice)
+    is_table = source.suffix.lower() == ".csv" and not source.is_dir()
+    made = drawn_table(read_table(source), choice) if is_table else drawn(open_results(source), choice)
     for file in files or (Path(f"figure-{made.kind}.svg"),):
         try:
             made.write(file)

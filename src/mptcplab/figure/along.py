@@ -22,7 +22,7 @@ from mptcplab.metrics.points import determine, short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
 
 #: More curves in one plot cannot be told apart; of more, an overview has so many.
-_MAX_CURVES, _FEW_CURVES = 12, 6
+MAX_CURVES, _FEW_CURVES = 12, 6
 #: Points of a line that need not be straight.
 _BENDS = 3
 #: More points side by side, over time, cannot be told apart either.
@@ -60,13 +60,13 @@ def points_per_line(points: Sequence[Point], along: str) -> int:
     return statistics.median_high(_counts(points, line_keys(points, along)).values())
 
 
-def longest(rows: Sequence[ResultRow]) -> str:
+def longest(points: Sequence[Point]) -> str:
     """Return the key that lies along the axis by default: the one whose lines have most points; "" if none varies.
 
     Numbers come first if they make a line that bends. Paths are beside each other, so that one sees the parts of each
     whole.
     """
-    points, axes = points_of(rows), axes_of(rows)
+    axes = _varied(points)
     lengths = {key: points_per_line(points, key) for key in axes}
     worth = {
         key: (
@@ -127,14 +127,14 @@ def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
         if metric.name in row.known:
             lines.setdefault(row.workload, {})[_values(row.settings, keys)] = None
     every, kept = sum(map(len, lines.values())), list(lines)
-    while len(kept) > 1 and sum(len(lines[workload]) for workload in kept) > _MAX_CURVES:
+    while len(kept) > 1 and sum(len(lines[workload]) for workload in kept) > MAX_CURVES:
         kept.pop()
     shown = {workload: list(lines[workload]) for workload in kept}
     hints = (
         [f"--workload {shlex.quote(next(one for one in lines if one not in kept))}"] if len(kept) < len(lines) else []
     )
     of = f", of workload{'s' if len(kept) > 1 else ''} {', '.join(kept)}" if hints else ""
-    if len(kept) == 1 and len(shown[kept[0]]) > _MAX_CURVES:
+    if len(kept) == 1 and len(shown[kept[0]]) > MAX_CURVES:
         hints.append(_narrowing_lines(rows, keys))
         shown[kept[0]] = spread(shown[kept[0]], _FEW_CURVES)
     own = [
@@ -187,7 +187,7 @@ def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> 
 
     :raises InputError: if there are too many.
     """
-    if count <= _MAX_CURVES:
+    if count <= MAX_CURVES:
         return
     workloads = list(dict.fromkeys(row.workload for row in rows))
     words = [f"--workload {shlex.quote(workloads[0])}"] if len(workloads) > 1 else []
@@ -209,7 +209,7 @@ def check_columns(points: Sequence[Point], keys: Sequence[str]) -> None:
 def _narrowing_lines(rows: Sequence[ResultRow], keys: Sequence[str]) -> str:
     lines = {_values(row.settings, keys): row.settings for row in rows}.values()
     points = [{key: line[key] for key in keys if key in line} for line in lines]
-    return _narrowing(points, _MAX_CURVES, short_names(list(swept_values(rows))))
+    return _narrowing(points, MAX_CURVES, short_names(list(swept_values(rows))))
 
 
 def _narrowing(points: Sequence[Point], most: int, names: Mapping[str, str]) -> str:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import grid, style_of
+from mptcplab.figure.expected import CROSS, draw_level, draw_on_bars, name_models
 from mptcplab.figure.lines import Figure, whisker
 from mptcplab.figure.paper import WIDTH, points, titled
 from mptcplab.figure.positions import name_positions
@@ -36,11 +37,12 @@ _CHARACTER = 0.64
 
 @dataclass(frozen=True)
 class _Text:
-    """The words above a bar: where, and what."""
+    """The words above a bar: where, what, and so many points farther above than usual."""
 
     place: float
     height: float
     words: str
+    above: float = 0.0
     is_missing: bool = False
 
 
@@ -69,14 +71,20 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
             linewidth=0.0,
             error_kw={"capsize": 3, "elinewidth": 1.1, "ecolor": "0.15"},
         )
+        draw_on_bars(axes, series, places, 0.94 * width)
         for at, (place, value) in enumerate(zip(places, series.measured, strict=True)):
             told = series.word(at)
+            expected = [one for values in series.expected if (one := values[at]) is not None]
+            signs = [one for values in series.expected[1:] if (one := values[at]) is not None]
             if value is None:
                 texts.append(_Text(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True))
             else:
-                words = Unit("").text(value.mean) if value.mean else "0"
+                words = _number(value.mean, figure)
                 words += f" {told}" if told else ""
-                texts.append(_Text(place, max(figure.lowest, min(value.high, figure.highest)), words))
+                height = max([figure.lowest, min(value.high, figure.highest), *expected])
+                texts.append(_Text(place, height, words, CROSS / 2 if height in signs else 0.0))
+    name_models(axes, figure, joined=False)
+    draw_level(axes, figure)
     axes.tick_params(axis="x", length=0)
     # Where the last bars are missing, their words need the place all the same: text outside of the axes is not drawn.
     left, right = axes.get_xlim()
@@ -90,7 +98,14 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     axes.set_ylabel(figure.y_label)
     grid(axes)
     places = [float(at) for at in range(len(figure.positions))]
-    name_positions(axes, places, figure.positions, figure.legend, with_legend=len(figure.series) > 1)
+    name_positions(
+        axes, places, figure.positions, figure.legend, with_legend=len(figure.series) > 1 or bool(figure.models)
+    )
+
+
+def _number(value: float, figure: Figure) -> str:
+    """Return the value with three significant digits; no zeros are added to one that somebody else has rounded."""
+    return f"{value:.3g}" if figure.is_rounded and 1e-3 <= abs(value) < 1e3 else Unit("").text(value) if value else "0"
 
 
 def _write(axes: Axes, texts: Sequence[_Text]) -> None:
@@ -107,7 +122,7 @@ def _write(axes: Axes, texts: Sequence[_Text]) -> None:
         axes.annotate(
             text.words,
             (text.place, text.height),
-            (0, _APART_POINTS),
+            (0, _APART_POINTS + text.above),
             textcoords="offset points",
             ha="center",
             va="bottom",

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal, get_args
@@ -22,11 +23,19 @@ _KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
     "by": ("lines", "bars", "cdf"),
     "x_scale": ("lines", "cdf"),
     "y_scale": ("lines",),
+    "expected": ("lines", "bars"),
+    "level": ("lines", "bars"),
 }
+#: Options of results that a table of the user's own does not have.
+_OF_RESULTS = ("workloads", "seed", "panels")
+
+#: As many models have signs that readers can distinguish.
+MODELS = 3
 #: How the options are given that have several parts.
 _FORMS = {
     "by": '("scheduler",)',
     "workloads": '("download", "upload")',
+    "expected": '("fluid model",)',
     "panels": '("rate", "rtt")',
     "points": '(("delay", "10 ms"), ("delay", "80 ms"))',
     "labels": '(("mptcp", "both lines"),)',
@@ -41,7 +50,8 @@ class Choice:
     ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
-    ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it.
+    ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it. ``expected`` are columns
+    of a table with what models expect, and ``level`` is marked across the plot, in the unit of its axis.
 
     One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
     :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
@@ -62,9 +72,11 @@ class Choice:
     x_scale: ChosenScale | None = None
     y_scale: ChosenScale | None = None
     note: bool = True
+    expected: tuple[str, ...] = ()
+    level: float | None = None
 
     def __post_init__(self) -> None:
-        for option in ("by", "workloads", "panels"):
+        for option in ("by", "workloads", "panels", "expected"):
             object.__setattr__(self, option, _names(option, getattr(self, option)))
         for option in ("points", "labels"):
             object.__setattr__(self, option, _pairs(option, getattr(self, option)))
@@ -73,6 +85,10 @@ class Choice:
         for scale in (self.x_scale, self.y_scale):
             if scale is not None and scale not in CHOSEN_SCALES:
                 raise InputError(f"there is no scale '{scale}'", hint=f"use one of {', '.join(CHOSEN_SCALES)}")
+        if len(self.expected) > MODELS:
+            raise InputError(f"a figure has up to {MODELS} models", hint="draw a figure for each")
+        if self.level is not None and not math.isfinite(self.level):
+            raise InputError(f"there is no level at {self.level}", hint="write a number")
         workload, colon, metric = (self.metric or "").rpartition(":")
         if colon and self.workloads not in ((), (workload,)):
             raise InputError(
@@ -114,6 +130,25 @@ def _pairs(option: str, given: object) -> tuple[tuple[str, str], ...]:
 
 def _is_pair(given: object) -> bool:
     return isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(one, str) for one in given)
+
+
+def check_of_results(choice: Choice) -> None:
+    """Refuse what only a table has. :raises InputError: if the choice has it."""
+    if choice.expected:
+        raise InputError(
+            "--expected names columns of a table, and these are results",
+            hint="write a table of your own, with the values expected beside those measured",
+        )
+
+
+def check_of_table(choice: Choice) -> None:
+    """Refuse what only results have. :raises InputError: for the first option of these."""
+    for option in _OF_RESULTS:
+        if getattr(choice, option) not in (None, ()):
+            name = option.removesuffix("s") if option == "workloads" else option
+            raise InputError(f"--{name} is for results, and this is a table", hint=f"remove --{name}")
+    if choice.kind == "time":
+        raise InputError("a table has no runs over time", hint="use --kind lines, bars or cdf")
 
 
 def check_options(choice: Choice, kind: Kind) -> None:

@@ -7,12 +7,9 @@ numbers, bars otherwise; and the metric that the workload is about.
 
 from __future__ import annotations
 
-import textwrap
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
 from mptcplab.figure.along import (
@@ -28,14 +25,13 @@ from mptcplab.figure.along import (
 )
 from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
-from mptcplab.figure.canvas import Sheet
-from mptcplab.figure.choice import Choice, Kind, check_options
+from mptcplab.figure.choice import Choice, Kind, check_of_results, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
+from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.drawn_metric import metric_of_rows
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.marks import marks
 from mptcplab.figure.over_time import PANELS, Column, OverTime, draw_over_time, side_by_side
-from mptcplab.figure.paper import Paper
 from mptcplab.figure.shares import PATH, is_by_path, paths_of, rows_by_path, without_paths
 from mptcplab.figure.sweep import label_of, later_outage_note, memory_note, of_workloads, series_keys, sweep_figure
 from mptcplab.figure.timelines import timelines
@@ -48,45 +44,9 @@ from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import suited
 from mptcplab.results import RecordedRun, Results
 
-if TYPE_CHECKING:
-    from matplotlib.figure import Figure as MplFigure
-
 _MAX_VALUES = 1500
 #: What a legend calls workloads, which are no swept key.
 _WORKLOAD = "workload"
-#: Inches of a figure with one plot: its height, and its width with as many bars as fit.
-_HEIGHT, _WIDTH, _PER_BAR, _WIDEST = 4.0, 6.4, 0.22, 14.0
-
-
-@dataclass(frozen=True)
-class Drawn:
-    """A figure that is ready to be drawn: its usual size in inches, the function that draws it, and what it shows.
-
-    ``note`` stands below it, unless it is left to the caption, and ``paper`` is the size that the user asks for.
-    """
-
-    kind: Kind
-    size: tuple[float, float]
-    draw: Callable[[MplFigure], None] = field(repr=False)
-    shows: str
-    note: str = ""
-    paper: Paper = field(default_factory=Paper)
-    has_note: bool = True
-
-    @property
-    def sheet(self) -> Sheet:
-        """The sheet on which it is drawn."""
-        lines = self.note.split("\n") if self.has_note else []
-        wrapped = (part for line in lines for part in textwrap.wrap(line, self.paper.note_letters(self.size)))
-        return Sheet(self.size, self.paper, "\n".join(wrapped))
-
-    def write(self, file: Path) -> None:
-        """Write ``file`` in the format of its suffix. :raises InputError: if there is no room for all of it."""
-        self.sheet.write(file, self.draw)
-
-    def _repr_png_(self) -> bytes:
-        """Return what a notebook shows of it."""
-        return self.sheet.png(self.draw)
 
 
 def drawn(results: Results, choice: Choice) -> Drawn:
@@ -94,6 +54,7 @@ def drawn(results: Results, choice: Choice) -> Drawn:
 
     :raises InputError: if there is nothing of this kind in the results, or too much for one figure.
     """
+    check_of_results(choice)
     by_path = is_by_path(choice.metric)
     found = words(results, choice.labels, paths_of(results.rows) if by_path else ())
     wanted = _wanted(choice, list(found.keys))
@@ -166,7 +127,7 @@ def _usual_kind(rows: Sequence[ResultRow], choice: Choice) -> Kind:
     axes = axes_of(rows)
     if not axes and choice.metric is None and not choice.by:
         return "time"
-    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(rows)
+    along = swept_key(choice.x, list(swept_values(rows))) if choice.x is not None else longest(points_of(rows))
     return "lines" if along in axes and are_numbers(along, axes[along]) else "bars"
 
 
@@ -182,7 +143,7 @@ def _over_sweep(
     # A point that lacks the metric keeps its place.
     own = of_workloads(rows, [row for row in rows if metric.name in row.known])
     keys = list(swept_values(own))
-    along = swept_key(choice.x, keys) if choice.x is not None else longest(own)
+    along = swept_key(choice.x, keys) if choice.x is not None else longest(points_of(own))
     by = [swept_key(name, keys) for name in choice.by] or None
     if choice.x is not None and by is not None and along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
@@ -193,16 +154,17 @@ def _over_sweep(
     shown = [replace(found.row(row), workload=found.workload(row.workload)) for row in part.rows]
     figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, part.keys, found.keys, unit)
     check_curves(len(figure.series), own, part.keys)
+    figure = replace(figure, level=choice.level)
     if kind == "lines":
         figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars
     named = [key for key in part.keys if key != PATH]
     lacking = _lacking(results, figure, without_paths(wanted), found, _Places(along, named))
-    notes = (figure.note, *together_notes(points_of(own), along, part.keys, found.keys), part.note)
-    width = _WIDTH if kind == "lines" else 2 + _PER_BAR * len(figure.series) * len(figure.positions)
+    together = together_notes(points_of(own), along, part.keys, found.keys)
+    notes = (figure.note, *level_note(choice.level), *together, part.note)
     return Drawn(
         kind,
-        (min(_WIDEST, max(_WIDTH, width)), _HEIGHT),
+        size_of_plot() if kind == "lines" else size_of_bars(figure),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
         "\n".join(filter(None, [*_of_workloads(results, own, found), *notes, *(lacking if kind == "bars" else ())])),
@@ -368,7 +330,7 @@ def _distribution(
     figure = Distribution(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
     note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key, *others])
-    return Drawn("cdf", (_WIDTH, _HEIGHT), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
+    return Drawn("cdf", size_of_plot(), lambda drawing: draw_distribution(figure, drawing.subplots()), shows, note)
 
 
 def _name(settings: Mapping[str, str], keys: Sequence[str]) -> str:

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import Axis, ChosenScale, axis_of, smallest_gap
-from mptcplab.figure.canvas import MARKERS, plain_powers, save_drawing, style_of
+from mptcplab.figure.canvas import MARKERS, grid, plain_powers, save_drawing, style_of
+from mptcplab.figure.expected import draw_level, draw_on_lines, name_models
 from mptcplab.figure.paper import points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
     from matplotlib.transforms import Transform
 
 #: The modules that determine what a figure looks like.
-_SOURCES = ("lines.py", "axis.py", "positions.py")
+_SOURCES = ("lines.py", "axis.py", "expected.py", "positions.py")
 #: The height of a mark in points, and the axis length in shortest bars of a mark.
 _MARK_POINTS = 17
 _SHORTEST_BAR = 20
@@ -54,6 +55,8 @@ class Series:
     measured: tuple[Interval | None, ...]
     published: tuple[float | None, ...] = ()
     words: tuple[str, ...] = ()
+    expected: tuple[tuple[float | None, ...], ...] = ()
+    """The values that each of the figure's models expects."""
 
     def word(self, at: int) -> str:
         """Return the words about the value at a position."""
@@ -78,6 +81,8 @@ class Figure:
     The vertical axis begins at ``lowest``; with ``signed``, values may be below it. None can exceed ``highest``. With
     ``named``, positions are names even if they look like numbers, as versions do. ``legend`` says what the series
     differ in. ``values`` are those of the scenario if positions are words for them, and the scales what the user says.
+    Values that are ``is_rounded`` have no more digits than given.
+    ``models`` are the names of what is expected beside the measured values, and ``level`` is marked across the plot.
     """
 
     title: str
@@ -95,6 +100,16 @@ class Figure:
     values: tuple[str, ...] = ()
     x_scale: ChosenScale | None = None
     y_scale: ChosenScale = "linear"
+    models: tuple[str, ...] = ()
+    level: float | None = None
+    is_rounded: bool = False
+
+    @property
+    def beside(self) -> list[float]:
+        """The values beside the measured ones: published and expected ones, and the level."""
+        published = [value for series in self.series for value in series.published if value is not None]
+        expected = [value for series in self.series for one in series.expected for value in one if value is not None]
+        return [*published, *expected, *([] if self.level is None else [self.level])]
 
     def axis(self, across: float) -> Axis:
         """Return the horizontal axis of a drawing that is so many inches wide.
@@ -144,6 +159,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
         style = _SeriesStyle(colour, marker, dashes if numeric else "none", apart * (number - middle))
         _draw_measured(axes, places, figure, series, style)
+        draw_on_lines(axes, series, places, colour, _shifted(axes, style.right), joined=numeric)
         published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if published:
             axes.scatter(
@@ -157,13 +173,16 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
                 linewidths=1.6,
                 zorder=3,
             )
+    name_models(axes, figure, joined=numeric)
+    draw_level(axes, figure)
     _leave_room(axes, places, (apart * middle + _POINT) / _plot_points(across))
     _scale_values(axes, figure)
     _draw_marks(drawing, axes, places, figure)
     titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(axis.label)
-    axes.grid(axis="y", color="0.88", linewidth=0.8)
-    name_positions(axes, places, figure.positions, figure.legend, some=numeric)
+    grid(axes)
+    with_legend = len(figure.series) > 1 or bool(figure.models) or any(series.published for series in figure.series)
+    name_positions(axes, places, figure.positions, figure.legend, with_legend=with_legend, some=numeric)
 
 
 def _scale_values(axes: Axes, figure: Figure) -> None:
@@ -185,7 +204,7 @@ def _positive(figure: Figure) -> tuple[float, float]:
     """Return the ends of a logarithmic axis. :raises InputError: if it has no place for a value."""
     measured = [value for series in figure.series for value in series.measured if value is not None]
     means = [value.mean for value in measured]
-    means += [value for series in figure.series for value in series.published if value is not None]
+    means += figure.beside
     if means and min(means) <= 0:
         raise InputError(f"a logarithmic axis has no place for a value of {min(means):g}", hint="use --y-scale linear")
     # An interval that nearly reaches 0 would squash everything else.
@@ -282,12 +301,12 @@ def _shifted(axes: Axes, right: float) -> Transform:
 
 def _largest(figure: Figure) -> float:
     highs = [value.high for series in figure.series for value in series.measured if value is not None]
-    published = [value for series in figure.series for value in series.published if value is not None]
-    return max([*(min(high, figure.highest) for high in highs), *published], default=1.0) or 1.0
+    return max([*(min(high, figure.highest) for high in highs), *figure.beside], default=1.0) or 1.0
 
 
 def _smallest(figure: Figure) -> float:
     """Return where the vertical axis begins: at the lowest value, but only a signed one can be below the usual zero."""
     if not figure.signed:
         return figure.lowest
-    return min([figure.lowest, *(1.1 * one.low for series in figure.series for one in series.measured if one)])
+    lows = (one.low for series in figure.series for one in series.measured if one)
+    return min(figure.lowest, 1.1 * min([*lows, *figure.beside], default=0.0))

@@ -42,7 +42,7 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     """
     if not swept_values(rows):
         return
-    along = longest(rows) or next(iter(swept_values(rows)))
+    along = longest(points_of(rows)) or next(iter(swept_values(rows)))
     for name, metric in METRICS.items():
         own = [row for row in rows if name in row.known]
         if any(name in row.metrics for row in own) and (metric.headline or name == "goodput_mbps"):

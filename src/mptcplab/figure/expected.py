@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: MIT
+"""What models expect, beside what was measured: a short line for the first model, crosses for others.
+
+A model is a curve of its own on an axis of numbers. Its sign in the legend has no colour, as all series have it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.transforms import Transform
+
+    from mptcplab.figure.lines import Figure, Series
+
+_MARKERS = ("_", "x", "+")
+_DASHES = (":", "-.", (0, (5, 1, 1, 1, 1, 1)))
+#: Sizes in points: of a short line, of a cross, and of lines.
+_LONG, CROSS, _WIDTH = 13, 6, 1.6
+_LEVEL_COLOUR, _SIGN_COLOUR = "0.35", "0.15"
+
+
+def draw_on_lines(
+    axes: Axes, series: Series, places: Sequence[float], colour: str, transform: Transform, *, joined: bool
+) -> None:
+    """Draw the models of one series: curves if points are ``joined`` as on an axis of numbers, else marks."""
+    for model, values in enumerate(series.expected):
+        known = sorted((x, y) for x, y in zip(places, values, strict=True) if y is not None)
+        if not known:
+            continue
+        xs, ys = [x for x, _ in known], [y for _, y in known]
+        if joined:
+            axes.plot(xs, ys, linestyle=_DASHES[model], color=colour, linewidth=_WIDTH, transform=transform)
+        else:
+            _mark(axes, xs, ys, model, colour, transform)
+
+
+def draw_on_bars(axes: Axes, series: Series, places: Sequence[float], width: float) -> None:
+    """Draw the models of one series of bars: the first one across the bar, visible on any colour."""
+    for model, values in enumerate(series.expected):
+        known = [(x, y) for x, y in zip(places, values, strict=True) if y is not None]
+        xs, ys = [x for x, _ in known], [y for _, y in known]
+        if model:
+            _mark(axes, xs, ys, model, _SIGN_COLOUR, axes.transData)
+            continue
+        for colour, size in (("white", 2 * _WIDTH), (_SIGN_COLOUR, _WIDTH)):
+            axes.hlines(ys, [x - width / 2 for x in xs], [x + width / 2 for x in xs], color=colour, linewidth=size)
+
+
+def draw_level(axes: Axes, figure: Figure) -> None:
+    """Draw the level that the user asks for across the plot."""
+    if figure.level is not None:
+        axes.axhline(figure.level, color=_LEVEL_COLOUR, linewidth=0.9, linestyle="--", zorder=0.9)
+
+
+def name_models(axes: Axes, figure: Figure, *, joined: bool) -> None:
+    """Give each model its place in the legend, below the series: call it after they are drawn.
+
+    Legends have containers, as those of series are, in the order in which they were made, and after all other lines.
+    """
+    for model, name in enumerate(figure.models):
+        looks: dict[str, Any] = {"linestyle": _DASHES[model], "linewidth": _WIDTH}
+        if not joined:
+            size = _LONG if model == 0 else CROSS
+            looks = {"linestyle": "", "marker": _MARKERS[model], "markersize": size, "markeredgewidth": _WIDTH}
+        axes.errorbar([], [], color="0.3", label=name, **looks)
+
+
+def _mark(axes: Axes, xs: Sequence[float], ys: Sequence[float], model: int, colour: str, transform: Transform) -> None:
+    size = _LONG if model == 0 else CROSS
+    axes.plot(
+        xs, ys, _MARKERS[model], color=colour, markersize=size, markeredgewidth=_WIDTH, transform=transform, zorder=4
+    )

@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""Figures of the documentation: each is what its command draws from the table that is on the page."""
+
+from __future__ import annotations
+
+import re
+import shlex
+from pathlib import Path
+
+import pytest
+from docs.making import data, pages
+from docs.making.pages import ROOT
+from tests.unit.commanded import output_of
+
+TABLES = data.tables()
+_MARK = re.compile(r"^<!-- figure (\S+) by (.+) -->$", re.MULTILINE)
+MARKS = [(page, target, shlex.split(words)) for page in pages.pages() for target, words in _MARK.findall(page.text)]
+#: Others need results, which `make docs` makes.
+OF_TABLES = [mark for mark in MARKS if mark[2][2].endswith(".csv")]
+
+
+@pytest.mark.parametrize("name", data.FILES)
+def test_data_is_that_of_the_page(name: str) -> None:
+    file = data.FOLDER / f"{name}.csv"
+    assert file.read_text() == data.text_of(name, TABLES), "run: python -m docs.refresh for the page of the table"
+
+
+def test_all_data_has_a_table() -> None:
+    assert {file.stem for file in data.FOLDER.iterdir()} == set(data.FILES)
+
+
+def test_readers_can_draw_every_figure_themselves() -> None:
+    others = [target for _, target, words in MARKS if words[:2] != ["mptcplab", "figure"]]
+    assert others == [], "drawn by other commands"
+
+
+@pytest.mark.parametrize(("page", "target", "words"), OF_TABLES, ids=[target for _, target, _ in OF_TABLES])
+def test_figure_is_what_its_command_draws(
+    page: pages.Page,
+    target: str,
+    words: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    monkeypatch.chdir(ROOT)
+    assert output_of(monkeypatch, capsys, *words[1:], "--out", tmp_path / "made.svg").status == 0
+    shown = page.file.parent / target
+    assert (tmp_path / "made.svg").read_bytes() == shown.read_bytes(), f"run: python -m docs.refresh {page.name}"

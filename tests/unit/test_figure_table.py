@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab figure TABLE.csv``: which lines are points, what is drawn beside them, and what is refused."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+from typing import Any
+
+import polars as pl
+import pytest
+from tests.unit.commanded import output_of
+from tests.unit.made_results import TWO_LINES, make_results
+
+from mptcplab.errors import InputError
+from mptcplab.figure import Choice, Drawn, drawn, drawn_table, read_table
+from mptcplab.figure.canvas import plotting
+from mptcplab.figure.table import Table, table_of
+from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.results import open_results
+from mptcplab.stats import Interval
+
+RUNS = """\
+# Lines that begin so are comments.
+flows,control,seed,share,fluid model,other model
+1,reno,1,0.5,0.5,
+1,reno,2,0.7,0.5,
+1,lia,1,0.4,,0.45
+2,reno,1,0.3,0.35,0.25
+2,lia,1,,0.2,
+"""
+MEANS = """\
+loss of link1.forward,control,share,ci95_half_width,n
+0.1 %,lia,0.81,0.02,5
+1 %,lia,0.4,0.1,5
+"""
+
+
+def _read(tmp_path: Path, text: str) -> pl.DataFrame:
+    (tmp_path / "own.csv").write_text(text)
+    return read_table(tmp_path / "own.csv")
+
+
+def _table(tmp_path: Path, text: str, **choice: Any) -> Table:
+    return table_of(_read(tmp_path, text), Choice(**choice))
+
+
+def _drawn(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+    return drawn_table(_read(tmp_path, text), Choice(**choice))
+
+
+def _svg(tmp_path: Path, made: Drawn) -> str:
+    made.write(tmp_path / "made.svg")
+    return (tmp_path / "made.svg").read_text()
+
+
+def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> None:
+    found = _table(tmp_path, RUNS, metric="share", expected=("fluid model", "other model"))
+    assert found.keys == ("flows", "control"), "neither the seed nor what is expected is a setting"
+    by_settings = {tuple(point.settings.values()): point for point in found.points}
+    of_two = by_settings["1", "reno"]
+    # Student's t for two values: 12.706 times 0.1, the standard error.
+    assert of_two.interval is not None
+    assert of_two.interval.mean == pytest.approx(0.6)
+    assert of_two.interval.half_width == pytest.approx(1.2706, rel=1e-4)
+    assert of_two.expected == (0.5, None)
+    assert by_settings["1", "lia"].interval == Interval(0.4, None, 1)
+    assert by_settings["2", "lia"].interval is None, "an empty cell is no value, and its line has a place"
+
+
+def test_a_setting_may_be_called_as_a_metric_is(tmp_path: Path) -> None:
+    """``flows`` and ``requests`` are metrics, but in results only."""
+    assert _table(tmp_path, "flows,requests,rate\n1,10,5.0\n2,10,6.0\n2,20,7.0\n", metric="rate").keys == (
+        "flows",
+        "requests",
+    )
+
+
+def test_lines_with_means_have_their_own_intervals(tmp_path: Path) -> None:
+    found = _table(tmp_path, MEANS)
+    assert [point.interval for point in found.points] == [Interval(0.81, 0.02, 5), Interval(0.4, 0.1, 5)]
+    assert found.keys == ("loss of link1.forward",), "a column that does not vary distinguishes nothing"
+    ends = "delay,rate,rate_low,rate_high\n1 ms,10,8,12\n2 ms,9,,\n"
+    assert [point.interval for point in _table(tmp_path, ends, metric="rate").points] == [
+        Interval(10.0, 2.0, 0),
+        Interval(9.0, None, 0),
+    ]
+
+
+@pytest.mark.parametrize("of", ["wide", "long", "runs", "table"])
+def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: str) -> None:
+    """A user adds a line or a column to what the lab has written."""
+    make_results(tmp_path / "made", TWO_LINES)
+    results = open_results(tmp_path / "made")
+    if of in ("wide", "long"):
+        frame = _read(tmp_path, wide_csv(results.rows) if of == "wide" else long_csv(results.rows))
+    else:
+        frame = results.runs if of == "runs" else results.table
+    table = table_of(frame, Choice(metric="goodput_mbps"))
+    assert set(table.keys) >= {"transport.protocol", "links.link2.delay"}
+    assert not any("mptcp" in key or "rtt" in key or "seed" in key for key in table.keys), table.keys
+    for row in results.rows:
+        (point,) = (one for one in table.points if row.settings.items() <= dict(one.settings).items())
+        assert point.interval is not None
+        assert point.interval.mean == pytest.approx(row.goodput_mbps.mean)
+        assert point.interval.half_width == pytest.approx(row.goodput_mbps.half_width)
+    choice = Choice(metric="goodput_mbps", x="delay", title="")
+    of_results, of_table = drawn(results, choice), drawn_table(frame, choice)
+    assert (of_results.kind, of_results.size) == (of_table.kind, of_table.size)
+    svg = _svg(tmp_path, of_table)
+    assert "goodput, Mbit/s" in svg, "the column is a metric, which has words and a unit"
+    assert "link2.delay" in svg
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind: str) -> None:
+    plain = _drawn(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")
+    with_models = _drawn(
+        tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows",
+        expected=("fluid model", "other model"), labels={"other model": "by hand"}, level=0.5,
+    )  # fmt: skip
+    assert "fluid model" not in _svg(tmp_path, plain)
+    svg = _svg(tmp_path, with_models)
+    assert "fluid model" in svg
+    assert "by hand" in svg
+    assert svg == _svg(tmp_path, with_models), "the same table gives the same file"
+    assert "dashed line: 0.5" in with_models.note
+    assert "dashed" not in plain.note
+    assert "only control reno" in plain.note
+
+
+def _ends(made: Drawn) -> tuple[float, float]:
+    """Return the ends of the axis with the values."""
+    with plotting() as plt:
+        drawing = plt.figure(figsize=(6, 4))
+        made.draw(drawing)
+        low, high = drawing.axes[0].get_ylim()
+        plt.close(drawing)
+    return float(low), float(high)
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_an_expected_value_beyond_all_others_is_inside_the_plot(tmp_path: Path, kind: str) -> None:
+    text = "flows,rate,model\n1,1,1\n2,2,40\n"
+    low, high = _ends(_drawn(tmp_path, text, metric="rate", x="flows", kind=kind, expected=("model",)))
+    assert low == 0
+    assert high > 40
+
+
+def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
+    text = "distance,rssi,path loss\n5 m,-50,-51.7\n40 m,-79,-78.8\n"
+    low, high = _ends(_drawn(tmp_path, text, metric="rssi", expected=("path loss",)))
+    assert low < -79
+    assert -50 < high < -40, "nothing is near zero"
+
+
+def test_a_name_with_a_point_is_no_swept_key(tmp_path: Path) -> None:
+    assert _drawn(tmp_path, MEANS).shows == "share by loss of link1.forward"
+    swept = MEANS.replace("loss of link1.forward", "links.link1.loss")
+    assert _drawn(tmp_path, swept).shows == "share by link1.loss"
+
+
+def test_rounded_means_get_no_digits(tmp_path: Path) -> None:
+    svg = _svg(tmp_path, _drawn(tmp_path, MEANS, kind="bars"))
+    assert "0.81<" in svg
+    assert "0.810" not in svg
+    assert "0.400" not in svg
+
+
+def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
+    made = _drawn(tmp_path, RUNS, metric="share", kind="cdf", by=("control",))
+    assert (made.kind, made.shows) == ("cdf", "distribution of share")
+    assert "reno (3" in _svg(tmp_path, made)
+    with pytest.raises(InputError, match="the table has means"):
+        _drawn(tmp_path, MEANS, kind="cdf")
+
+
+@pytest.mark.parametrize(
+    ("text", "choice", "message", "hint"),
+    [
+        ("", {}, "own.csv is empty", "names of its columns"),
+        ("a,b\n", {}, "has no lines below", None),
+        ("a,b\n1,2,3\n", {}, "is no table of comma-separated values", "as many cells"),
+        ("a;b\n1;2\n", {}, "are not separated by commas", "commas"),
+        (RUNS, {"metric": "shar"}, "has no column 'shar'", "did you mean 'share'"),
+        (RUNS, {}, "does not say which column", "flows, share, fluid model, other model"),
+        (RUNS, {"metric": "control"}, "'reno' in column 'control', line 1", "empty"),
+        ('x,y\n1,"0,5"\n', {"metric": "y"}, "'0,5' in column 'y'", "decimal comma"),
+        (RUNS, {"metric": "share", "x": "flow"}, "'flow' is not a swept key", "flows"),
+        (RUNS, {"metric": "share", "x": "flows", "by": ("flows",)}, "is both --x and --by", "remove"),
+        (RUNS, {"metric": "share", "points": {"flows": "3"}}, "has flows = 3", "1, 2"),
+        (RUNS, {"metric": "share", "labels": {"nothing": "x"}}, "'nothing' is no column or value", "control"),
+        (RUNS, {"metric": "share", "seed": 1}, "--seed is for results", "remove"),
+        (RUNS, {"metric": "share", "workloads": ("bulk",)}, "--workload is for results", "remove"),
+        (RUNS, {"metric": "share", "kind": "time"}, "no runs over time", "lines"),
+        (RUNS, {"metric": "share", "kind": "cdf", "level": 1.0}, "--level changes nothing", "remove"),
+        (RUNS, {"metric": "share", "y_scale": "log", "kind": "lines", "level": 0.0},
+         "no place for a value of 0", "linear"),
+        (RUNS.replace("2,reno,1,0.3,0.35", "1,reno,3,0.3,0.35"), {"metric": "share", "expected": ("fluid model", "other model")},
+         "expected values of one point differ: 0.5 and 0.35", "one expected value"),
+        (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "two lines of the table are of the same point: .*1 %", "remove"),
+        (RUNS.replace("control,", "control,site,").replace("1,0.5,0.5", "x,1,0.5,0.5").replace("reno,", "reno,x,"),
+         {"metric": "share"}, "is no table", "cells"),
+    ],
+)  # fmt: skip
+def test_what_is_refused(tmp_path: Path, text: str, choice: dict[str, Any], message: str, hint: str | None) -> None:
+    with pytest.raises(InputError, match=message) as refused:
+        _drawn(tmp_path, text, **choice)
+    assert hint is None or hint in (refused.value.hint or ""), refused.value.hint
+
+
+def test_lines_that_would_mix_points_are_refused(tmp_path: Path) -> None:
+    text = "flows,control,site,rate\n1,reno,a,1\n1,lia,a,2\n1,reno,b,3\n2,lia,b,4\n"
+    with pytest.raises(InputError, match="they differ in site") as refused:
+        _drawn(tmp_path, text, metric="rate", x="flows", by=("control",))
+    assert "add site to --by" in (refused.value.hint or "")
+
+
+def test_more_curves_than_can_be_distinguished(tmp_path: Path) -> None:
+    text = "x,y,rate\n" + "".join(f"{x},n{y},{x * y}\n" for x in (1, 2, 3) for y in range(13))
+    with pytest.raises(InputError, match="13 curves are more than readers can distinguish") as refused:
+        _drawn(tmp_path, text, metric="rate", x="x")
+    assert "--points 'y=n0'" in (refused.value.hint or "")
+
+
+def test_the_command_draws_a_table(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "own.csv").write_text(RUNS)
+    monkeypatch.chdir(tmp_path)
+    options = ("--metric", "share", "--expected", "fluid model", "--level", "0.5", "--out", "own.svg")
+    done = output_of(monkeypatch, capsys, "figure", "own.csv", *options)
+    assert (done.status, done.out.strip()) == (0, "own.svg: share by flows")
+    refused = output_of(monkeypatch, capsys, "figure", "none.csv")
+    assert refused.status == 2
+    assert "there is no table none.csv" in refused.err
+
+
+def test_results_have_no_column_with_expected_values(tmp_path: Path) -> None:
+    make_results(tmp_path / "made", TWO_LINES)
+    with pytest.raises(InputError, match="--expected names columns of a table, and these are results"):
+        drawn(open_results(tmp_path / "made"), Choice(expected=("model",)))
+    made = drawn(open_results(tmp_path / "made"), Choice(level=25.0))
+    assert "dashed line: 25" in made.note
+
+
+@pytest.mark.parametrize(
+    ("choice", "message"),
+    [({"expected": ("a", "b", "c", "d")}, "up to 3 models"), ({"level": math.nan}, "no level at nan")],
+)
+def test_choices_that_no_figure_has(choice: dict[str, Any], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        Choice(**choice)
