@@ -15,6 +15,7 @@ import numpy as np
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.delays import draw_delays, scale_delays
+from mptcplab.figure.offered import OFFERED, draw_offered, end_of_axis, mark_cut
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import readable, stack
 from mptcplab.figure.time_notes import GOODPUT, notes
@@ -112,6 +113,10 @@ class OverTime:
     @cached_property
     def highest_rate(self) -> float | None:
         """Where the axis of rates ends, in Mbit/s; None if that follows from the rates."""
+        return end_of_axis([column.timeline for column in self.columns], self._end_below_peaks)
+
+    @property
+    def _end_below_peaks(self) -> float | None:
         stacks = [stack(column.timeline) for column in self.columns]
         rates, lengths = (np.concatenate(some) for some in zip(*stacks, strict=True))
         if not rates.size:
@@ -177,6 +182,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         if panel == "rate" and figure.highest_rate is not None:
             for across, column in enumerate(figure.columns):
                 _mark_peaks(panels[down, across], column.timeline, figure.highest_rate)
+                mark_cut(panels[down, across], column.timeline, figure.highest_rate)
     rows = {panel: list(panels[down]) for down, panel in enumerate(shown)}
     if narrow:
         _legend_below(drawing, rows)
@@ -240,6 +246,7 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, styles: Mapping[str,
                 step="post",
                 linewidth=0,
             )
+            draw_offered(axes, timeline)
             if timeline.goodput is not None:
                 axes.plot(
                     timeline.goodput.times,
@@ -314,7 +321,9 @@ def _entries(row: Sequence[Axes]) -> dict[str, Any]:
 def _legend(row: Sequence[Axes], panel: str) -> None:
     """Put one legend for the whole row beside its last panel."""
     found = _entries(row)
-    names = sorted(found, key=lambda name: (name == GOODPUT, natural_order(name)), reverse=panel == "rate")
+    names = sorted(
+        found, key=lambda name: (name == OFFERED, name == GOODPUT, natural_order(name)), reverse=panel == "rate"
+    )
     row[-1].legend(
         [found[name] for name in names],
         names,

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from mptcplab.figure.offered import offered_note
 from mptcplab.figure.rates import stack
 from mptcplab.figure.timelines import MAX_LINES
 
@@ -19,6 +20,7 @@ GOODPUT = "goodput"
 def notes(figure: OverTime) -> Iterator[str]:
     """Yield the lines."""
     yield from _copies(figure)
+    yield from _offered(figure)
     yield from _missing_subflows(figure)
     yield from _peaks(figure)
     yield from _messages(figure)
@@ -30,7 +32,15 @@ def _copies(figure: OverTime) -> Iterator[str]:
     if found and "rate" in figure.shown:
         most = max(one.twice_percent for one in found)
         percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
-        yield f"{percent} of the data arrived on two subflows and is stacked twice; the line is the {GOODPUT}"
+        line = "the black line" if any(one.timeline.offered for one in figure.columns) else "the line"
+        yield f"{percent} of the data arrived on two subflows and is stacked twice; {line} is the {GOODPUT}"
+
+
+def _offered(figure: OverTime) -> Iterator[str]:
+    """Yield what the line above the rates is, if there is one."""
+    note = offered_note([column.timeline for column in figure.columns], figure.highest_rate)
+    if note is not None and "rate" in figure.shown:
+        yield note
 
 
 def _missing_subflows(figure: OverTime) -> Iterator[str]:
@@ -45,7 +55,8 @@ def _peaks(figure: OverTime) -> Iterator[str]:
     """Yield what the triangles mean, if rates are beyond the axis."""
     if figure.highest_rate is not None and "rate" in figure.shown:
         highest = max(float(stack(column.timeline)[0].max(initial=0.0)) for column in figure.columns)
-        yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
+        if highest > figure.highest_rate:
+            yield f"▲: beyond the axis for a moment, up to {highest:.0f} Mbit/s: after a loss, much is in order at once"
 
 
 def _messages(figure: OverTime) -> Iterator[str]:

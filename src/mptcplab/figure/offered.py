@@ -1,0 +1,104 @@
+# SPDX-License-Identifier: MIT
+"""The line of what the paths could carry, above the rates of what arrived, and where the axis ends because of it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from mptcplab.figure.rates import stack
+from mptcplab.figure.timelines import Line, Timeline, rounded
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+#: The name of the line.
+OFFERED = "offered"
+#: What is beyond so many times the highest rate is cut off; else the axis ends a little above it.
+_FAR, _ROOM = 2.5, 1.05
+_COLOUR = "0.45"
+
+
+def shown_offered(timeline: Timeline) -> Line | None:
+    """Return the line as it is drawn: the mean in each interval of the rates, where it has more steps than these."""
+    line = timeline.offered
+    if line is None or len(line.times) < len(timeline.edges):
+        return line
+    edges = np.array(timeline.edges, dtype=np.float64)
+    times = np.array([*line.times, max(line.times[-1], edges[-1])], dtype=np.float64)
+    carried = np.concatenate(([0.0], np.cumsum(np.array(_values(line)) * np.diff(times))))
+    means = np.diff(np.interp(edges, times, carried)) / np.diff(edges)
+    return Line(line.name, timeline.edges[:-1], rounded(means, 3))
+
+
+def draw_offered(axes: Axes, timeline: Timeline) -> None:
+    """Draw the line, if there is one."""
+    line = shown_offered(timeline)
+    if line is not None:
+        axes.plot(
+            [*line.times, timeline.edges[-1]],
+            [*_values(line), _values(line)[-1]],
+            drawstyle="steps-post",
+            color=_COLOUR,
+            linewidth=0.9,
+            label=OFFERED,
+        )
+
+
+def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | None:
+    """Return where the axis of rates ends, with the line; None if that follows from what is drawn.
+
+    ``end`` is where it ends without.
+    """
+    offered = [value for one in timelines for value in _values(shown_offered(one))]
+    highest = max(_highest_received(one) for one in timelines) if end is None else end
+    if not offered or not highest:
+        return end
+    near = [value for value in offered if value <= _FAR * highest]
+    if end is None and len(near) == len(offered):
+        return None
+    return max(_ROOM * max(near, default=0.0), _ROOM * highest if end is None else end)
+
+
+def mark_cut(axes: Axes, timeline: Timeline, end: float) -> None:
+    """Draw a hollow triangle at the upper end of the axis for each time in which the line is beyond it."""
+    line = shown_offered(timeline)
+    values = _values(line)
+    if line is None or not any(value > end for value in values):
+        return
+    beyond = [False, *(value > end for value in values), False]
+    times = [*line.times, timeline.edges[-1]]
+    changes = [number for number, (before, now) in enumerate(pairwise(beyond)) if before != now]
+    places = [(times[begin] + times[stop]) / 2 for begin, stop in zip(changes[::2], changes[1::2], strict=True)]
+    axes.plot(
+        places,
+        [0.97] * len(places),
+        "^",
+        transform=axes.get_xaxis_transform(),
+        color=_COLOUR,
+        markerfacecolor="none",
+        markersize=3.5,
+        zorder=4,
+    )
+
+
+def offered_note(timelines: Sequence[Timeline], end: float | None) -> str | None:
+    """Return what the line is, and what its triangles mean; None without a line."""
+    lines = [one for one in map(shown_offered, timelines) if one is not None]
+    if not lines:
+        return None
+    highest = max(value for line in lines for value in _values(line))
+    cut = f"; △: beyond the axis, up to {highest:.0f} Mbit/s" if end is not None and highest > end else ""
+    return f"{OFFERED}: the payload that the paths could carry{cut}"
+
+
+def _values(line: Line | None) -> list[float]:
+    return [] if line is None else [value or 0.0 for value in line.values]
+
+
+def _highest_received(timeline: Timeline) -> float:
+    goodput = [] if timeline.goodput is None else _values(timeline.goodput)
+    return max(float(stack(timeline)[0].max(initial=0.0)), *goodput, 0.0)

@@ -1,0 +1,248 @@
+# SPDX-License-Identifier: MIT
+"""What the paths of a workload could carry over time, where the rate of a link changes during a run.
+
+Rates are the manifest's, then those of traces and events in the recording, as payload in full packets. A link that is
+down in either direction carries nothing: TCP needs its acknowledgements. So does one whose end has lost its address.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+import polars as pl
+from numpy.typing import NDArray
+
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.subflows import Row, speaks_mptcp
+from mptcplab.metrics.workload_sockets import gateways_of
+from mptcplab.recording.record import Recording
+from mptcplab.units import Rate
+
+Numbers = NDArray[np.float64]
+#: A link and its direction.
+Step = tuple[str, str]
+
+_NS = 1e9
+_SILENT = "silent"
+_SIDES = {"forward": ("forward",), "backward": ("backward",)}
+_BOTH = ("forward", "backward")
+#: Payload is at least this part of what a shaper counts; if it is less, a plugin limits the link, too.
+_LEAST_PAYLOAD = 0.75
+
+
+@dataclass(frozen=True)
+class Offered:
+    """Payload in bit/s from each time, in s, to the next. The first is that from before the run on, at -inf."""
+
+    times_s: Numbers
+    bps: Numbers
+
+    def between(self, begin_s: float, end_s: float) -> Offered:
+        """Return the values from one time to another, only where they change; the first is at ``begin_s``."""
+        first = int(np.searchsorted(self.times_s, begin_s, side="right")) - 1
+        last = int(np.searchsorted(self.times_s, end_s, side="left"))
+        times, values = self.times_s[first:last].copy(), self.bps[first:last]
+        times[0] = begin_s
+        kept = np.concatenate(([True], np.diff(values) != 0))
+        return Offered(times[kept], values[kept])
+
+
+@dataclass
+class _Links:
+    """The state of the links of some paths, event by event."""
+
+    rates: dict[Step, float]
+    shares: dict[Step, float]
+    silent: set[Step] = field(default_factory=set)
+    down: set[str] = field(default_factory=set)
+    without_address: set[tuple[str, str]] = field(default_factory=set)
+
+    def change(self, event: Row) -> None:
+        """Apply an event."""
+        link, kind, value = event["link"], event["kind"], event["value"] or ""
+        sides = _SIDES.get(event["direction"], _BOTH)
+        if kind in ("trace", "change"):
+            rate = _rate_of(value)
+            if rate is not None:
+                self.rates |= {(link, side): rate * self.shares[link, side] for side in sides if self._has(link, side)}
+        elif kind == "down":
+            if value == _SILENT:
+                self.silent |= {(link, side) for side in sides}
+            else:
+                self.down.add(link)
+        elif kind == "up":
+            self.silent -= {(link, side) for side in sides}
+            self.down.discard(link)
+        elif kind == "address-removed":
+            self.without_address.add((link, value))
+        elif kind == "address-added":
+            self.without_address.discard((link, value))
+
+    def _has(self, link: str, side: str) -> bool:
+        return (link, side) in self.shares
+
+    def now(self, steps: Iterable[Step]) -> list[float]:
+        """Return what each of ``steps`` carries, infinity if nothing limits it."""
+        dead = {link for link, _ in (*self.silent, *self.without_address)} | self.down
+        return [0.0 if step[0] in dead else self.rates.get(step, np.inf) for step in steps]
+
+
+def offered(recording: Recording, ends: Ends, used: Collection[str], received: Sequence[Row]) -> Offered | None:
+    """Return what the paths of a workload could carry: those that MPTCP may use, or those that TCP ``used``.
+
+    ``received`` are samples of the receiver's sockets. None if no link of these paths changes its rate, or if it is
+    unknown: behind a NAT, a gateway or a radio link, or if paths share links so that their sum is not known.
+    """
+    manifest = recording.manifest
+    known = {name: _steps(steps) for name, steps in manifest["paths"].get(ends.workload, {}).items()}
+    if not used or not set(used) <= set(known) or next(gateways_of(recording, ends.workload), None) is not None:
+        return None
+    names = _usable(manifest, ends, known, used) if _is_mptcp(recording, ends, received) else used
+    paths = [known[name] for name in names]
+    events = sorted(recording.events.iter_rows(named=True), key=lambda one: int(one["instant_ns"]))
+    links = _links(manifest, {step for path in paths for step in path})
+    if links is None or not any(_changes_rate(event, links) for event in events):
+        return None
+    times, rates = _history(links, paths, events)
+    total = together([_limiting(path, rates) for path in paths], rates)
+    return Offered(times, total) if total is not None and np.isfinite(total).all() else None
+
+
+def together(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) -> Numbers | None:
+    """Return what paths can carry together if each carries what its steps leave to it; a shared one counts once.
+
+    None if some paths, but not all of those that belong together, share a step: that would need an optimum.
+    """
+    unlimited = np.full(len(next(iter(rates.values()))), np.inf)
+    total = np.zeros_like(unlimited)
+    for group in _groups(set(paths)):
+        shared = frozenset.intersection(*group)
+        if not shared:
+            if len(group) > 1:
+                return None
+            return unlimited
+        bound = np.minimum.reduce([rates[step] for step in shared])
+        if len(group) > 1:
+            others = together([path - shared for path in group], rates)
+            if others is None:
+                return None
+            bound = np.minimum(bound, others)
+        total += bound
+    return total
+
+
+def _groups(paths: Collection[frozenset[Step]]) -> Iterator[list[frozenset[Step]]]:
+    """Yield the paths that share steps with each other, directly or by others."""
+    left = sorted(paths, key=sorted)
+    while left:
+        group, reached = [left.pop(0)], True
+        while reached:
+            reached = False
+            for path in list(left):
+                if any(path & one for one in group):
+                    left.remove(path)
+                    group.append(path)
+                    reached = True
+        yield group
+
+
+def _limiting(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> frozenset[Step]:
+    """Return the steps of a path that limit it at some time."""
+    return frozenset(step for step in path if np.isfinite(rates[step]).any())
+
+
+def _steps(described: Iterable[Sequence[str]]) -> list[Step]:
+    return [(link, side) for link, side in described]
+
+
+def _links(manifest: Mapping[str, Any], steps: Collection[Step]) -> _Links | None:
+    """Return the links as they are before the first event; None if what one carries is unknown."""
+    described = {link["name"]: link for link in manifest["links"]}
+    written = manifest.get("scenario", {}).get("links", {})
+    rates, shares = {}, {}
+    for link, side in steps:
+        if written.get(link, {}).get("radio") is not None:
+            return None
+        payload_bps, rate = described[link][side]["payload_bps"], described[link][side].get("rate")
+        if payload_bps is not None:
+            rates[link, side] = payload_bps
+        if payload_bps is not None and rate is not None:
+            shares[link, side] = payload_bps / Rate.parse(rate)
+            if shares[link, side] < _LEAST_PAYLOAD:
+                return None
+    return _Links(rates, shares)
+
+
+def _changes_rate(event: Row, links: _Links) -> bool:
+    """Return whether an event sets the rate of one of ``links``."""
+    is_here = any(link == event["link"] for link, _ in links.shares)
+    return is_here and event["kind"] in ("trace", "change") and _rate_of(event["value"] or "") is not None
+
+
+def _rate_of(value: str) -> float | None:
+    """Return the rate in bit/s among the values that an event sets: ``rate 5 Mbit/s, loss 1 %``."""
+    texts = (part.removeprefix("rate ") for part in value.split(", ") if part.startswith("rate "))
+    return next((float(Rate.parse(text)) for text in texts), None)
+
+
+def _history(
+    links: _Links, paths: Sequence[Sequence[Step]], events: Iterable[Row]
+) -> tuple[Numbers, dict[Step, Numbers]]:
+    """Return the times at which something happens, -inf first, and what each step of the paths carries from then on."""
+    steps = sorted({step for path in paths for step in path})
+    times, values = [-np.inf], [links.now(steps)]
+    for instant_ns, of_instant in groupby(events, key=lambda event: int(event["instant_ns"])):
+        for event in of_instant:
+            links.change(event)
+        times.append(instant_ns / _NS)
+        values.append(links.now(steps))
+    table = np.array(values, dtype=np.float64)
+    return np.array(times), {step: table[:, number] for number, step in enumerate(steps)}
+
+
+def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool:
+    """Return whether a connection spoke MPTCP, as its sockets show it, and did not fall back."""
+    table, program = recording.connections, ends.receiving
+    spoke: set[Any] = set()
+    fell_back: set[Any] = set()
+    if program is not None and {"fallback", "program"} <= set(table.columns):
+        own = table.filter(pl.col("program") == program)
+        fell_back = set(own.filter(pl.col("fallback"))["conn"])
+        spoke = set(own.filter(pl.col("token").is_not_null())["conn"]) if "token" in own.columns else spoke
+    conns = {row.get("conn") for row in received if _shows_mptcp(row) or row.get("conn") in spoke}
+    return bool(conns - fell_back)
+
+
+def _shows_mptcp(row: Row) -> bool:
+    """Return whether a sample shows it: by its token, its protocol, or the kernel's number of the subflow."""
+    return speaks_mptcp(row) or row.get("protocol") == "mptcp" or row.get("subflow_id") is not None
+
+
+def _usable(
+    manifest: Mapping[str, Any], ends: Ends, known: Mapping[str, Sequence[Step]], used: Collection[str]
+) -> list[str]:
+    """Return the paths that MPTCP may use: those between links that have endpoints at both ends, and the ``used``."""
+    transports = {node["name"]: node.get("transport") for node in manifest["nodes"]}
+    first, last = {known[name][0][0] for name in used}, {known[name][-1][0] for name in used}
+    found = [
+        name
+        for name, steps in known.items()
+        if _has_endpoint(transports.get(ends.sender), steps[0][0], first)
+        and _has_endpoint(transports.get(ends.receiver), steps[-1][0], last)
+    ]
+    limits = [one["limits"]["subflows"] for one in transports.values() if one and "limits" in one]
+    return list(used) if len(found) - 1 > min(limits, default=len(found)) else found
+
+
+def _has_endpoint(transport: Mapping[str, Any] | None, link: str, used: Collection[str]) -> bool:
+    """Return whether a host may have a subflow on its link: it ``used`` it, or its path manager may."""
+    if link in used or transport is None:
+        return True
+    endpoints = transport.get("endpoints")
+    if isinstance(endpoints, list):
+        return any(one["link"] == link for one in endpoints)
+    return endpoints != "none" and transport.get("modes", {}).get(link) != "off"
