@@ -13,9 +13,9 @@ import pytest
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.figure import Drawn, drawn
 from mptcplab.figure.axis import ChosenScale, axis_of
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.figure.lines import Figure, Series, check_scales
 from mptcplab.report.html_sweep import axes_of
 from mptcplab.results import Results, open_results

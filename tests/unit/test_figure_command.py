@@ -16,9 +16,9 @@ from tests.unit.made_results import TWO_LINES, make_results
 from mptcplab.cli.figure import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
+from mptcplab.figure import Drawn, drawn
 from mptcplab.figure.canvas import plotting
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.figure.over_time import PANELS
 from mptcplab.results import open_results
 

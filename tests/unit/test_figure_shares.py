@@ -10,8 +10,8 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
+from mptcplab.figure import Drawn, drawn
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.results import Results, open_results
 
 SHARE = Choice(kind="bars", metric="share", points=(("delay", "10 ms"),))

@@ -14,8 +14,8 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
+from mptcplab.figure import Drawn, drawn
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import Drawn, drawn
 from mptcplab.figure.paper import Length
 from mptcplab.results import Results, open_results
 from mptcplab.units import UnitError
