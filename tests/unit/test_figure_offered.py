@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,7 @@ from tests.unit.made_manifest import manifest as made_manifest
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.offered import shown_offered
+from mptcplab.figure.offered import offered_json, shown_offered
 from mptcplab.figure.over_time import Column, OverTime, draw_over_time
 from mptcplab.figure.timelines import Line, Timeline, timelines
 from mptcplab.metrics.ends import ends_of_workload
@@ -196,3 +197,13 @@ def test_more_steps_than_intervals_are_averaged() -> None:
     assert set(line.values) == {2.0}, "the mean of 0 to 4"
     few = _timeline((20.0, 12.0), (0.0, 4.0))
     assert shown_offered(few) is few.offered
+
+
+def test_the_report_has_the_line_to_the_end_of_its_figure() -> None:
+    made = offered_json(_timeline((10.0, 20.0), (0.0, 1.0)))
+    assert made["offered"]["v"] == (10.0, 20.0, 20.0)
+    assert made["offered"]["t"][-1] == _timeline((10.0, 20.0), (0.0, 1.0)).edges[-1]
+    assert "end" not in made, "the line is near the rates"
+    far = offered_json(_timeline((10.0, 900.0), (0.0, 1.0)))
+    assert far["end"] < 900, "the rates have to be seen"
+    assert offered_json(replace(_timeline((10.0,), (0.0,)), offered=None)) == {}

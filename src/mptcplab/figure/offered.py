@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -46,6 +46,16 @@ def draw_offered(axes: Axes, timeline: Timeline) -> None:
             linewidth=0.9,
             label=OFFERED,
         )
+
+
+def offered_json(timeline: Timeline) -> dict[str, Any]:
+    """Return the line for the script of the report, to the end of the figure, and the end of the axis if it is cut."""
+    line = shown_offered(timeline)
+    if line is None:
+        return {}
+    end = end_of_axis([timeline], None)
+    ended = Line(line.name, (*line.times, timeline.edges[-1]), (*line.values, line.values[-1]))
+    return {OFFERED: ended.to_json(), **({} if end is None else {"end": round(end, 3)})}
 
 
 def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | None:

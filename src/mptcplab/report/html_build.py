@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
 from mptcplab.figure.marks import marks
+from mptcplab.figure.offered import offered_json
 from mptcplab.figure.rates import readable
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
@@ -175,7 +176,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
             "seed": run.result.seed,
             "run": run.result.identity,
-            "workloads": [line.to_json() for line in of_one],
+            "workloads": [{**line.to_json(), **offered_json(line)} for line in of_one],
             "marks": marks(run.recording),
         }
         for run, of_one in zip(shown, lines, strict=True)
@@ -188,6 +189,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
         with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
+        with_offered=any(line.offered for of_one in lines for line in of_one),
     )
     drawn = [line for of_one in lines for line in of_one]
     optional = {"queue": any(line.queues for line in drawn), "rssi": any(line.rssi for line in drawn)}
@@ -200,7 +202,15 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
 
 
 def _caption(
-    *, points: int, shown: int, thinned: int, left_out: int, several: bool, marked: bool, with_gateways: bool
+    *,
+    points: int,
+    shown: int,
+    thinned: int,
+    left_out: int,
+    several: bool,
+    marked: bool,
+    with_gateways: bool,
+    with_offered: bool,
 ) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
@@ -215,6 +225,10 @@ def _caption(
         "Received: payload of subflows, stacked. Data that arrived on two of them counts twice there; a thick line is "
         "the goodput then."
     )
+    if with_offered:
+        parts.append(
+            "Offered: the payload that the paths of the workload could carry, where the rate of a link changes."
+        )
     parts.append(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "
         "link."

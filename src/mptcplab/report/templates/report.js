@@ -316,7 +316,15 @@
         line: { shape: "hv", color: colour.ink, width: 2.5 }, hovertemplate: "%{y:.2f} Mbit/s",
       });
     }
-    plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, marks, named: true });
+    if (one.offered) {
+      traces.push({
+        x: one.offered.t, y: one.offered.v, name: "offered", type: "scatter", mode: "lines",
+        line: { shape: "hv", color: colour.ink, width: 1, dash: "dot" }, hovertemplate: "%{y:.2f} Mbit/s",
+      });
+    }
+    // What is offered may be many times what arrives, which has to be seen.
+    const yaxis = one.end ? { range: [0, one.end] } : {};
+    plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, yaxis, marks, named: true });
   }
 
   // The path of a curve: a path has one colour in all panels, with its links. A link of several has a colour of its own.
