@@ -13,7 +13,7 @@ import sys
 from pathlib import Path
 
 from docs.check import prose_problems
-from docs.making import measure, quotes, stamps, work
+from docs.making import data, measure, quotes, stamps, work
 from docs.making.pages import Page, pages
 
 
@@ -24,6 +24,7 @@ def _arguments() -> argparse.Namespace:
         "--only", action="append", default=[], metavar="NAME", help="blocks whose names begin with NAME"
     )
     parser.add_argument("--quotes", action="store_true", help="run nothing; write the numbers that prose quotes")
+    parser.add_argument("--figures", action="store_true", help="run nothing; draw the figures of what is there")
     parser.add_argument("--measured", action="store_true", help="also run the lab's tests whose values are quoted")
     parser.add_argument(
         "--accept", action="store_true", help="show the whole output of a command whose lines have changed"
@@ -68,6 +69,9 @@ def main() -> None:
     if arguments.quotes:
         for page in arguments.pages:
             print(f"{page.name}: {write_quotes(page)} numbers written")
+    elif arguments.figures:
+        data.write(list(tables := data.tables()), tables)
+        problems += [f"{page.name}: {one} was not made" for page in arguments.pages for one in work.copy_figures(page)]
     elif arguments.adopt:
         for page in arguments.pages:
             print(f"{page.name}: {work.adopt(page)} blocks stamped")

@@ -46,4 +46,6 @@ def test_figure_is_what_its_command_draws(
     monkeypatch.chdir(ROOT)
     assert output_of(monkeypatch, capsys, *words[1:], "--out", tmp_path / "made.svg").status == 0
     shown = page.file.parent / target
-    assert (tmp_path / "made.svg").read_bytes() == shown.read_bytes(), f"run: python -m docs.refresh {page.name}"
+    assert (tmp_path / "made.svg").read_bytes() == shown.read_bytes(), (
+        f"run: python -m docs.refresh {page.name} --figures"
+    )

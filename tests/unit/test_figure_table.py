@@ -112,6 +112,48 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
     assert "link2.delay" in svg
 
 
+def test_what_was_found_on_sockets_is_no_setting(tmp_path: Path) -> None:
+    """A newcomer's figure said that congestion_control changes with congestion_control, and mixed points."""
+    swept = TWO_LINES.replace(
+        '"transport.protocol" = ["tcp", "mptcp"]', '"transport.congestion_control" = ["reno", "lia"]'
+    )
+    make_results(tmp_path / "made", swept)
+    results = open_results(tmp_path / "made")
+    for frame in (results.runs, results.table, _read(tmp_path, wide_csv(results.rows))):
+        chosen = Choice(metric="goodput", x="delay", points=(("congestion_control", "lia"),))
+        table = table_of(frame, chosen)
+        assert "congestion_control" in frame.columns, "what was found"
+        assert "congestion_control" not in table.keys
+        assert "transport.congestion_control" in table.keys
+        assert "changes with" not in drawn_table(frame, chosen).note
+
+
+@pytest.mark.parametrize("scale", ["linear", "log"])
+def test_the_user_chooses_the_ends_of_the_axis_and_hides_nothing(tmp_path: Path, scale: str) -> None:
+    text = "flows,rate,model\n1,9.4,9.5\n2,9.2,9.1\n"
+    wanted = {"metric": "rate", "x": "flows", "kind": "lines", "expected": ("model",), "y_scale": scale}
+    assert _ends(_drawn(tmp_path, text, **wanted, y_range="9:10")) == (9.0, 10.0)
+    for hidden in ((9.3, 10.0), (9.0, 9.45)):
+        with pytest.raises(InputError, match=r"is outside of --y-range 9\.?\d*:"):
+            _drawn(tmp_path, text, **wanted, y_range=hidden)
+
+
+def test_a_logarithmic_axis_of_values_near_each_other_has_several_ticks(tmp_path: Path) -> None:
+    text = "flows,rate\n1,9.4\n2,11.7\n"
+    svg = _svg(tmp_path, _drawn(tmp_path, text, metric="rate", x="flows", y_scale="log"))
+    assert all(f">{tick}</text>" in svg for tick in (8, 10, 12)), "only 10 is a power or a multiple of one"
+
+
+def test_a_label_that_is_longer_than_the_figure_is_high_has_two_lines(tmp_path: Path) -> None:
+    text = "flows,rate\n1,9.4\n2,11.7\n"
+    labels = {"rate": "goodput of MPTCP, Mbit/s"}
+    for scale in ("linear", "log"):
+        made = _drawn(
+            tmp_path, text, metric="rate", x="flows", labels=labels, y_scale=scale, width="8.6 cm", height="5 cm"
+        )
+        assert "goodput of" in _svg(tmp_path, made), "it has room"
+
+
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind: str) -> None:
     plain = _drawn(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")
@@ -196,6 +238,12 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         (RUNS, {"metric": "share", "kind": "cdf", "level": 1.0}, "--level changes nothing", "remove"),
         (RUNS, {"metric": "share", "y_scale": "log", "kind": "lines", "level": 0.0},
          "no place for a value of 0", "linear"),
+        (MEANS.replace("ci95_half_width", "ci95"), {"metric": "share"},
+         "the column 'ci95' is no setting", "ci95_half_width"),
+        (RUNS, {"metric": "share", "y_range": "3"}, "'3' is no range", "8:12"),
+        (RUNS, {"metric": "share", "y_range": "3:x"}, "'3:x' is no range", "8:12"),
+        (RUNS, {"metric": "share", "y_range": (2, 1)}, "is no range", "lower one first"),
+        (RUNS, {"metric": "share", "kind": "bars", "y_range": "0:1"}, "--y-range changes nothing", "remove"),
         (RUNS.replace("2,reno,1,0.3,0.35", "1,reno,3,0.3,0.35"),
          {"metric": "share", "expected": ("fluid model", "other model")},
          "expected values of one point differ: 0.5 and 0.35", "one expected value"),

@@ -101,6 +101,9 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
 )
 @click.option("--y-scale", type=click.Choice(_SCALES), help="Scale of the metric's axis, with lines. Default: linear.")
 @click.option(
+    "--y-range", metavar="FROM:TO", help="Ends of the metric's axis, with lines, in its unit. Default: from 0 on."
+)
+@click.option(
     "--expected",
     multiple=True,
     metavar="COLUMN",

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mptcplab.figure.canvas import grid, style_of
 from mptcplab.figure.expected import CROSS, draw_level, draw_on_bars, name_models
 from mptcplab.figure.lines import Figure, whisker
-from mptcplab.figure.paper import WIDTH, points, titled
+from mptcplab.figure.paper import WIDTH, label_values, points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.metrics.values import Unit
 
@@ -95,7 +95,7 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     _write(axes, texts)
     titled(axes, figure.title)
     axes.set_xlabel(figure.x_label)
-    axes.set_ylabel(figure.y_label)
+    label_values(axes, figure.y_label)
     grid(axes)
     places = [float(at) for at in range(len(figure.positions))]
     name_positions(

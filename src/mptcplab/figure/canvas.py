@@ -163,6 +163,14 @@ def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
+def plain_numbers(axis: Axis) -> None:
+    """Label a logarithmic axis whose ends are near each other with plain numbers, as a linear one."""
+    from matplotlib.ticker import FuncFormatter, MaxNLocator  # late, as all of matplotlib
+
+    axis.set_major_locator(MaxNLocator(6, steps=[1, 2, 5, 10]))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+
+
 @dataclass(frozen=True)
 class Sheet:
     """The sheet of a figure: its usual size in inches, the size that the user asks for, and the note below it."""

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _KINDS_WITH: Mapping[str, tuple[Kind, ...]] = {
     "by": ("lines", "bars", "cdf"),
     "x_scale": ("lines", "cdf"),
     "y_scale": ("lines",),
+    "y_range": ("lines",),
     "expected": ("lines", "bars"),
     "level": ("lines", "bars"),
 }
@@ -51,7 +53,8 @@ class Choice:
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
     ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it. ``expected`` are columns
-    of a table with what models expect, and ``level`` is marked across the plot, in the unit of its axis.
+    of a table with what models expect. ``level`` is marked across the plot, and ``y_range`` has the ends of the axis
+    with the metric, both in its unit.
 
     One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
     :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
@@ -71,6 +74,7 @@ class Choice:
     height: str | None = None
     x_scale: ChosenScale | None = None
     y_scale: ChosenScale | None = None
+    y_range: tuple[float, float] | None = None
     note: bool = True
     expected: tuple[str, ...] = ()
     level: float | None = None
@@ -87,6 +91,8 @@ class Choice:
                 raise InputError(f"there is no scale '{scale}'", hint=f"use one of {', '.join(CHOSEN_SCALES)}")
         if len(self.expected) > MODELS:
             raise InputError(f"a figure has up to {MODELS} models", hint="draw a figure for each")
+        if self.y_range is not None:
+            object.__setattr__(self, "y_range", _range(self.y_range))
         if self.level is not None and not math.isfinite(self.level):
             raise InputError(f"there is no level at {self.level}", hint="write a number")
         workload, colon, metric = (self.metric or "").rpartition(":")
@@ -126,6 +132,17 @@ def _pairs(option: str, given: object) -> tuple[tuple[str, str], ...]:
         if all(_is_pair(one) for one in found):
             return tuple((one[0], one[1]) for one in found)
     raise InputError(f"{option} = {given!r} is not a list of pairs of texts", hint=f"write {option}={_FORMS[option]}")
+
+
+def _range(given: object) -> tuple[float, float]:
+    """Return the ends of an axis, given as two numbers or as in ``8:12``. :raises InputError: for anything else."""
+    parts = given.split(":") if isinstance(given, str) else given
+    if isinstance(parts, (tuple, list)) and len(parts) == 2:
+        with contextlib.suppress(ValueError, TypeError):
+            low, high = float(parts[0]), float(parts[1])
+            if math.isfinite(low) and math.isfinite(high) and low < high:
+                return low, high
+    raise InputError(f"'{given}' is no range of an axis", hint="write both ends, the lower one first: 8:12")
 
 
 def _is_pair(given: object) -> bool:

@@ -178,7 +178,8 @@ def _to_scale(results: Results, figure: Figure, along: str, choice: Choice, foun
     """
     named = {found.value(run.settings[along]): run.settings[along] for run in results.recorded if along in run.settings}
     values = tuple(named.get(position, position) for position in figure.positions)
-    scaled = replace(figure, values=values, x_scale=choice.x_scale, y_scale=choice.y_scale or "linear")
+    y_scale = choice.y_scale or "linear"
+    scaled = replace(figure, values=values, x_scale=choice.x_scale, y_scale=y_scale, y_range=choice.y_range)
     check_scales(scaled)
     return scaled
 

@@ -46,7 +46,9 @@ def draw_on_bars(axes: Axes, series: Series, places: Sequence[float], width: flo
             _mark(axes, xs, ys, model, _SIGN_COLOUR, axes.transData)
             continue
         for colour, size in (("white", 2 * _WIDTH), (_SIGN_COLOUR, _WIDTH)):
-            axes.hlines(ys, [x - width / 2 for x in xs], [x + width / 2 for x in xs], color=colour, linewidth=size)
+            ends = [x - width / 2 for x in xs], [x + width / 2 for x in xs]
+            # Below the whiskers, which may be shorter than this line is wide.
+            axes.hlines(ys, *ends, color=colour, linewidth=size, zorder=1.5)
 
 
 def draw_level(axes: Axes, figure: Figure) -> None:

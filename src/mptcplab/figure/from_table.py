@@ -171,6 +171,7 @@ def _figure(table: Table, choice: Choice, along: str, by: Sequence[str], found: 
         values=tuple(positions),
         x_scale=choice.x_scale,
         y_scale=choice.y_scale or "linear",
+        y_range=choice.y_range,
         models=tuple(found.columns.get(name, name) for name in choice.expected),
         level=choice.level,
         is_rounded=table.means,

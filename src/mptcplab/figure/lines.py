@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import Axis, ChosenScale, axis_of, smallest_gap
-from mptcplab.figure.canvas import MARKERS, grid, plain_powers, save_drawing, style_of
+from mptcplab.figure.canvas import MARKERS, grid, plain_numbers, plain_powers, save_drawing, style_of
 from mptcplab.figure.expected import draw_level, draw_on_lines, name_models
-from mptcplab.figure.paper import points, titled
+from mptcplab.figure.paper import label_values, points, titled
 from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
 
@@ -39,6 +39,8 @@ USUAL_SIZE = (6.4, 4.0)
 #: On a logarithmic axis: the factor of the room below and above the values, the part of a mean down to which whiskers
 #: are shown, and the factor between the ends from which only powers of ten have labels.
 _LOG_ROOM, _LOG_BELOW, _FEW_TICKS_FROM = 1.2, 10, 2000
+#: Between ends of a smaller factor, powers and their multiples are too few ticks for a logarithmic axis.
+_MANY_TICKS_BELOW = 5
 #: The room beside the outermost positions, as a part of the axis.
 _MARGIN = 0.05
 
@@ -82,6 +84,7 @@ class Figure:
     ``named``, positions are names even if they look like numbers, as versions do. ``legend`` says what the series
     differ in. ``values`` are those of the scenario if positions are words for them, and the scales what the user says.
     Values that are ``is_rounded`` have no more digits than given.
+    ``y_range`` has the ends of the vertical axis if the user chooses them.
     ``models`` are the names of what is expected beside the measured values, and ``level`` is marked across the plot.
     """
 
@@ -103,6 +106,7 @@ class Figure:
     models: tuple[str, ...] = ()
     level: float | None = None
     is_rounded: bool = False
+    y_range: tuple[float, float] | None = None
 
     @property
     def beside(self) -> list[float]:
@@ -147,6 +151,8 @@ def check_scales(figure: Figure) -> None:
     figure.axis(USUAL_SIZE[0])
     if figure.y_scale == "log":
         _positive(figure)
+    if figure.y_range is not None:
+        _check_inside(figure, figure.y_range)
 
 
 def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
@@ -189,15 +195,32 @@ def _scale_values(axes: Axes, figure: Figure) -> None:
     """Set the ends of the vertical axis, and its scale."""
     if figure.y_scale == "linear":
         smallest = _smallest(figure)
-        axes.set_ylim(smallest, smallest + 1.1 * (_largest(figure) - smallest))
-        axes.set_ylabel(figure.y_label)
+        low, high = figure.y_range or (smallest, smallest + 1.1 * (_largest(figure) - smallest))
+        axes.set_ylim(low, high)
+        label_values(axes, figure.y_label)
         return
     low, high = _positive(figure)
+    low, high = figure.y_range or (low / _LOG_ROOM, high * _LOG_ROOM)
     axes.set_yscale("log", nonpositive="clip")
-    axes.set_ylim(low / _LOG_ROOM, high * _LOG_ROOM)
-    plain_powers(axes.yaxis, (1, 2, 5) if high < _FEW_TICKS_FROM * low else (1,))
+    axes.set_ylim(low, high)
+    if high < _MANY_TICKS_BELOW * low:
+        plain_numbers(axes.yaxis)
+    else:
+        plain_powers(axes.yaxis, (1, 2, 5) if high < _FEW_TICKS_FROM * low else (1,))
     axes.yaxis.set_minor_formatter("")
-    axes.set_ylabel(f"{figure.y_label} (logarithmic)")
+    label_values(axes, f"{figure.y_label} (logarithmic)")
+
+
+def _check_inside(figure: Figure, ends: tuple[float, float]) -> None:
+    """Refuse an axis that hides a value. :raises InputError: for the first one beyond its ends."""
+    low, high = ends
+    if figure.y_scale == "log" and low <= 0:
+        raise InputError(f"a logarithmic axis cannot begin at {low:g}", hint="use --y-scale linear")
+    means = [value.mean for series in figure.series for value in series.measured if value is not None]
+    for value in (*means, *figure.beside):
+        if not low <= value <= high:
+            hint = "choose a wider one: what a figure does not show, nobody sees"
+            raise InputError(f"a value of {value:.4g} is outside of --y-range {low:g}:{high:g}", hint=hint)
 
 
 def _positive(figure: Figure) -> tuple[float, float]:

@@ -21,6 +21,8 @@ USUAL, _SMALLEST, _LEGIBLE = 10.0, 7.5, 7.0
 WIDTH, _TITLE_LETTERS = 6.4, 58
 #: The size of the note below a figure, and how many of its letters have room on an inch.
 _NOTE_POINTS, _NOTE_LETTERS = 7.5, 16
+#: Letters of a label beside the vertical axis that have room on an inch of the figure's height.
+_LABEL_LETTERS = 8.5
 #: A plot is at least so high as a part of the figure's width, if its height is open; and so high and wide in inches.
 _PLOT_PART, _MIN_HEIGHT, _MIN_WIDTH = 0.42, 0.4, 0.9
 #: How often a drawing is made higher.
@@ -198,6 +200,17 @@ def _scaled(usual: float, text_points: float) -> float:
 def title_letters(width: float) -> int:
     """Return how many letters of a title have room in a line of a figure of this width in inches."""
     return max(12, int(_TITLE_LETTERS * width / WIDTH * 11 / points(11)))
+
+
+def label_values(axes: Axes, label: str) -> None:
+    """Name the vertical axis beside it, in two lines if the figure is not high enough for one."""
+    import textwrap
+
+    drawing = axes.get_figure(root=True)
+    assert drawing is not None, "axes of a figure"
+    letters = int(_LABEL_LETTERS * drawing.get_size_inches()[1] * USUAL / points(USUAL))
+    lines = textwrap.wrap(label, max(letters, -(-len(label) // 2) + 4), break_long_words=False)
+    axes.set_ylabel("\n".join(lines) if len(label) > letters else label)
 
 
 def titled(axes: Axes, title: str, **more: Any) -> None:

@@ -18,7 +18,7 @@ import polars as pl
 from mptcplab.errors import InputError, reason
 from mptcplab.figure.choice import Choice
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.named import find_key
+from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.registry import BASIC, METRICS, about
 from mptcplab.stats import Interval, mean_interval
 
@@ -30,8 +30,12 @@ _NAME, _MEAN, _UNIT = "metric", "mean", "unit"
 #: In tables of one quantity: the columns with the half width and the number of values.
 _ONLY_HALF, _ONLY_N = "ci95_half_width", "n"
 #: Columns of frames and files of results that are no settings.
-_NO_SETTINGS = ("run", "runs", "seed", "mptcp", "warnings", "hz")
+_NO_SETTINGS = ("run", "runs", "seed")
+#: Columns of the lab's own tables with what was found in the runs. Settings have the full names of swept keys there.
+_FOUND = ("mptcp", "congestion_control", "scheduler", "warnings", "hz")
 _SHARE = "share "
+#: Names that others give to the half width, or to something like it.
+_LIKE_HALF = ("ci", "ci95", "ci_95", "half_width", "halfwidth", "stderr", "sem")
 
 
 @dataclass(frozen=True)
@@ -119,6 +123,9 @@ def _of_metric(frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
 def _column(frame: pl.DataFrame, name: str) -> str:
     if name in frame.columns:
         return name
+    metrics = [metric for metric in named_metrics(name) if metric in frame.columns]
+    if metrics:
+        return metrics[0]
     near = difflib.get_close_matches(name, frame.columns, n=1)
     hint = f"did you mean '{near[0]}'?" if near else f"its columns are {', '.join(frame.columns)}"
     raise InputError(f"the table has no column '{name}'", hint=hint)
@@ -141,15 +148,20 @@ def _usual_column(frame: pl.DataFrame, choice: Choice) -> str:
 
 def _keys(frame: pl.DataFrame, choice: Choice, used: Collection[str]) -> list[str]:
     """Return the columns with settings: those that the user names, and others that vary and are no results."""
-    chosen = [*([choice.x] if choice.x else []), *choice.by, *(key for key, _ in choice.points)]
-    named = {key for name in chosen if (key := find_key(name, frame.columns)) is not None}
     results = {*used, *_NO_SETTINGS, *(f"{name}{part}" for name in used for part in _PARTS)}
     if _is_of_results(frame):
-        results |= {name for name in frame.columns if name.startswith(_SHARE) or _is_metric(name)}
+        results |= {name for name in frame.columns if name.startswith(_SHARE) or _is_metric(name)} | {*_FOUND}
     if _ONLY_HALF in frame.columns:
         results |= {_ONLY_HALF, _ONLY_N}
     if _MEAN in used:
-        results |= {_NAME, _UNIT}
+        results |= {_NAME, _UNIT, *_FOUND}
+    settings = [name for name in frame.columns if name not in results]
+    named = set()
+    for name in (*([choice.x] if choice.x else []), *choice.by, *(key for key, _ in choice.points)):
+        # A short name is that of a setting, even if what was found has the same.
+        key = find_key(name, settings) or find_key(name, frame.columns)
+        named |= {key} if key is not None else set()
+    _check_intervals(frame, settings, named)
     return [name for name in frame.columns if name in named or (name not in results and frame[name].n_unique() > 1)]
 
 
@@ -157,6 +169,16 @@ def metric_of_column(name: str) -> Metric | None:
     """Return the metric with the name of a column. Shares have columns of their own, one for each path."""
     found = METRICS.get(name)
     return found if found is not None and not found.by_path else None
+
+
+def _check_intervals(frame: pl.DataFrame, settings: Sequence[str], named: Collection[str]) -> None:
+    """Refuse a table whose intervals would not be drawn. :raises InputError: for a column that seems to have them."""
+    for name in settings:
+        if name.casefold() in _LIKE_HALF and name not in named and _ONLY_HALF not in frame.columns:
+            raise InputError(
+                f"the column '{name}' is no setting, and its name is not that of intervals",
+                hint=f"call the half width of the 95 % interval '{_ONLY_HALF}', or leave the column out",
+            )
 
 
 def _is_of_results(frame: pl.DataFrame) -> bool:

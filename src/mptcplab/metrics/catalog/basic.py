@@ -16,8 +16,8 @@ METRICS = (
         higher_is_better=True,
         noun="goodput",
         unit="Mbit/s",
-        definition="payload at the receiver, by time; see [limitations](limitations.md#what-the-numbers-mean) for when "
-        "that time begins and ends",
+        definition="payload at the receiver, by time, of all connections of the workload together; see "
+        "[limitations](limitations.md#what-the-numbers-mean) for when that time begins and ends",
         source="bytes that the receiving program has read",
         value=lambda subject: subject.reading.goodput_bps / _BITS,
         basic=True,
