@@ -8,15 +8,17 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from docs.making.pages import ROOT, cells_of, pages
-from docs.making.quotes import Cell
 
 FOLDER = ROOT / "docs" / "data"
 _N, _HALF = "n", "ci95_half_width"
+#: A value that is expected, in parentheses.
+_EXPECTED = re.compile(r"-?[\d.]+")
 
 
 @dataclass(frozen=True)
@@ -107,8 +109,8 @@ def text_of(name: str, tables: Mapping[str, str]) -> str:
 
 def _interval(text: str) -> tuple[str, str]:
     """Return the mean and the half width as the cell has them; one below its last digit is that digit."""
-    cell = Cell.read(text.replace("<", ""))
-    return f"{float(cell):g}", f"{cell.half:g}" if "±" in text else ""
+    mean, _, rest = text.partition("(")[0].partition("±")
+    return mean.strip(), rest.strip().removeprefix("<")
 
 
 def _models(data: Data, row: Mapping[str, str], beside: Sequence[Sequence[str]], column: str) -> Iterator[str]:
@@ -119,7 +121,7 @@ def _models(data: Data, row: Mapping[str, str], beside: Sequence[Sequence[str]],
     elif data.model:
         yield row[data.model]
     else:
-        yield from (f"{one:g}" for one in Cell.read(row[column]).expected)
+        yield from _EXPECTED.findall(row[column].partition("(")[2])
 
 
 def _padded(models: Iterator[str], data: Data) -> list[str]:

@@ -56,7 +56,7 @@ def _svg(tmp_path: Path, made: Drawn) -> str:
 
 def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> None:
     found = _table(tmp_path, RUNS, metric="share", expected=("fluid model", "other model"))
-    assert found.keys == ("flows", "control"), "neither the seed nor what is expected is a setting"
+    assert found.columns.keys == ("flows", "control"), "neither the seed nor what is expected is a setting"
     by_settings = {tuple(point.settings.values()): point for point in found.points}
     of_two = by_settings["1", "reno"]
     # Student's t for two values: 12.706 times 0.1, the standard error.
@@ -68,18 +68,89 @@ def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> Non
     assert by_settings["2", "lia"].interval is None, "an empty cell is no value, and its line has a place"
 
 
-def test_a_setting_may_be_called_as_a_metric_is(tmp_path: Path) -> None:
-    """``flows`` and ``requests`` are metrics, but in results only."""
-    assert _table(tmp_path, "flows,requests,rate\n1,10,5.0\n2,10,6.0\n2,20,7.0\n", metric="rate").keys == (
-        "flows",
-        "requests",
-    )
+@pytest.mark.parametrize(
+    ("text", "metric", "keys"),
+    [
+        ("flows,requests,rate\n1,10,5.0\n2,10,6.0\n2,20,7.0\n", "rate", ("flows", "requests")),
+        ("flows,goodput_mbps\n1,10\n2,12\n3,13\n", "goodput_mbps", ("flows",)),
+        ("loss,mptcp,rate\n1 %,on,10\n1 %,off,5\n2 %,on,8\n2 %,off,4\n", "rate", ("loss", "mptcp")),
+        ("scheduler,hz,rate\nblest,100,1\necf,250,2\n", "rate", ("scheduler", "hz")),
+    ],
+)
+def test_a_setting_may_be_called_as_a_column_of_results_is(
+    tmp_path: Path, text: str, metric: str, keys: tuple[str, ...]
+) -> None:
+    """Only in tables of results, which have all basic metrics, are these no settings."""
+    found = _table(tmp_path, text, metric=metric)
+    assert found.columns.keys == keys
+    assert all(point.interval is not None and point.interval.n == 1 for point in found.points), "no runs are mixed"
+
+
+def test_settings_of_a_data_frame_keep_their_digits() -> None:
+    frame = pl.DataFrame({"time": [1.7e9 + step for step in range(4)], "rate": [1.0, 2.0, 3.0, 4.0]})
+    assert len(table_of(frame, Choice(metric="rate")).points) == 4
+    mixed = pl.DataFrame({"n": [1, None, 2], "on": [True, False, None], "rate": [1.0, 2.0, 3.0]})
+    assert [point.settings for point in table_of(mixed, Choice(metric="rate")).points] == [
+        {"n": "1", "on": "True"}, {"n": "", "on": "False"}, {"n": "2", "on": ""},
+    ]  # fmt: skip
+
+
+def test_values_that_are_no_settings_are_left_out(tmp_path: Path) -> None:
+    text = "flows,control,seed,rate,rtt\n1,reno,1,2,30.1\n1,reno,2,3,30.2\n"
+    (point,) = _table(tmp_path, text, metric="rate", ignored="rtt").points
+    assert point.values == (2.0, 3.0)
+
+
+def test_series_with_the_same_words_are_not_mixed(tmp_path: Path) -> None:
+    text = 'x,c,d,v\n1,"a, b",c,1\n1,a,"b, c",2\n2,a,"b, c",3\n'
+    made = _drawn(tmp_path, text, metric="v", x="x", by=("c", "d"), kind="bars")
+    svg = _svg(tmp_path, made)
+    assert all(f">{value}.00</text>" in svg for value in (1, 2, 3)), "each point has a bar of its own"
+
+
+def test_text_is_not_taken_for_mathematics(tmp_path: Path) -> None:
+    svg = _svg(tmp_path, _drawn(tmp_path, "pri$e_$,v\nlow $x$,1\nhigh,2\n", metric="v", title="$a$ and $b_$"))
+    assert "pri$e_$" in svg
+    assert "low $x$" in svg
+
+
+@pytest.mark.parametrize("count", [120, 400])
+def test_very_many_positions_have_a_figure(tmp_path: Path, count: int) -> None:
+    """The room of a name was no letter at all."""
+    text = "x,v\n" + "".join(f"n{number},{number}\n" for number in range(count))
+    assert len(_svg(tmp_path, _drawn(tmp_path, text, metric="v"))) > 5000
+
+
+def test_a_column_may_have_the_name_of_a_table_of_scenarios(tmp_path: Path) -> None:
+    assert _drawn(tmp_path, "hosts,v\n1,2\n2,3\n", metric="v", x="hosts").shows == "v by hosts"
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_what_is_below_zero_is_inside_the_plot(tmp_path: Path, kind: str) -> None:
+    for text, more in (
+        ("x,v,model\n1,5,-4\n2,3,-2\n", {"expected": ("model",)}),
+        ("x,v\n1,5\n2,3\n", {"level": -4.0}),
+        ("x,v,ci95_half_width,n\n1,0.1,4.2,3\n2,0.3,0.1,3\n", {}),
+    ):
+        low, _ = _ends(_drawn(tmp_path, text, metric="v", x="x", kind=kind, **more))
+        assert low < -4, f"{text} begins at {low}"
+
+
+def test_versions_of_kernels_are_no_numbers(tmp_path: Path) -> None:
+    made = _drawn(tmp_path, "kernel,v\n6.1,1\n6.12,2\n6.2,3\n", metric="v", x="kernel", kind="lines")
+    assert "(logarithmic)" not in _svg(tmp_path, made)
+    assert _drawn(tmp_path, "kernel,v\n6.1,1\n6.12,2\n", metric="v").kind == "bars"
+
+
+def test_lines_above_the_head_are_comments_and_others_are_not(tmp_path: Path) -> None:
+    found = _table(tmp_path, "# comment\nsubflow,v\n#1,2\n#2,3\n\nall,5\n", metric="v")
+    assert [point.settings["subflow"] for point in found.points] == ["#1", "#2", "all"]
 
 
 def test_lines_with_means_have_their_own_intervals(tmp_path: Path) -> None:
     found = _table(tmp_path, MEANS)
     assert [point.interval for point in found.points] == [Interval(0.81, 0.02, 5), Interval(0.4, 0.1, 5)]
-    assert found.keys == ("loss of link1.forward",), "a column that does not vary distinguishes nothing"
+    assert found.columns.keys == ("loss of link1.forward",), "a column that does not vary distinguishes nothing"
     ends = "delay,rate,rate_low,rate_high\n1 ms,10,8,12\n2 ms,9,,\n"
     assert [point.interval for point in _table(tmp_path, ends, metric="rate").points] == [
         Interval(10.0, 2.0, 0),
@@ -97,8 +168,8 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
     else:
         frame = results.runs if of == "runs" else results.table
     table = table_of(frame, Choice(metric="goodput_mbps"))
-    assert set(table.keys) >= {"transport.protocol", "links.link2.delay"}
-    assert not any("mptcp" in key or "rtt" in key or "seed" in key for key in table.keys), table.keys
+    assert set(table.columns.keys) >= {"transport.protocol", "links.link2.delay"}
+    assert not any("mptcp" in key or "rtt" in key or "seed" in key for key in table.columns.keys), table.columns.keys
     for row in results.rows:
         (point,) = (one for one in table.points if row.settings.items() <= dict(one.settings).items())
         assert point.interval is not None
@@ -123,8 +194,8 @@ def test_what_was_found_on_sockets_is_no_setting(tmp_path: Path) -> None:
         chosen = Choice(metric="goodput", x="delay", points=(("congestion_control", "lia"),))
         table = table_of(frame, chosen)
         assert "congestion_control" in frame.columns, "what was found"
-        assert "congestion_control" not in table.keys
-        assert "transport.congestion_control" in table.keys
+        assert "congestion_control" not in table.columns.keys
+        assert "transport.congestion_control" in table.columns.keys
         assert "changes with" not in drawn_table(frame, chosen).note
 
 
@@ -222,18 +293,18 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
     [
         ("", {}, "own.csv is empty", "names of its columns"),
         ("a,b\n", {}, "has no lines below", None),
-        ("a,b\n1,2,3\n", {}, "is no table of comma-separated values", "as many cells"),
-        ("a;b\n1;2\n", {}, "are not separated by commas", "commas"),
+        ("a,b\n1,2,3\n", {}, "line 2 of .*own.csv has 3 cells, and its head 2", "in quotes"),
+        ("a;b\n1;2\n", {}, "are separated by semicolons", "commas"),
         (RUNS, {"metric": "shar"}, "has no column 'shar'", "did you mean 'share'"),
         (RUNS, {}, "does not say which column", "flows, share, fluid model, other model"),
-        (RUNS, {"metric": "control"}, "'reno' in column 'control', line 1", "empty"),
-        ('x,y\n1,"0,5"\n', {"metric": "y"}, "'0,5' in column 'y'", "decimal comma"),
-        (RUNS, {"metric": "share", "x": "flow"}, "'flow' is not a swept key", "flows"),
+        (RUNS, {"metric": "control"}, "'reno' in the column 'control' is no number", "empty"),
+        ('x,y\n1,"0,5"\n', {"metric": "y"}, "'0,5' in the column 'y'", "decimal comma"),
+        (RUNS, {"metric": "share", "x": "flow"}, "the table has no setting 'flow'", "flows, control"),
         (RUNS, {"metric": "share", "x": "flows", "by": ("flows",)}, "is both --x and --by", "remove"),
         (RUNS, {"metric": "share", "points": {"flows": "3"}}, "has flows = 3", "1, 2"),
         (RUNS, {"metric": "share", "labels": {"nothing": "x"}}, "'nothing' is no column or value", "control"),
         (RUNS, {"metric": "share", "seed": 1}, "--seed is for results", "remove"),
-        (RUNS, {"metric": "share", "workloads": ("bulk",)}, "--workload is for results", "remove"),
+        (RUNS, {"workloads": ("bulk",)}, "--workload is for results", "remove"),
         (RUNS, {"metric": "share", "kind": "time"}, "no runs over time", "lines"),
         (RUNS, {"metric": "share", "kind": "cdf", "level": 1.0}, "--level changes nothing", "remove"),
         (RUNS, {"metric": "share", "y_scale": "log", "kind": "lines", "level": 0.0},
@@ -248,8 +319,19 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
          {"metric": "share", "expected": ("fluid model", "other model")},
          "expected values of one point differ: 0.5 and 0.35", "one expected value"),
         (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "two lines of the table are of the same point: .*1 %", "remove"),
-        (RUNS.replace("control,", "control,site,").replace("1,0.5,0.5", "x,1,0.5,0.5").replace("reno,", "reno,x,"),
-         {"metric": "share"}, "is no table", "cells"),
+        ("# above\n\nflows,rate\n1,2\n3\n", {}, "line 5 of .*own.csv has 1 cells", "in quotes"),
+        ("flows,rate,rate\n1,2,3\n", {}, "two columns of .*own.csv have the name 'rate'", "of its own"),
+        ("flows,,rate\n1,2,3\n", {}, "a column of .*own.csv has no name", "first line"),
+        ('x,y\n1,"1,000"\n', {"metric": "y"}, "'1,000' in the column 'y'", "thousands"),
+        (RUNS, {"metric": "bulk:share"}, "--metric bulk:share names a workload", "name a column"),
+        (RUNS, {"metric": "share", "x": "share"}, "the column 'share' has the values", "another"),
+        (RUNS, {"metric": "share", "expected": ("share",)}, "the column 'share' is drawn twice", "once"),
+        (RUNS, {"metric": "share", "expected": ("fluid model",) * 2}, "'fluid model' is drawn twice", "once"),
+        ("x,v,v_low,v_high\na,1,0.9,2\n", {"metric": "v"}, "from 0.9 to 2 is not around its mean, 1", "ci95"),
+        ("x,v,ci95_half_width\na,1,-0.5\n", {"metric": "v"}, "the half width of an interval is -0.5", "below 0"),
+        ("x,v\na,\nb,\n", {"metric": "v"}, "there are no values of 'v'", "--metric"),
+        ("flows,control,seed,rate,rtt\n1,reno,1,2,30.1\n1,reno,2,3,30.2\n", {"metric": "rate"},
+         "no two runs of the table have the same settings: rtt differ", "--ignore 'rtt'"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, choice: dict[str, Any], message: str, hint: str | None) -> None:

@@ -110,6 +110,11 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
     help="Column of a table with what a model expects, drawn beside what was measured. Repeatable.",
 )
 @click.option(
+    "--ignore",
+    metavar="COLUMN[,COLUMN...]",
+    help="Columns of a table that are no settings, as other values that were measured.",
+)
+@click.option(
     "--level", type=float, metavar="NUMBER", help="Mark this level of the metric across the plot, in its axis' unit."
 )
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
@@ -144,6 +149,7 @@ def figure(
         panels=tuple(listed(options.pop("panels"))),
         workloads=tuple(listed(options.pop("workload"))),
         expected=expected,
+        ignored=tuple(listed(options.pop("ignore"))),
         note=not no_note,
         **options,
     )

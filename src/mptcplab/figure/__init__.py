@@ -11,6 +11,6 @@ from mptcplab.figure.choice import Choice
 from mptcplab.figure.chosen import drawn
 from mptcplab.figure.drawing import Drawn
 from mptcplab.figure.from_table import drawn_table
-from mptcplab.figure.table import read_table
+from mptcplab.figure.table_file import read_table
 
 __all__ = ["Choice", "Drawn", "drawn", "drawn_table", "read_table"]

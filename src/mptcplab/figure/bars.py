@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -31,6 +31,8 @@ _LEVEL_CHARACTERS = 36
 _FONT_POINTS, _APART_POINTS, _PLOT_POINTS, _HEIGHT = 7.5, 3, 160, 4.0
 #: The part of the figure's width that the plot has, at least, if its legend is not beside it.
 _PLOT_PART = 0.75
+#: The height of the plot as a part of that of the highest line.
+_ABOVE = 1.05
 #: The width of a character as a part of the font's size.
 _CHARACTER = 0.64
 
@@ -52,55 +54,65 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     Each bar has its value above it, since one that is high leaves the others too small to be read from the axis. A
     missing bar has ``n/a``, or the words about it.
     """
-    width = _FILLED / len(figure.series)
-    texts: list[_Text] = []
-    for number, series in enumerate(figure.series):
-        places = [at - _FILLED / 2 + width * (number + 0.5) for at in range(len(figure.positions))]
-        known = [(place, value) for place, value in zip(places, series.measured, strict=True) if value is not None]
-        errors = [whisker(figure, value) for _, value in known]
-        axes.bar(
-            [place for place, _ in known],
-            [value.mean - figure.lowest for _, value in known],
-            width=0.94 * width,
-            bottom=figure.lowest,
-            yerr=list(zip(*errors, strict=True)) if any(up > 0 for _, up in errors) else None,
-            label=series.name,
-            color=style_of(number)[0],
-            hatch=_HATCHES[number // 6 % len(_HATCHES)],
-            edgecolor="white",
-            linewidth=0.0,
-            error_kw={"capsize": 3, "elinewidth": 1.1, "ecolor": "0.15"},
-        )
-        draw_on_bars(axes, series, places, 0.94 * width)
-        for at, (place, value) in enumerate(zip(places, series.measured, strict=True)):
-            told = series.word(at)
-            expected = [one for values in series.expected if (one := values[at]) is not None]
-            signs = [one for values in series.expected[1:] if (one := values[at]) is not None]
-            if value is None:
-                texts.append(_Text(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True))
-            else:
-                words = _number(value.mean, figure)
-                words += f" {told}" if told else ""
-                height = max([figure.lowest, min(value.high, figure.highest), *expected])
-                texts.append(_Text(place, height, words, CROSS / 2 if height in signs else 0.0))
+    texts = [text for number in range(len(figure.series)) for text in _draw_series(axes, figure, number)]
     name_models(axes, figure, joined=False)
     draw_level(axes, figure)
     axes.tick_params(axis="x", length=0)
     # Where the last bars are missing, their words need the place all the same: text outside of the axes is not drawn.
     left, right = axes.get_xlim()
     axes.set_xlim(min(left, -_FILLED / 2), max(right, len(figure.positions) - 1 + _FILLED / 2))
-    shown = [value for series in figure.series for value in series.measured if value is not None]
-    if min((value.low if figure.signed else value.mean for value in shown), default=0.0) >= figure.lowest:
-        axes.set_ylim(bottom=figure.lowest)
+    _scale_values(axes, figure)
     _write(axes, texts)
     titled(axes, figure.title)
     axes.set_xlabel(figure.x_label)
     label_values(axes, figure.y_label)
     grid(axes)
     places = [float(at) for at in range(len(figure.positions))]
-    name_positions(
-        axes, places, figure.positions, figure.legend, with_legend=len(figure.series) > 1 or bool(figure.models)
+    with_legend = len(figure.series) > 1 or bool(figure.models)
+    name_positions(axes, places, figure.positions, figure.legend, with_legend=with_legend)
+
+
+def _draw_series(axes: Axes, figure: Figure, number: int) -> Iterator[_Text]:
+    """Draw the bars of a series and what models expect of them, and yield the words above them."""
+    width, series = _FILLED / len(figure.series), figure.series[number]
+    places = [at - _FILLED / 2 + width * (number + 0.5) for at in range(len(figure.positions))]
+    known = [(place, value) for place, value in zip(places, series.measured, strict=True) if value is not None]
+    errors = [whisker(figure, value) for _, value in known]
+    axes.bar(
+        [place for place, _ in known],
+        [value.mean - figure.lowest for _, value in known],
+        width=0.94 * width,
+        bottom=figure.lowest,
+        yerr=list(zip(*errors, strict=True)) if any(up > 0 for _, up in errors) else None,
+        label=series.name,
+        color=style_of(number)[0],
+        hatch=_HATCHES[number // 6 % len(_HATCHES)],
+        edgecolor="white",
+        linewidth=0.0,
+        error_kw={"capsize": 3, "elinewidth": 1.1, "ecolor": "0.15"},
     )
+    draw_on_bars(axes, series, places, 0.94 * width)
+    for at, (place, value) in enumerate(zip(places, series.measured, strict=True)):
+        told = series.word(at)
+        if value is None:
+            yield _Text(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True)
+            continue
+        words = _number(value.mean, figure) + (f" {told}" if told else "")
+        expected = [one for values in series.expected if (one := values[at]) is not None]
+        signs = [one for values in series.expected[1:] if (one := values[at]) is not None]
+        height = max([figure.lowest, min(value.high, figure.highest), *expected])
+        yield _Text(place, height, words, CROSS / 2 if height in signs else 0.0)
+
+
+def _scale_values(axes: Axes, figure: Figure) -> None:
+    """Let the axis begin where bars do, unless something is below, and end above what has no bar."""
+    shown = [value for series in figure.series for value in series.measured if value is not None]
+    lows = [value.low if figure.signed else value.mean for value in shown]
+    if min([*lows, *figure.beside], default=0.0) >= figure.lowest:
+        axes.set_ylim(bottom=figure.lowest)
+    if figure.beside:
+        bottom, top = axes.get_ylim()
+        axes.set_ylim(top=max(top, bottom + _ABOVE * (max(figure.beside) - bottom)))
 
 
 def _number(value: float, figure: Figure) -> str:

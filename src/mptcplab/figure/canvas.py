@@ -94,6 +94,8 @@ def plotting(text_points: float = USUAL) -> Iterator[Any]:
     from matplotlib import pyplot
 
     looks: Any = {"svg.hashsalt": "mptcplab", "svg.fonttype": "none", "pdf.fonttype": 42, "font.size": text_points}
+    # Names are the user's: a dollar is a dollar.
+    looks |= {"text.parse_math": False}
     with mpl.rc_context(looks):
         yield pyplot
 

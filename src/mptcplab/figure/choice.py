@@ -38,6 +38,7 @@ _FORMS = {
     "by": '("scheduler",)',
     "workloads": '("download", "upload")',
     "expected": '("fluid model",)',
+    "ignored": '("rtt",)',
     "panels": '("rate", "rtt")',
     "points": '(("delay", "10 ms"), ("delay", "80 ms"))',
     "labels": '(("mptcp", "both lines"),)',
@@ -53,8 +54,8 @@ class Choice:
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
     ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it. ``expected`` are columns
-    of a table with what models expect. ``level`` is marked across the plot, and ``y_range`` has the ends of the axis
-    with the metric, both in its unit.
+    of a table with what models expect, ``ignored`` those that are no settings. ``level`` is marked across the plot, and
+    ``y_range`` has the ends of the axis with the metric, both in its unit.
 
     One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
     :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
@@ -77,10 +78,11 @@ class Choice:
     y_range: tuple[float, float] | None = None
     note: bool = True
     expected: tuple[str, ...] = ()
+    ignored: tuple[str, ...] = ()
     level: float | None = None
 
     def __post_init__(self) -> None:
-        for option in ("by", "workloads", "panels", "expected"):
+        for option in ("by", "workloads", "panels", "expected", "ignored"):
             object.__setattr__(self, option, _names(option, getattr(self, option)))
         for option in ("points", "labels"):
             object.__setattr__(self, option, _pairs(option, getattr(self, option)))
@@ -151,15 +153,19 @@ def _is_pair(given: object) -> bool:
 
 def check_of_results(choice: Choice) -> None:
     """Refuse what only a table has. :raises InputError: if the choice has it."""
-    if choice.expected:
-        raise InputError(
-            "--expected names columns of a table, and these are results",
-            hint="write a table of your own, with the values expected beside those measured",
-        )
+    for option, given in (("expected", choice.expected), ("ignore", choice.ignored)):
+        if given:
+            raise InputError(
+                f"--{option} names columns of a table, and these are results",
+                hint="write a table of your own, with the values expected beside those measured",
+            )
 
 
 def check_of_table(choice: Choice) -> None:
     """Refuse what only results have. :raises InputError: for the first option of these."""
+    if choice.workloads and choice.metric is not None:
+        words = f"{choice.workloads[0]}:{choice.metric}"
+        raise InputError(f"--metric {words} names a workload, and this is a table", hint="name a column")
     for option in _OF_RESULTS:
         if getattr(choice, option) not in (None, ()):
             name = option.removesuffix("s") if option == "workloads" else option

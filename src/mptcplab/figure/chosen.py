@@ -154,7 +154,8 @@ def _over_sweep(
     shown = [replace(found.row(row), workload=found.workload(row.workload)) for row in part.rows]
     figure = sweep_figure(_title(results, choice), shown, found.metric(metric), along, part.keys, found.keys, unit)
     check_curves(len(figure.series), own, part.keys)
-    figure = replace(figure, level=choice.level)
+    is_below = choice.level is not None and choice.level < figure.lowest
+    figure = replace(figure, level=choice.level, signed=figure.signed or is_below)
     if kind == "lines":
         figure = _to_scale(results, figure, along, choice, found)
     draw = draw_lines if kind == "lines" else draw_bars

@@ -65,4 +65,4 @@ def size_of_bars(figure: Figure) -> tuple[float, float]:
 def level_note(level: float | None) -> Iterator[str]:
     """Yield what the line across the plot is, if there is one."""
     if level is not None:
-        yield f"dashed line: {level:g}"
+        yield f"dashed line: {level:.10g}"

@@ -12,28 +12,37 @@ import polars as pl
 
 from mptcplab.errors import InputError
 from mptcplab.figure.along import MAX_CURVES, line_keys, together_notes
-from mptcplab.figure.axis import are_numbers
+from mptcplab.figure.axis import NAMES, are_numbers
 from mptcplab.figure.bars import draw_bars
 from mptcplab.figure.choice import Choice, Kind, check_of_table, check_options
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.lines import Figure, Series, check_scales, draw_lines
 from mptcplab.figure.sweep import label_of
-from mptcplab.figure.table import Table, TablePoint, metric_of_column, table_of
-from mptcplab.metrics.named import find_key, swept_key
+from mptcplab.figure.table import Table, TablePoint, table_of
+from mptcplab.figure.table_columns import metric_of_column, named_column
+from mptcplab.metrics.named import find_key
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.values import Unit
 
 #: A swept key of a scenario, which figures call by its short name; any other name may contain a point.
 _SWEPT = re.compile(r"[\w*-]+(\.[\w*-]+)+")
+#: What stands for an empty cell of a setting.
+_EMPTY = "(empty)"
 
 
 @dataclass(frozen=True)
 class _Words:
-    """The user's words: for columns, by their full names, and for values of settings."""
+    """The words for columns, by their full names, of which the user has ``labelled`` some, and for values."""
 
     columns: Mapping[str, str]
     values: Mapping[str, str]
+    labelled: frozenset[str]
+
+    def column(self, name: str) -> str:
+        """Return the words for a column in a legend."""
+        words = self.columns.get(name, name)
+        return f" {words}" if words.startswith("_") else words
 
     def value(self, value: str) -> str:
         return self.values.get(value, value)
@@ -47,23 +56,24 @@ def drawn_table(frame: pl.DataFrame, choice: Choice) -> Drawn:
     :raises InputError: if the table has no such columns or cells, or too much for one figure.
     """
     check_of_table(choice)
-    table = table_of(frame, choice)
-    kept, only = _kept(table, choice)
-    found = _words(table, choice)
-    along, by = _axes(table, kept, choice)
-    kind = choice.kind or _usual_kind(kept, along)
+    every = table_of(frame, choice)
+    table, only = _kept(every, choice)
+    found = _words(every, choice)
+    along, by = _axes(table, choice)
+    kind = choice.kind or _usual_kind(table.points, along)
     check_options(choice, kind)
-    draw = _distribution if kind == "cdf" else _over_keys
-    made = draw(replace(table, points=tuple(kept)), choice, along, by, found)
+    if not any(point.values or any(one is not None for one in point.expected) for point in table.points):
+        raise InputError(f"there are no values of '{table.columns.shown}' to draw", hint="name another with --metric")
+    made = (_distribution if kind == "cdf" else _over_keys)(table, choice, along, by, found)
     note = "\n".join(filter(None, [_only_note(only, found), made.note]))
     return replace(made, kind=kind, note=note, paper=choice.paper, has_note=choice.note)
 
 
-def _kept(table: Table, choice: Choice) -> tuple[list[TablePoint], dict[str, list[str]]]:
-    """Return the points with the chosen values, and these by key. :raises InputError: if there are none."""
+def _kept(table: Table, choice: Choice) -> tuple[Table, dict[str, list[str]]]:
+    """Return the table with the chosen points, and these by key. :raises InputError: if there are none."""
     wanted: dict[str, list[str]] = {}
     for name, value in choice.points:
-        key = swept_key(name, table.keys)
+        key = named_column(name, table.columns.keys)
         there = list(dict.fromkeys(point.settings[key] for point in table.points))
         if value not in there:
             raise InputError(f"no line of the table has {key} = {value}", hint=f"use one of {', '.join(there)}")
@@ -71,48 +81,54 @@ def _kept(table: Table, choice: Choice) -> tuple[list[TablePoint], dict[str, lis
     kept = [one for one in table.points if all(one.settings[key] in some for key, some in wanted.items())]
     if not kept:
         raise InputError("no line of the table has all of these values", hint="leave out a --points")
-    return kept, wanted
+    return replace(table, points=tuple(kept)), wanted
 
 
 def _words(table: Table, choice: Choice) -> _Words:
-    """Return the user's words. :raises InputError: for those of nothing in the table."""
-    values = dict.fromkeys(value for point in table.points for value in point.settings.values())
+    """Return the user's words. :raises InputError: for those of nothing in the table, and for the same of two."""
+    values = {key: dict.fromkeys(point.settings[key] for point in table.points) for key in table.columns.keys}
+    every = dict.fromkeys(value for own in values.values() for value in own)
+    drawn = [one for one in (table.columns.shown, *table.columns.models) if one not in table.columns.keys]
     columns, of_values = {}, {}
     for name, text in choice.labels:
-        key = find_key(name, [*table.keys, *(one for one in (table.value, *choice.expected) if one not in table.keys)])
+        key = find_key(name, [*table.columns.keys, *drawn])
         if key is not None:
             columns[key] = text
-        elif name in values:
+        elif name in every:
             of_values[name] = text
         else:
-            there = ", ".join([*table.keys, table.value, *choice.expected, *values])
+            there = ", ".join([*table.columns.keys, *drawn, *every])
             raise InputError(f"'{name}' is no column or value of the table", hint=f"use one of {there}")
-    if len({of_values.get(value, value) for value in values}) < len(values):
-        raise InputError("two values have the same words", hint="give each --label words of its own")
-    swept = [key for key in table.keys if _SWEPT.fullmatch(key)]
-    return _Words({**{key: key for key in table.keys}, **short_names(swept), **columns}, of_values)
+    for key, own in values.items():
+        if len({of_values.get(value, value) for value in own}) < len(own):
+            raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
+    swept = [key for key in table.columns.keys if _SWEPT.fullmatch(key)]
+    names = {key: key for key in (*table.columns.keys, *drawn)}
+    return _Words({**names, **short_names(swept), **columns}, of_values, frozenset(columns))
 
 
-def _axes(table: Table, points: Sequence[TablePoint], choice: Choice) -> tuple[str, list[str]]:
-    """Return the key along the axis, by default the first, and those whose values name the lines.
+def _axes(table: Table, choice: Choice) -> tuple[str, list[str]]:
+    """Return the key along the axis, by default the first that varies, and those whose values name the lines.
 
     :raises InputError: if two points have the same place.
     """
-    settings = [point.settings for point in points]
-    along = swept_key(choice.x, table.keys) if choice.x is not None else next(iter(table.keys), "")
-    by = [swept_key(name, table.keys) for name in choice.by] if choice.by else line_keys(settings, along)
+    settings, keys = [point.settings for point in table.points], table.columns.keys
+    varied = [key for key in keys if len({one[key] for one in settings}) > 1]
+    along = named_column(choice.x, keys) if choice.x is not None else next(iter([*varied, *keys]), "")
+    by = [named_column(name, keys) for name in choice.by] if choice.by else line_keys(settings, along)
     if choice.kind == "cdf":
-        return along, by if choice.by else [key for key in table.keys if len({one[key] for one in settings}) > 1]
+        return along, by if choice.by else varied
     if along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     places: dict[tuple[str, ...], Mapping[str, str]] = {}
     for one in settings:
         other = places.setdefault(tuple(one[key] for key in (along, *by) if key), one)
-        differ = ", ".join(key for key in table.keys if one[key] != other[key])
+        differ = [key for key in keys if one[key] != other[key]]
         if differ:
-            hint = f"add {differ} to --by, choose one value with --points, or leave the column out of the table"
+            names = ", ".join(differ)
             raise InputError(
-                f"lines of the table have the same place in the figure: they differ in {differ}", hint=hint
+                f"lines of the table have one place in the figure: they differ in {names}",
+                hint=f"add {names} to --by, choose one value with --points, or add --ignore if that is no setting",
             )
     return along, by
 
@@ -130,7 +146,7 @@ def _over_keys(table: Table, choice: Choice, along: str, by: Sequence[str], foun
     draw = draw_lines if is_lines else draw_bars
     together = together_notes(_settings(table, along, by), along, by, found.columns)
     notes = (*_spread_note(table), *level_note(choice.level), *together)
-    shown = found.columns.get(table.value, table.value)
+    shown = _noun(table, found)
     return Drawn(
         "lines" if is_lines else "bars",
         size_of_plot() if is_lines else size_of_bars(figure),
@@ -144,79 +160,101 @@ def _settings(table: Table, along: str, by: Sequence[str]) -> list[Mapping[str, 
     """Return the settings of all points, without other columns of numbers: these are results that are not drawn."""
     every = [point.settings for point in table.points]
     kept = [
-        key for key in table.keys if key in (along, *by) or not are_numbers(key, [one[key] or "0" for one in every])
+        key
+        for key in table.columns.keys
+        if key in (along, *by) or not are_numbers(key, [one[key] or "0" for one in every])
     ]
     return [{key: settings[key] for key in kept} for settings in every]
 
 
 def _figure(table: Table, choice: Choice, along: str, by: Sequence[str], found: _Words) -> Figure:
     """Return the contents of a figure with a series for each combination of the keys ``by``."""
-    positions = list(dict.fromkeys(point.settings[along] if along else "" for point in table.points))
-    lines: dict[str, dict[str, TablePoint]] = {}
+    positions = tuple(dict.fromkeys(point.settings[along] if along else "" for point in table.points))
+    lines: dict[tuple[str, ...], dict[str, TablePoint]] = {}
     for point in table.points:
-        lines.setdefault(_name(point, by, found), {})[point.settings[along] if along else ""] = point
-    metric = metric_of_column(table.value)
-    noun = metric.noun if metric else found.columns.get(table.value, table.value)
-    means = [point.interval.mean for point in table.points if point.interval is not None]
+        name = tuple(point.settings[key] for key in by)
+        lines.setdefault(name, {})[point.settings[along] if along else ""] = point
+    metric = metric_of_column(table.columns.shown)
     return Figure(
         choice.title or "",
         found.columns.get(along, ""),
         _label(table, found),
-        tuple(map(found.value, positions)),
-        tuple(_series(name or noun, line, positions, len(choice.expected)) for name, line in lines.items()),
+        tuple(found.value(at) or _EMPTY for at in positions) if along else positions,
+        tuple(
+            _series(_name(line, found) or _noun(table, found), points, positions, len(choice.expected))
+            for line, points in lines.items()
+        ),
         lowest=metric.lowest if metric else 0.0,
         highest=metric.highest if metric else math.inf,
-        signed=min(means, default=0.0) < 0,
+        named=along in NAMES,
+        signed=metric.signed if metric else _reaches_below_zero(table, choice),
         legend=", ".join(found.columns[key] for key in by if found.columns[key]),
-        values=tuple(positions),
+        values=positions,
         x_scale=choice.x_scale,
         y_scale=choice.y_scale or "linear",
         y_range=choice.y_range,
-        models=tuple(found.columns.get(name, name) for name in choice.expected),
+        models=tuple(map(found.column, table.columns.models)),
         level=choice.level,
         is_rounded=table.means,
     )
 
 
+def _reaches_below_zero(table: Table, choice: Choice) -> bool:
+    """Return whether anything is below zero: who knows what else the quantity can be."""
+    lows = [point.interval.low for point in table.points if point.interval is not None]
+    expected = [value for point in table.points for value in point.expected if value is not None]
+    return min([*lows, *expected, choice.level or 0.0]) < 0
+
+
 def _series(name: str, line: Mapping[str, TablePoint], positions: Sequence[str], models: int) -> Series:
     there = [line.get(at) for at in positions]
     expected = (tuple(point.expected[model] if point else None for point in there) for model in range(models))
-    return Series(name, tuple(point.interval if point else None for point in there), expected=tuple(expected))
+    # matplotlib leaves a name that begins so out of legends.
+    shown = f" {name}" if name.startswith("_") else name
+    return Series(shown, tuple(point.interval if point else None for point in there), expected=tuple(expected))
 
 
 def _distribution(table: Table, choice: Choice, _: str, by: Sequence[str], found: _Words) -> Drawn:
     """Draw the values of the lines. :raises InputError: for a table of means."""
     if table.means:
         raise InputError("the table has means, and a distribution is of single values", hint="use --kind lines or bars")
-    curves: dict[str, list[float]] = {}
+    curves: dict[tuple[str, ...], list[float]] = {}
     for point in table.points:
-        curves.setdefault(_name(point, by, found), []).extend(point.values)
+        curves.setdefault(tuple(point.settings[key] for key in by), []).extend(point.values)
     _check_count(len(curves), table, by)
-    samples = tuple(Sample(name or table.value, tuple(values)) for name, values in curves.items() if values)
+    noun = _noun(table, found)
+    samples = tuple(Sample(_name(name, found) or noun, tuple(values)) for name, values in curves.items() if values)
     if not samples:
-        raise InputError(f"the column '{table.value}' has no values to draw", hint="name another with --metric")
+        raise InputError(f"there are no values of '{noun}' to draw", hint="name another with --metric")
     legend = ", ".join(found.columns[key] for key in by if found.columns[key])
     figure = Distribution(choice.title or "", _label(table, found), samples, "values", legend, choice.x_scale)
     figure.check_scale()
-    shown = f"distribution of {found.columns.get(table.value, table.value)}"
     return Drawn(
         "cdf",
         size_of_plot(),
         lambda drawing: draw_distribution(figure, drawing.subplots()),
-        shown,
+        f"distribution of {noun}",
         "\n".join(figure.key),
     )
 
 
-def _name(point: TablePoint, by: Sequence[str], found: _Words) -> str:
-    return ", ".join(found.value(point.settings[key]) for key in by if point.settings[key])
+def _name(values: Sequence[str], found: _Words) -> str:
+    return ", ".join(found.value(value) or _EMPTY for value in values)
+
+
+def _noun(table: Table, found: _Words) -> str:
+    """Return what a figure says it shows: the user's words, those of our metrics, or the column's name."""
+    shown = table.columns.shown
+    metric = metric_of_column(shown)
+    return metric.noun if metric is not None and shown not in found.labelled else found.columns.get(shown, shown)
 
 
 def _label(table: Table, found: _Words) -> str:
-    """Return the label of the axis with the values: the user's words, those of our metrics, or the column's name."""
-    metric = metric_of_column(table.value)
-    if table.value in found.columns or metric is None:
-        return found.columns.get(table.value, table.value)
+    """Return the label of the axis with the values."""
+    shown = table.columns.shown
+    metric = metric_of_column(shown)
+    if metric is None or shown in found.labelled:
+        return found.columns.get(shown, shown)
     return label_of(metric, Unit(metric.unit))
 
 
@@ -227,7 +265,9 @@ def _check_count(count: int, table: Table, by: Sequence[str]) -> None:
 
 
 def _only_note(wanted: Mapping[str, Sequence[str]], found: _Words) -> str:
-    parts = (f"{found.columns[key]} {' or '.join(map(found.value, values))}" for key, values in wanted.items())
+    parts = (
+        f"{found.columns[key]} {' or '.join(dict.fromkeys(map(found.value, values)))}" for key, values in wanted.items()
+    )
     text = ", ".join(parts)
     return f"only {text}" if text else ""
 

@@ -14,8 +14,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
+from mptcplab.figure.capacity import CAPACITY, draw_capacity, end_of_axis, mark_cut
 from mptcplab.figure.delays import draw_delays, scale_delays
-from mptcplab.figure.offered import OFFERED, draw_offered, end_of_axis, mark_cut
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import readable, stack
 from mptcplab.figure.time_notes import GOODPUT, notes
@@ -246,7 +246,7 @@ def _draw_panel(axes: Axes, timeline: Timeline, panel: str, styles: Mapping[str,
                 step="post",
                 linewidth=0,
             )
-            draw_offered(axes, timeline)
+            draw_capacity(axes, timeline)
             if timeline.goodput is not None:
                 axes.plot(
                     timeline.goodput.times,
@@ -322,7 +322,7 @@ def _legend(row: Sequence[Axes], panel: str) -> None:
     """Put one legend for the whole row beside its last panel."""
     found = _entries(row)
     names = sorted(
-        found, key=lambda name: (name == OFFERED, name == GOODPUT, natural_order(name)), reverse=panel == "rate"
+        found, key=lambda name: (name == CAPACITY, name == GOODPUT, natural_order(name)), reverse=panel == "rate"
     )
     row[-1].legend(
         [found[name] for name in names],

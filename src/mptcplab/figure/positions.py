@@ -109,7 +109,7 @@ def _ways(drawing: MplFigure, axes: Axes, places: Sequence[float], positions: Se
     longest = max(map(len, positions))
     pitch = 72 * axes.get_window_extent().width / drawing.dpi * _pitch(places)
     # A line that is narrower than the longest word overlaps; the width of a letter is about half of its size.
-    letters = int(pitch / (0.5 * points(_SMALL)))
+    letters = max(1, int(pitch / (0.5 * points(_SMALL))))
     lines = max(_lines(one, letters).count("\n") + 1 for one in positions) if letters >= _SHORT / 2 else longest
     if lines <= _MOST_LINES:
         yield _Way(letters)

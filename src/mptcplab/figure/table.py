@@ -7,35 +7,21 @@ the files and frames of results have them. Its other columns are the settings of
 
 from __future__ import annotations
 
-import difflib
-import math
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 
 import polars as pl
 
-from mptcplab.errors import InputError, reason
+from mptcplab.errors import InputError
 from mptcplab.figure.choice import Choice
-from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.named import find_key, named_metrics
-from mptcplab.metrics.registry import BASIC, METRICS, about
+from mptcplab.figure.table_cells import numbers, texts
+from mptcplab.figure.table_columns import COUNT, HALF, HIGH, LOW, ONLY_COUNT, ONLY_HALF, Columns, columns_of
 from mptcplab.stats import Interval, mean_interval
 
-#: What names of columns end with that have the half width or the number of values, or both ends of the interval.
-_HALF, _N, _LOW, _HIGH = "_ci95_half_width", "_n", "_low", "_high"
-_PARTS = (_HALF, _N, _LOW, _HIGH)
-#: In tables with a line per point and metric: the columns with its name, and with the mean.
-_NAME, _MEAN, _UNIT = "metric", "mean", "unit"
-#: In tables of one quantity: the columns with the half width and the number of values.
-_ONLY_HALF, _ONLY_N = "ci95_half_width", "n"
-#: Columns of frames and files of results that are no settings.
-_NO_SETTINGS = ("run", "runs", "seed")
-#: Columns of the lab's own tables with what was found in the runs. Settings have the full names of swept keys there.
-_FOUND = ("mptcp", "congestion_control", "scheduler", "warnings", "hz")
-_SHARE = "share "
-#: Names that others give to the half width, or to something like it.
-_LIKE_HALF = ("ci", "ci95", "ci_95", "half_width", "halfwidth", "stderr", "sem")
+#: An interval is around its mean if the distances of its ends differ by less than this part.
+_ROUNDING = 0.02
+
+_Numbers = Sequence[float | None]
 
 
 @dataclass(frozen=True)
@@ -50,35 +36,22 @@ class TablePoint:
 
 @dataclass(frozen=True)
 class Table:
-    """The points of a table, whose values are in the column ``value``; ``keys`` are the columns with settings.
+    """The points of a table, and its ``columns``. A table with a line per point has ``means``."""
 
-    ``value`` is the name of a metric if that is in a column of its own. A table with lines per point has ``means``.
-    """
-
-    value: str
-    keys: tuple[str, ...]
+    columns: Columns
     points: tuple[TablePoint, ...]
     means: bool
 
 
-def read_table(file: Path) -> pl.DataFrame:
-    """Return a CSV file with all cells as text. :raises InputError: if it cannot be read as such."""
-    if not file.is_file():
-        raise InputError(f"there is no table {file}", hint="name a .csv file, or a results folder")
-    try:
-        frame = pl.read_csv(file, infer_schema=False, comment_prefix="#")
-    except OSError as error:
-        raise InputError(f"{file} cannot be read: {reason(error)}") from error
-    except pl.exceptions.NoDataError as error:
-        raise InputError(f"{file} is empty", hint="a table begins with a line with the names of its columns") from error
-    except pl.exceptions.PolarsError as error:
-        hint = "its first line has the names of the columns, and every line has as many cells, separated by commas"
-        raise InputError(f"{file} is no table of comma-separated values", hint=hint) from error
-    if frame.width == 1 and any(separator in frame.columns[0] for separator in ";\t"):
-        raise InputError(f"the cells of {file} are not separated by commas", hint="write it with commas")
-    if frame.is_empty():
-        raise InputError(f"{file} has no lines below the names of its columns")
-    return frame
+@dataclass(frozen=True)
+class _Intervals:
+    """The half width and the number of values of each line's mean, None where they are not known."""
+
+    half_widths: _Numbers
+    counts: _Numbers
+
+    def interval(self, line: int, mean: float) -> Interval:
+        return Interval(mean, self.half_widths[line], int(self.counts[line] or 0))
 
 
 def table_of(frame: pl.DataFrame, choice: Choice) -> Table:
@@ -88,179 +61,106 @@ def table_of(frame: pl.DataFrame, choice: Choice) -> Table:
     """
     if frame.is_empty():
         raise InputError("the table has no lines")
-    metric = choice.metric
-    if {_NAME, _MEAN} <= set(frame.columns):
-        frame, metric = _of_metric(frame, choice.metric), _MEAN
-    value = _column(frame, metric) if metric is not None else _usual_column(frame, choice)
-    models = [_column(frame, name) for name in choice.expected]
-    keys = _keys(frame, choice, {value, *models})
-    half = _half_widths(frame, value)
-    found: dict[tuple[str, ...], list[int]] = {}
-    for number, line in enumerate(zip(*(_texts(frame[key]) for key in keys), strict=True) if keys else _alone(frame)):
-        found.setdefault(line, []).append(number)
-    values, expected = _numbers(frame, value), [_numbers(frame, name) for name in models]
+    frame, columns = columns_of(frame, choice)
+    lines: dict[tuple[str, ...], list[int]] = {}
+    for at, settings in enumerate(_settings(frame, columns.keys)):
+        lines.setdefault(settings, []).append(at)
+    values, intervals = numbers(frame, columns.value), _intervals(frame, columns.value)
+    expected = [numbers(frame, name) for name in columns.models]
     points = [
-        _point(dict(zip(keys, settings, strict=True)), lines, values, half, expected)
-        for settings, lines in found.items()
+        _point(dict(zip(columns.keys, settings, strict=True)), own, values, intervals, expected)
+        for settings, own in lines.items()
     ]
-    return Table(str(choice.metric or value), tuple(keys), tuple(points), half is not None)
+    if intervals is None:
+        _check_runs(frame, columns, len(points))
+    return Table(columns, tuple(points), intervals is not None)
 
 
-def _alone(frame: pl.DataFrame) -> Iterator[tuple[str, ...]]:
-    return (() for _ in range(frame.height))
+def _settings(frame: pl.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]:
+    if not keys:
+        return [()] * frame.height
+    return list(zip(*(texts(frame[key]) for key in keys), strict=True))
 
 
-def _of_metric(frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
-    """Return the lines of one metric of a table with a line per point and metric."""
-    there = list(dict.fromkeys(_texts(frame[_NAME])))
-    if name is None and len(there) > 1:
-        raise InputError("the table has several metrics", hint=f"name one with --metric: {', '.join(there)}")
-    if name is not None and name not in there:
-        raise InputError(f"the table has no metric '{name}'", hint=f"use one of {', '.join(there)}")
-    return frame.filter(pl.col(_NAME) == (name or there[0]))
+def _check_runs(frame: pl.DataFrame, columns: Columns, points: int) -> None:
+    """Refuse runs of which none have the same settings, because results are taken for settings.
+
+    :raises InputError: if some have the same without the columns that follow the seed, where results are.
+    """
+    if "seed" not in frame.columns or points < frame.height:
+        return
+    later = frame.columns[frame.columns.index("seed") :]
+    left = [key for key in columns.keys if key not in later]
+    others = ", ".join(key for key in columns.keys if key in later)
+    if others and len(set(_settings(frame, left))) < frame.height:
+        raise InputError(
+            f"no two runs of the table have the same settings: {others} differ",
+            hint=f"if that is measured, add --ignore '{others}'; else put it before the seed",
+        )
 
 
-def _column(frame: pl.DataFrame, name: str) -> str:
-    if name in frame.columns:
-        return name
-    metrics = [metric for metric in named_metrics(name) if metric in frame.columns]
-    if metrics:
-        return metrics[0]
-    near = difflib.get_close_matches(name, frame.columns, n=1)
-    hint = f"did you mean '{near[0]}'?" if near else f"its columns are {', '.join(frame.columns)}"
-    raise InputError(f"the table has no column '{name}'", hint=hint)
+def _intervals(frame: pl.DataFrame, value: str) -> _Intervals | None:
+    """Return the intervals of all lines; None in a table with a line per run.
 
-
-def _usual_column(frame: pl.DataFrame, choice: Choice) -> str:
-    """Return the only column that can have the values; of our metrics the one that workloads are about."""
-    if _is_of_results(frame):
-        return about(frame.columns).name
-    named = {*choice.expected, *choice.by, choice.x, *_NO_SETTINGS}
-    if _ONLY_HALF in frame.columns:
-        named |= {_ONLY_HALF, _ONLY_N}
-    others = [name for name in frame.columns if name not in named and not name.endswith(_PARTS)]
-    found = [name for name in others if all(_number(text) is not None for text in _texts(frame[name]) if text)]
-    if len(found) == 1:
-        return found[0]
-    which = ", ".join(found or frame.columns)
-    raise InputError("the table does not say which column is drawn", hint=f"name one with --metric: {which}")
-
-
-def _keys(frame: pl.DataFrame, choice: Choice, used: Collection[str]) -> list[str]:
-    """Return the columns with settings: those that the user names, and others that vary and are no results."""
-    results = {*used, *_NO_SETTINGS, *(f"{name}{part}" for name in used for part in _PARTS)}
-    if _is_of_results(frame):
-        results |= {name for name in frame.columns if name.startswith(_SHARE) or _is_metric(name)} | {*_FOUND}
-    if _ONLY_HALF in frame.columns:
-        results |= {_ONLY_HALF, _ONLY_N}
-    if _MEAN in used:
-        results |= {_NAME, _UNIT, *_FOUND}
-    settings = [name for name in frame.columns if name not in results]
-    named = set()
-    for name in (*([choice.x] if choice.x else []), *choice.by, *(key for key, _ in choice.points)):
-        # A short name is that of a setting, even if what was found has the same.
-        key = find_key(name, settings) or find_key(name, frame.columns)
-        named |= {key} if key is not None else set()
-    _check_intervals(frame, settings, named)
-    return [name for name in frame.columns if name in named or (name not in results and frame[name].n_unique() > 1)]
-
-
-def metric_of_column(name: str) -> Metric | None:
-    """Return the metric with the name of a column. Shares have columns of their own, one for each path."""
-    found = METRICS.get(name)
-    return found if found is not None and not found.by_path else None
-
-
-def _check_intervals(frame: pl.DataFrame, settings: Sequence[str], named: Collection[str]) -> None:
-    """Refuse a table whose intervals would not be drawn. :raises InputError: for a column that seems to have them."""
-    for name in settings:
-        if name.casefold() in _LIKE_HALF and name not in named and _ONLY_HALF not in frame.columns:
-            raise InputError(
-                f"the column '{name}' is no setting, and its name is not that of intervals",
-                hint=f"call the half width of the 95 % interval '{_ONLY_HALF}', or leave the column out",
-            )
-
-
-def _is_of_results(frame: pl.DataFrame) -> bool:
-    """Return whether a table has all metrics of results: in others, a column called ``flows`` is a setting."""
-    return BASIC[0] in frame.columns
-
-
-def _is_metric(name: str) -> bool:
-    return any(metric_of_column(name.removesuffix(part)) is not None for part in ("", *_PARTS))
-
-
-def _half_widths(frame: pl.DataFrame, value: str) -> list[tuple[float | None, int]] | None:
-    """Return the half width of each line's interval, and its number of values; None in a table with a line per run."""
-    half, count = f"{value}{_HALF}", f"{value}{_N}"
+    :raises InputError: for a half width below 0, and for ends that are not around the mean.
+    """
+    half, count = f"{value}{HALF}", f"{value}{COUNT}"
     if half not in frame.columns:
-        half, count = _ONLY_HALF, _ONLY_N
-    low, high = f"{value}{_LOW}", f"{value}{_HIGH}"
+        half, count = ONLY_HALF, ONLY_COUNT
     if half in frame.columns:
-        widths = _numbers(frame, half)
-    elif {low, high} <= set(frame.columns):
-        ends = zip(_numbers(frame, low), _numbers(frame, high), strict=True)
-        widths = [None if math.nan in (one, other) else (other - one) / 2 for one, other in _known(ends)]
+        widths = numbers(frame, half)
+        below = next((width for width in widths if width is not None and width < 0), None)
+        if below is not None:
+            raise InputError(f"the half width of an interval is {below:g}", hint="no half width is below 0")
+    elif {f"{value}{LOW}", f"{value}{HIGH}"} <= set(frame.columns):
+        parts = (numbers(frame, name) for name in (f"{value}{LOW}", value, f"{value}{HIGH}"))
+        widths = [_half_width(*ends) for ends in zip(*parts, strict=True)]
+        count = f"{value}{COUNT}"
     else:
         return None
-    counts = _numbers(frame, count) if count in frame.columns else [None] * frame.height
-    return [(width, int(number or 0)) for width, number in zip(widths, counts, strict=True)]
+    unknown: _Numbers = [None] * frame.height
+    return _Intervals(widths, numbers(frame, count) if count in frame.columns else unknown)
 
 
-def _known(ends: Iterator[tuple[float | None, float | None]]) -> Iterator[tuple[float, float]]:
-    return ((math.nan if one is None else one, math.nan if other is None else other) for one, other in ends)
+def _half_width(low: float | None, mean: float | None, high: float | None) -> float | None:
+    if low is None or mean is None or high is None:
+        return None
+    if low > high or abs(high + low - 2 * mean) > _ROUNDING * (high - low) + 1e-9 * abs(mean):
+        raise InputError(
+            f"the interval from {low:g} to {high:g} is not around its mean, {mean:g}",
+            hint=f"draw the mean with '{ONLY_HALF}': a figure has intervals that are as wide on both sides",
+        )
+    return (high - low) / 2
 
 
 def _point(
     settings: Mapping[str, str],
     lines: Sequence[int],
-    values: Sequence[float | None],
-    half: Sequence[tuple[float | None, int]] | None,
-    expected: Sequence[Sequence[float | None]],
+    values: _Numbers,
+    intervals: _Intervals | None,
+    expected: Sequence[_Numbers],
 ) -> TablePoint:
-    own = tuple(value for line in lines if (value := values[line]) is not None)
+    own = {line: value for line in lines if (value := values[line]) is not None}
     at = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    if half is not None and len(own) > 1:
-        raise InputError(f"two lines of the table are of the same point: {at}", hint="remove one of them")
-    models = []
-    for column in expected:
-        different = list(dict.fromkeys(value for line in lines if (value := column[line]) is not None))
-        if len(different) > 1:
-            raise InputError(
-                f"the expected values of one point differ: {different[0]:g} and {different[1]:g}, of {at}",
-                hint="all lines with the same settings have one expected value",
-            )
-        models.append(different[0] if different else None)
-    interval = mean_interval(own) if own else None
-    if own and half is not None:
-        width, count = half[lines[0]]
-        interval = Interval(own[0], width, count)
-    return TablePoint(settings, own, interval, tuple(models))
+    if intervals is not None and len(own) > 1:
+        of = f": {at}" if at else ""
+        raise InputError(f"two lines of the table are of the same point{of}", hint="remove one of them")
+    models = tuple(_expected(column, lines, at) for column in expected)
+    interval = None
+    if own and intervals is not None:
+        interval = intervals.interval(*next(iter(own.items())))
+    elif own:
+        interval = mean_interval(list(own.values()))
+    return TablePoint(settings, tuple(own.values()), interval, models)
 
 
-def _texts(column: pl.Series) -> list[str]:
-    return ["" if value is None else f"{value:g}" if isinstance(value, float) else str(value) for value in column]
-
-
-def _numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
-    """Return the cells of a column; None for empty ones. :raises InputError: for a cell that is no finite number."""
-    if frame[name].dtype.is_numeric():
-        cells = frame[name].cast(pl.Float64).to_list()
-        return [None if cell is None or not math.isfinite(cell) else cell for cell in cells]
-    found = []
-    for number, text in enumerate(_texts(frame[name]), start=1):
-        value = _number(text)
-        if text.strip() and value is None:
-            comma = _number(text.replace(",", ".")) is not None
-            hint = "write a point for the decimal comma" if comma else "leave a cell empty that has no value"
-            raise InputError(f"'{text}' in column '{name}', line {number} of the table, is no number", hint=hint)
-        found.append(value)
-    return found
-
-
-def _number(text: str) -> float | None:
-    try:
-        value = float(text)
-    except ValueError:
-        return None
-    return value if math.isfinite(value) else None
+def _expected(column: _Numbers, lines: Sequence[int], at: str) -> float | None:
+    """Return what a model expects of a point. :raises InputError: if that differs from line to line."""
+    different = list(dict.fromkeys(value for line in lines if (value := column[line]) is not None))
+    if len(different) > 1:
+        of = f", of {at}" if at else ""
+        raise InputError(
+            f"the expected values of one point differ: {different[0]:.10g} and {different[1]:.10g}{of}",
+            hint="all lines with the same settings have one expected value",
+        )
+    return different[0] if different else None

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.offered import offered_note
+from mptcplab.figure.capacity import capacity_note
 from mptcplab.figure.rates import stack
 from mptcplab.figure.timelines import MAX_LINES
 
@@ -20,7 +20,7 @@ GOODPUT = "goodput"
 def notes(figure: OverTime) -> Iterator[str]:
     """Yield the lines."""
     yield from _copies(figure)
-    yield from _offered(figure)
+    yield from _capacity(figure)
     yield from _missing_subflows(figure)
     yield from _peaks(figure)
     yield from _messages(figure)
@@ -32,13 +32,13 @@ def _copies(figure: OverTime) -> Iterator[str]:
     if found and "rate" in figure.shown:
         most = max(one.twice_percent for one in found)
         percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
-        line = "the black line" if any(one.timeline.offered for one in figure.columns) else "the line"
+        line = "the black line" if any(one.timeline.capacity for one in figure.columns) else "the line"
         yield f"{percent} of the data arrived on two subflows and is stacked twice; {line} is the {GOODPUT}"
 
 
-def _offered(figure: OverTime) -> Iterator[str]:
+def _capacity(figure: OverTime) -> Iterator[str]:
     """Yield what the line above the rates is, if there is one."""
-    note = offered_note([column.timeline for column in figure.columns], figure.highest_rate)
+    note = capacity_note([column.timeline for column in figure.columns], figure.highest_rate)
     if note is not None and "rate" in figure.shown:
         yield note
 

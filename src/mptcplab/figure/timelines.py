@@ -21,10 +21,10 @@ from numpy.typing import NDArray
 
 from mptcplab.figure.delays import Delays, delays_of
 from mptcplab.metrics import subflows as sockets
+from mptcplab.metrics.capacity import capacity_of
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.measure import timed_messages_of
-from mptcplab.metrics.offered import offered
 from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.subflows import Row
@@ -66,7 +66,7 @@ class Timeline:
     ``goodput`` (Mbit/s, from each time to the next) is there if ``twice_percent`` of the data arrived on two subflows,
     so that the sum of ``received`` is more.
     ``delays`` are those of the messages of a call or stream.
-    ``offered`` (Mbit/s, from each time to the next) is what the paths could carry, if that changes and is known.
+    ``capacity`` (Mbit/s, from each time to the next) is what the paths could carry, if that changes and is known.
     ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
     drawn, ``samples`` the samples of the longest curve before thinning.
     """
@@ -83,7 +83,7 @@ class Timeline:
     goodput: Line | None = None
     twice_percent: float = 0.0
     delays: Delays | None = None
-    offered: Line | None = None
+    capacity: Line | None = None
 
     @property
     def span(self) -> tuple[float, float]:
@@ -143,20 +143,20 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         goodput=goodput,
         twice_percent=twice_percent,
         delays=delays_of(found.due_s, found.delay_ms, found.lost_s, found.latest_ms) if found is not None else None,
-        offered=_offered(recording, ends, by_path, edges),
+        capacity=_capacity(recording, ends, by_path, edges),
     )
 
 
-def _offered(
+def _capacity(
     recording: Recording, ends: Ends, by_path: Mapping[str, Sequence[Sequence[Row]]], edges: Numbers
 ) -> Line | None:
     """Return what the paths could carry over time; None if that did not change while the workload ran."""
     received = [rows[-1] for group in by_path.values() for rows in group]
-    found = offered(recording, ends, tuple(by_path), received) if len(edges) > 1 else None
+    found = capacity_of(recording, ends, tuple(by_path), received) if len(edges) > 1 else None
     if found is None:
         return None
     shown = found.between(edges[0] / _NS, edges[-1] / _NS)
-    return Line("offered", rounded(shown.times_s, 5), rounded(shown.bps / 1e6, 3)) if len(shown.bps) > 1 else None
+    return Line("capacity", rounded(shown.times_s, 5), rounded(shown.bps / 1e6, 3)) if len(shown.bps) > 1 else None
 
 
 def _goodput(found: Sequence[Reassembly], edges: Numbers) -> tuple[Line | None, float]:

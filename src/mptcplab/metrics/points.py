@@ -55,7 +55,7 @@ def natural_order(text: str) -> list[tuple[float, str]]:
 
 def _last_parts(key: str, length: int) -> str:
     parts = key.split(".")
-    if length == 1 and parts[0] == "hosts" and parts[1] not in _USUAL_HOSTS and parts[2:] in _USED:
+    if length == 1 and parts[2:] in _USED and parts[0] == "hosts" and parts[1] not in _USUAL_HOSTS:
         return f"{parts[1]}.{parts[-1]}"
     length += parts[-1].isdigit()
     return ".".join(parts[1:] if parts[0] == "links" else parts[-length:])

@@ -10,8 +10,8 @@ from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
+from mptcplab.figure.capacity import capacity_json
 from mptcplab.figure.marks import marks
-from mptcplab.figure.offered import offered_json
 from mptcplab.figure.rates import readable
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
@@ -176,7 +176,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
             "seed": run.result.seed,
             "run": run.result.identity,
-            "workloads": [{**line.to_json(), **offered_json(line)} for line in of_one],
+            "workloads": [{**line.to_json(), **capacity_json(line)} for line in of_one],
             "marks": marks(run.recording),
         }
         for run, of_one in zip(shown, lines, strict=True)
@@ -189,7 +189,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
         with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
-        with_offered=any(line.offered for of_one in lines for line in of_one),
+        with_capacity=any(line.capacity for of_one in lines for line in of_one),
     )
     drawn = [line for of_one in lines for line in of_one]
     optional = {"queue": any(line.queues for line in drawn), "rssi": any(line.rssi for line in drawn)}
@@ -210,7 +210,7 @@ def _caption(
     several: bool,
     marked: bool,
     with_gateways: bool,
-    with_offered: bool,
+    with_capacity: bool,
 ) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
@@ -225,9 +225,9 @@ def _caption(
         "Received: payload of subflows, stacked. Data that arrived on two of them counts twice there; a thick line is "
         "the goodput then."
     )
-    if with_offered:
+    if with_capacity:
         parts.append(
-            "Offered: the payload that the paths of the workload could carry, where the rate of a link changes."
+            "Capacity: the payload that the paths of the workload could carry, where the rate of a link changes."
         )
     parts.append(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "

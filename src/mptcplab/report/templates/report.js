@@ -316,13 +316,13 @@
         line: { shape: "hv", color: colour.ink, width: 2.5 }, hovertemplate: "%{y:.2f} Mbit/s",
       });
     }
-    if (one.offered) {
+    if (one.capacity) {
       traces.push({
-        x: one.offered.t, y: one.offered.v, name: "offered", type: "scatter", mode: "lines",
+        x: one.capacity.t, y: one.capacity.v, name: "capacity", type: "scatter", mode: "lines",
         line: { shape: "hv", color: colour.ink, width: 1, dash: "dot" }, hovertemplate: "%{y:.2f} Mbit/s",
       });
     }
-    // What is offered may be many times what arrives, which has to be seen.
+    // The capacity may be many times what arrives, which has to be seen.
     const yaxis = one.end ? { range: [0, one.end] } : {};
     plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, yaxis, marks, named: true });
   }

@@ -13,17 +13,17 @@ from tests.unit.made_manifest import manifest as made_manifest
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import plotting
-from mptcplab.figure.offered import offered_json, shown_offered
+from mptcplab.figure.capacity import capacity_json, shown_capacity
 from mptcplab.figure.over_time import Column, OverTime, draw_over_time
 from mptcplab.figure.timelines import Line, Timeline, timelines
+from mptcplab.metrics.capacity import _usable, together
 from mptcplab.metrics.ends import ends_of_workload
-from mptcplab.metrics.offered import _usable, together
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 
 SCENARIO = """
-title = "Offered"
+title = "Capacity"
 topology = {{ preset = "disjoint-paths", paths = 2 }}
 {links}
 workloads.bulk = {{ kind = "flow", from = "client", to = "server", duration = "2 s" }}
@@ -43,7 +43,7 @@ TUNNEL = """
 SHARE = 1448 / 1514
 
 
-def _offered(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, events: str) -> Line | None:
+def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, events: str) -> Line | None:
     """Return the line of one run, whose recording has the events of its plan."""
     text = SCENARIO.format(protocol=protocol, links=links, events=events)
     experiment = make_results(folder / "made", text)
@@ -54,7 +54,7 @@ def _offered(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, event
     if rows:
         samples.write(rows, run / "events.parquet")
     (timeline,) = timelines(Recording(run), max_values=1000)
-    return timeline.offered
+    return timeline.capacity
 
 
 def _values(line: Line | None) -> list[tuple[float, float]]:
@@ -62,11 +62,11 @@ def _values(line: Line | None) -> list[tuple[float, float]]:
     return [(time, round((value or 0) / SHARE, 2)) for time, value in zip(line.times, line.values, strict=True)]
 
 
-def test_mptcp_is_offered_all_paths_and_tcp_its_own(tmp_path: Path) -> None:
-    both = _offered(tmp_path / "both", events=SLOWER + TUNNEL)
+def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) -> None:
+    both = _capacity(tmp_path / "both", events=SLOWER + TUNNEL)
     # Without acknowledgements a path carries nothing: it is down in one direction only.
     assert _values(both) == [(0, 70), (0.5, 30), (1, 10), (1.5, 30)]
-    own = _offered(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
+    own = _capacity(tmp_path / "own", protocol="tcp", events=SLOWER + TUNNEL)
     assert _values(own) == [(0, 50), (0.5, 10)], "the other path is down, and TCP does not use it"
 
 
@@ -86,17 +86,20 @@ def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) 
     """The connection begins on the first path."""
     described = made_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
     (ends,) = map(ends_of_workload, described["workloads"])
-    described["nodes"] = [{"name": "client", "transport": transport}, {"name": "server"}]
+    bystander = {"endpoints": "auto", "modes": {}, "limits": {"subflows": 0}}
+    described["nodes"] = [
+        {"name": "client", "transport": transport}, {"name": "server"}, {"name": "other", "transport": bystander},
+    ]  # fmt: skip
     known = {
         name: [(link, "forward"), ("link", "forward")] for name, link in {"one": "access1", "two": "access2"}.items()
     }
     assert _usable(described, ends, known, ["one"]) == usable
 
 
-def test_a_trace_is_offered_step_by_step(tmp_path: Path) -> None:
+def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:
     links = LINKS.replace('rate = "50 Mbit/s"', f'forward.trace = "{tmp_path}/ride.csv"')
     (tmp_path / "ride.csv").write_text("time_s,rate_mbit_s\n0,30\n0.4,0\n0.6,15.5\n3,20\n")
-    line = _offered(tmp_path, links=links, events="")
+    line = _capacity(tmp_path, links=links, events="")
     assert _values(line) == [(0, 50), (0.4, 20), (0.6, 35.5)], "the last step is after the end"
 
 
@@ -112,7 +115,7 @@ def test_a_trace_is_offered_step_by_step(tmp_path: Path) -> None:
     ids=["nothing", "only a failure, which has marks", "a delay", "the other direction", "a path without a rate"],
 )
 def test_no_line_without_a_known_rate_that_changes(tmp_path: Path, links: str, events: str) -> None:
-    assert _offered(tmp_path, links=links, events=events) is None
+    assert _capacity(tmp_path, links=links, events=events) is None
 
 
 def test_a_shared_bottleneck_counts_once() -> None:
@@ -140,8 +143,8 @@ EDGES = tuple(round(0.5 * number, 1) for number in range(21))
 
 
 def _timeline(values: tuple[float, ...], times: tuple[float, ...], **others: Any) -> Timeline:
-    line = Line("offered", times, values)
-    return Timeline("bulk", EDGES, {"a": (10.0,) * 20}, (), (), (), 0, 20, offered=line, **others)
+    line = Line("capacity", times, values)
+    return Timeline("bulk", EDGES, {"a": (10.0,) * 20}, (), (), (), 0, 20, capacity=line, **others)
 
 
 def _drawn(figure: OverTime) -> tuple[list[str], dict[str, list[tuple[float, float]]], float]:
@@ -168,12 +171,12 @@ def test_the_line_has_an_entry_and_a_note() -> None:
     timeline = _timeline((20.0, 0.0, 12.0), (0.0, 4.0, 6.0), goodput=goodput, twice_percent=25.0)
     figure = OverTime("t", (Column("one", timeline),))
     entries, lines, top = _drawn(figure)
-    assert entries == ["offered", "goodput", "a"], "in the order of their heights"
-    assert lines["offered"] == [(0, 20), (4, 0), (6, 12), (10, 12)]
+    assert entries == ["capacity", "goodput", "a"], "in the order of their heights"
+    assert lines["capacity"] == [(0, 20), (4, 0), (6, 12), (10, 12)]
     assert 20 < top < 22, "twice the rates: all is shown"
     assert figure.key == [
         "25 % of the data arrived on two subflows and is stacked twice; the black line is the goodput",
-        "offered: the payload that the paths could carry",
+        "capacity: the payload that the paths could carry",
     ]
 
 
@@ -183,7 +186,7 @@ def test_what_is_far_above_the_rates_is_cut_off() -> None:
     _, lines, top = _drawn(figure)
     assert top == pytest.approx(1.05 * 12)
     assert lines["^"] == [(2, 0.97), (8, 0.97)], "one triangle for each time beyond the axis"
-    assert figure.key == ["offered: the payload that the paths could carry; △: beyond the axis, up to 100 Mbit/s"]
+    assert figure.key == ["capacity: the payload that the paths could carry; △: beyond the axis, up to 100 Mbit/s"]
     always = OverTime("t", (Column("one", _timeline((100.0, 90.0), (0.0, 4.0))),))
     assert _drawn(always)[2] == pytest.approx(1.05 * 10), "the rates have all of the height"
 
@@ -191,19 +194,19 @@ def test_what_is_far_above_the_rates_is_cut_off() -> None:
 def test_more_steps_than_intervals_are_averaged() -> None:
     times = tuple(round(0.1 * number, 1) for number in range(100))
     timeline = _timeline(tuple(float(number % 5) for number in range(100)), times)
-    line = shown_offered(timeline)
+    line = shown_capacity(timeline)
     assert line is not None
     assert line.times == EDGES[:-1]
     assert set(line.values) == {2.0}, "the mean of 0 to 4"
     few = _timeline((20.0, 12.0), (0.0, 4.0))
-    assert shown_offered(few) is few.offered
+    assert shown_capacity(few) is few.capacity
 
 
 def test_the_report_has_the_line_to_the_end_of_its_figure() -> None:
-    made = offered_json(_timeline((10.0, 20.0), (0.0, 1.0)))
-    assert made["offered"]["v"] == (10.0, 20.0, 20.0)
-    assert made["offered"]["t"][-1] == _timeline((10.0, 20.0), (0.0, 1.0)).edges[-1]
+    made = capacity_json(_timeline((10.0, 20.0), (0.0, 1.0)))
+    assert made["capacity"]["v"] == (10.0, 20.0, 20.0)
+    assert made["capacity"]["t"][-1] == _timeline((10.0, 20.0), (0.0, 1.0)).edges[-1]
     assert "end" not in made, "the line is near the rates"
-    far = offered_json(_timeline((10.0, 900.0), (0.0, 1.0)))
+    far = capacity_json(_timeline((10.0, 900.0), (0.0, 1.0)))
     assert far["end"] < 900, "the rates have to be seen"
-    assert offered_json(replace(_timeline((10.0,), (0.0,)), offered=None)) == {}
+    assert capacity_json(replace(_timeline((10.0,), (0.0,)), capacity=None)) == {}

@@ -16,15 +16,15 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 #: The name of the line.
-OFFERED = "offered"
+CAPACITY = "capacity"
 #: What is beyond so many times the highest rate is cut off; else the axis ends a little above it.
 _FAR, _ROOM = 2.5, 1.05
 _COLOUR = "0.45"
 
 
-def shown_offered(timeline: Timeline) -> Line | None:
+def shown_capacity(timeline: Timeline) -> Line | None:
     """Return the line as it is drawn: the mean in each interval of the rates, where it has more steps than these."""
-    line = timeline.offered
+    line = timeline.capacity
     if line is None or len(line.times) < len(timeline.edges):
         return line
     edges = np.array(timeline.edges, dtype=np.float64)
@@ -34,9 +34,9 @@ def shown_offered(timeline: Timeline) -> Line | None:
     return Line(line.name, timeline.edges[:-1], rounded(means, 3))
 
 
-def draw_offered(axes: Axes, timeline: Timeline) -> None:
+def draw_capacity(axes: Axes, timeline: Timeline) -> None:
     """Draw the line, if there is one."""
-    line = shown_offered(timeline)
+    line = shown_capacity(timeline)
     if line is not None:
         axes.plot(
             [*line.times, timeline.edges[-1]],
@@ -44,18 +44,18 @@ def draw_offered(axes: Axes, timeline: Timeline) -> None:
             drawstyle="steps-post",
             color=_COLOUR,
             linewidth=0.9,
-            label=OFFERED,
+            label=CAPACITY,
         )
 
 
-def offered_json(timeline: Timeline) -> dict[str, Any]:
+def capacity_json(timeline: Timeline) -> dict[str, Any]:
     """Return the line for the script of the report, to the end of the figure, and the end of the axis if it is cut."""
-    line = shown_offered(timeline)
+    line = shown_capacity(timeline)
     if line is None:
         return {}
     end = end_of_axis([timeline], None)
     ended = Line(line.name, (*line.times, timeline.edges[-1]), (*line.values, line.values[-1]))
-    return {OFFERED: ended.to_json(), **({} if end is None else {"end": round(end, 3)})}
+    return {CAPACITY: ended.to_json(), **({} if end is None else {"end": round(end, 3)})}
 
 
 def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | None:
@@ -63,19 +63,19 @@ def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | Non
 
     ``end`` is where it ends without.
     """
-    offered = [value for one in timelines for value in _values(shown_offered(one))]
+    capacities = [value for one in timelines for value in _values(shown_capacity(one))]
     highest = max(_highest_received(one) for one in timelines) if end is None else end
-    if not offered or not highest:
+    if not capacities or not highest:
         return end
-    near = [value for value in offered if value <= _FAR * highest]
-    if end is None and len(near) == len(offered):
+    near = [value for value in capacities if value <= _FAR * highest]
+    if end is None and len(near) == len(capacities):
         return None
     return max(_ROOM * max(near, default=0.0), _ROOM * highest if end is None else end)
 
 
 def mark_cut(axes: Axes, timeline: Timeline, end: float) -> None:
     """Draw a hollow triangle at the upper end of the axis for each time in which the line is beyond it."""
-    line = shown_offered(timeline)
+    line = shown_capacity(timeline)
     values = _values(line)
     if line is None or not any(value > end for value in values):
         return
@@ -95,14 +95,14 @@ def mark_cut(axes: Axes, timeline: Timeline, end: float) -> None:
     )
 
 
-def offered_note(timelines: Sequence[Timeline], end: float | None) -> str | None:
+def capacity_note(timelines: Sequence[Timeline], end: float | None) -> str | None:
     """Return what the line is, and what its triangles mean; None without a line."""
-    lines = [one for one in map(shown_offered, timelines) if one is not None]
+    lines = [one for one in map(shown_capacity, timelines) if one is not None]
     if not lines:
         return None
     highest = max(value for line in lines for value in _values(line))
     cut = f"; △: beyond the axis, up to {highest:.0f} Mbit/s" if end is not None and highest > end else ""
-    return f"{OFFERED}: the payload that the paths could carry{cut}"
+    return f"{CAPACITY}: the payload that the paths could carry{cut}"
 
 
 def _values(line: Line | None) -> list[float]:

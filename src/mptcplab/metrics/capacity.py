@@ -35,20 +35,20 @@ _LEAST_PAYLOAD = 0.75
 
 
 @dataclass(frozen=True)
-class Offered:
+class Capacity:
     """Payload in bit/s from each time, in s, to the next. The first is that from before the run on, at -inf."""
 
     times_s: Numbers
     bps: Numbers
 
-    def between(self, begin_s: float, end_s: float) -> Offered:
+    def between(self, begin_s: float, end_s: float) -> Capacity:
         """Return the values from one time to another, only where they change; the first is at ``begin_s``."""
         first = int(np.searchsorted(self.times_s, begin_s, side="right")) - 1
         last = int(np.searchsorted(self.times_s, end_s, side="left"))
         times, values = self.times_s[first:last].copy(), self.bps[first:last]
         times[0] = begin_s
         kept = np.concatenate(([True], np.diff(values) != 0))
-        return Offered(times[kept], values[kept])
+        return Capacity(times[kept], values[kept])
 
 
 @dataclass
@@ -91,7 +91,7 @@ class _Links:
         return [0.0 if step[0] in dead else self.rates.get(step, np.inf) for step in steps]
 
 
-def offered(recording: Recording, ends: Ends, used: Collection[str], received: Sequence[Row]) -> Offered | None:
+def capacity_of(recording: Recording, ends: Ends, used: Collection[str], received: Sequence[Row]) -> Capacity | None:
     """Return what the paths of a workload could carry: those that MPTCP may use, or those that TCP ``used``.
 
     ``received`` are samples of the receiver's sockets. None if no link of these paths changes its rate, or if it is
@@ -109,7 +109,7 @@ def offered(recording: Recording, ends: Ends, used: Collection[str], received: S
         return None
     times, rates = _history(links, paths, events)
     total = together([_limiting(path, rates) for path in paths], rates)
-    return Offered(times, total) if total is not None and np.isfinite(total).all() else None
+    return Capacity(times, total) if total is not None and np.isfinite(total).all() else None
 
 
 def together(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) -> Numbers | None:
@@ -234,7 +234,8 @@ def _usable(
         if _has_endpoint(transports.get(ends.sender), steps[0][0], first)
         and _has_endpoint(transports.get(ends.receiver), steps[-1][0], last)
     ]
-    limits = [one["limits"]["subflows"] for one in transports.values() if one and "limits" in one]
+    hosts = (transports.get(ends.sender), transports.get(ends.receiver))
+    limits = [one["limits"]["subflows"] for one in hosts if one and "limits" in one]
     return list(used) if len(found) - 1 > min(limits, default=len(found)) else found
 
 

@@ -1,0 +1,165 @@
+# SPDX-License-Identifier: MIT
+"""The columns of a table that somebody else made: which has the values, which are settings, and what is no setting."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+import polars as pl
+
+from mptcplab.errors import InputError
+from mptcplab.figure.choice import Choice
+from mptcplab.figure.table_cells import number, texts
+from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.named import find_key, named_metrics
+from mptcplab.metrics.registry import BASIC, METRICS, about
+
+#: What names of columns end with that have the half width or the number of values, or both ends of the interval.
+HALF, COUNT, LOW, HIGH = "_ci95_half_width", "_n", "_low", "_high"
+_PARTS = (HALF, COUNT, LOW, HIGH)
+#: In tables of one quantity: the columns with the half width and the number of values.
+ONLY_HALF, ONLY_COUNT = "ci95_half_width", "n"
+#: In tables with a line per point and metric: the columns with its name, with the mean, and with the unit.
+_NAME, MEAN, _UNIT = "metric", "mean", "unit"
+#: Columns that tell runs apart.
+_OF_RUNS = ("run", "seed")
+#: Columns of the lab's own tables with what was found in the runs. Settings have the full names of swept keys there.
+_FOUND = ("runs", "mptcp", "congestion_control", "scheduler", "warnings", "hz")
+_SHARE = "share "
+#: Names that others give to the half width, or to something like it.
+_LIKE_HALF = ("ci", "ci95", "ci_95", "half_width", "halfwidth", "stderr", "sem")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """The columns of a figure. ``shown`` is the name of what the column ``value`` has; ``keys`` are the settings."""
+
+    shown: str
+    value: str
+    models: tuple[str, ...]
+    keys: tuple[str, ...]
+
+
+def columns_of(frame: pl.DataFrame, choice: Choice) -> tuple[pl.DataFrame, Columns]:
+    """Return the lines of a table that ``choice`` is about, and which of its columns are what.
+
+    :raises InputError: if there are no such columns, or a column is two things.
+    """
+    if {_NAME, MEAN} <= set(frame.columns):
+        frame = _of_metric(frame, choice.metric)
+        shown, value = frame[_NAME][0], MEAN
+    else:
+        value = _column(frame, choice.metric) if choice.metric is not None else _usual_column(frame, choice)
+        shown = value
+    models = tuple(_column(frame, name) for name in choice.expected)
+    twice = [name for name in (value, *models) if (value, *models).count(name) > 1]
+    if twice:
+        raise InputError(f"the column '{twice[0]}' is drawn twice", hint="name each once, by --metric or --expected")
+    keys = _keys(frame, choice, (value, *models))
+    return frame, Columns(str(shown), value, models, tuple(keys))
+
+
+def metric_of_column(name: str) -> Metric | None:
+    """Return the metric with the name of a column. Shares have columns of their own, one for each path."""
+    found = METRICS.get(name)
+    return found if found is not None and not found.by_path else None
+
+
+def named_column(name: str, keys: Sequence[str]) -> str:
+    """Return the setting with this name, or with this end of a swept key. :raises InputError: if there is none."""
+    found = find_key(name, keys)
+    if found is None:
+        hint = f"use one of {', '.join(keys)}" if keys else "no column of it varies, but for results"
+        raise InputError(f"the table has no setting '{name}'", hint=hint)
+    return found
+
+
+def _of_metric(frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
+    """Return the lines of one metric of a table with a line per point and metric."""
+    there = list(dict.fromkeys(texts(frame[_NAME])))
+    if name is None and len(there) > 1:
+        raise InputError("the table has several metrics", hint=f"name one with --metric: {', '.join(there)}")
+    found = [one for one in (name or there[0], *named_metrics(name or "")) if one in there]
+    if not found:
+        raise InputError(f"the table has no metric '{name}'", hint=f"use one of {', '.join(there)}")
+    return frame.filter(pl.col(_NAME) == found[0])
+
+
+def _column(frame: pl.DataFrame, name: str) -> str:
+    if name in frame.columns:
+        return name
+    metrics = [metric for metric in named_metrics(name) if metric in frame.columns]
+    if metrics:
+        return metrics[0]
+    near = difflib.get_close_matches(name, frame.columns, n=1)
+    hint = f"did you mean '{near[0]}'?" if near else f"its columns are {', '.join(frame.columns)}"
+    raise InputError(f"the table has no column '{name}'", hint=hint)
+
+
+def _usual_column(frame: pl.DataFrame, choice: Choice) -> str:
+    """Return the only column that can have the values; in results the metric that workloads are about."""
+    if _is_of_results(frame):
+        return about(frame.columns).name
+    named = {*choice.expected, *choice.by, choice.x, *choice.ignored, *_OF_RUNS}
+    if ONLY_HALF in frame.columns:
+        named |= {ONLY_HALF, ONLY_COUNT}
+    others = [name for name in frame.columns if name not in named and not name.endswith(_PARTS)]
+    found = [name for name in others if _has_numbers(frame, name)]
+    if len(found) == 1:
+        return found[0]
+    which = ", ".join(found or frame.columns)
+    raise InputError("the table does not say which column is drawn", hint=f"name one with --metric: {which}")
+
+
+def _has_numbers(frame: pl.DataFrame, name: str) -> bool:
+    return all(number(text) is not None for text in texts(frame[name]) if text)
+
+
+def _keys(frame: pl.DataFrame, choice: Choice, used: Sequence[str]) -> list[str]:
+    """Return the columns with settings: those that the user names, and others that vary and are no results."""
+    results = {*used, *_OF_RUNS, *(f"{name}{part}" for name in used for part in _PARTS), *_ignored(frame, choice)}
+    if ONLY_HALF in frame.columns:
+        results |= {ONLY_HALF, ONLY_COUNT}
+    if _is_of_results(frame) or MEAN in used:
+        results |= {name for name in frame.columns if name.startswith(_SHARE) or _is_metric(name)}
+        results |= {_NAME, _UNIT, *_FOUND}
+    settings = [name for name in frame.columns if name not in results]
+    # A short name is that of a setting, even if what was found has the same.
+    named = {find_key(name, settings) or find_key(name, frame.columns) for name in _names(choice)} - {None}
+    for name in named & {*used}:
+        raise InputError(f"the column '{name}' has the values, and is no setting", hint="name another one")
+    _check_intervals(frame, [name for name in settings if name not in named])
+    return [name for name in frame.columns if name in named or (name in settings and frame[name].n_unique() > 1)]
+
+
+def _names(choice: Choice) -> Iterator[str]:
+    """Yield the names of settings that the user has typed."""
+    if choice.x is not None:
+        yield choice.x
+    yield from choice.by
+    yield from (key for key, _ in choice.points)
+
+
+def _ignored(frame: pl.DataFrame, choice: Choice) -> list[str]:
+    return [_column(frame, name) for name in choice.ignored]
+
+
+def _is_of_results(frame: pl.DataFrame) -> bool:
+    """Return whether a table has all metrics of results: in others, a column called ``flows`` is a setting."""
+    return {*BASIC} <= {*frame.columns}
+
+
+def _is_metric(name: str) -> bool:
+    return any(metric_of_column(name.removesuffix(part)) is not None for part in ("", *_PARTS))
+
+
+def _check_intervals(frame: pl.DataFrame, settings: Collection[str]) -> None:
+    """Refuse a table whose intervals would not be drawn. :raises InputError: for a column that seems to have them."""
+    for name in settings:
+        if name.casefold() in _LIKE_HALF and ONLY_HALF not in frame.columns:
+            raise InputError(
+                f"the column '{name}' is no setting, and its name is not that of intervals",
+                hint=f"call the half width of the 95 % interval '{ONLY_HALF}', or --ignore {name}",
+            )
