@@ -54,6 +54,13 @@ def changes_shape(recording: Recording) -> bool:
     return changed or any(len(track) > 1 for track in recording.manifest.get("tracks", {}).values())
 
 
+def follows_trace(recording: Recording, workload: str) -> bool:
+    """Return whether a link of a workload's paths follows a trace, so that its rates are never those from before."""
+    links = {link["name"]: link for link in recording.manifest["links"]}
+    steps = (step for path in recording.manifest["paths"].get(workload, {}).values() for step in path)
+    return any(links[link][side].get("trace") for link, side in steps)
+
+
 def is_emptied(recording: Recording, link: str) -> bool:
     """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
     return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))

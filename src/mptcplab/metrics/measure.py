@@ -26,6 +26,7 @@ from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
+from mptcplab.metrics.pauses import pause_warnings
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
@@ -130,6 +131,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *outage_warnings(subject),
             *late_window_warnings(recording, ends),
             *network_warnings(network),
+            *pause_warnings(recording, ends, sockets.shares, with_mptcp=requests_mptcp),
             *(warning for one in gateways for warning in one.warnings),
             *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),

@@ -19,7 +19,7 @@ from mptcplab.metrics.delivery import (
 )
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.in_time import usable_delivery
-from mptcplab.metrics.instants import Instant, instants
+from mptcplab.metrics.instants import Instant, follows_trace, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -101,6 +101,11 @@ def _metrics(subject: Subject) -> dict[str, float]:
     return recovery_metrics(workload_recoveries(subject.recording, subject.ends))
 
 
+def _recovered(subject: Subject, name: str) -> float | None:
+    """Return a recovery time; None where a trace sets other rates than those before the failure."""
+    return None if follows_trace(subject.recording, subject.ends.workload) else subject.once(_metrics).get(name)
+
+
 def _gap(subject: Subject) -> float | None:
     if subject.sockets.use.with_mptcp and subject.ends.receiving is None:
         # Sampled sockets only show subflows: data of one may still wait for data of another.
@@ -124,14 +129,14 @@ METRICS = (
         noun="recovered",
         never_alone=False,
         definition="time until the earlier rate was back, with the link or gateway still down",
-        value=lambda subject: subject.once(_metrics).get("recovery_after_failure_s"),
+        value=lambda subject: _recovered(subject, "recovery_after_failure_s"),
         axis="recovery after the failure",
     ),
     _entry(
         name="recovery_after_restoration_s",
         noun="restored",
         definition="time from the return of the link or gateway until the earlier rate was back",
-        value=lambda subject: subject.once(_metrics).get("recovery_after_restoration_s"),
+        value=lambda subject: _recovered(subject, "recovery_after_restoration_s"),
         axis="recovery after the restoration",
     ),
 )

@@ -27,7 +27,7 @@ from mptcplab.metrics.delivery import (
     recovery_s,
 )
 from mptcplab.metrics.in_time import usable_delivery
-from mptcplab.metrics.instants import Instant, changes_shape, instants
+from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
 
@@ -191,7 +191,12 @@ def _longest(times: Sequence[float | None]) -> float | None:
 
 
 def _usable(subject: Subject) -> float | None:
-    """Return the longest time of :func:`usable_s`, infinity for None. Episodes without time for it do not count."""
+    """Return the longest time of :func:`usable_s`, infinity for None. Episodes without time for it do not count.
+
+    There is none where a trace sets other rates than those before the failure.
+    """
+    if follows_trace(subject.recording, subject.ends.workload):
+        return None
     found = subject.once(measured_episodes)
     times = [(usable_s(curve, one), curve.has_time(one.failure.time_s, one.until_s)) for curve, one in found]
     return _longest([math.inf if time is None else time for time, has_time in times if has_time or time is not None])

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: MIT
+"""Pauses of links that follow a trace: a rate of zero, in which packets wait, is not a tunnel, in which they are lost.
+
+The lab applies zero as the lowest rate (:mod:`mptcplab.network.behaviours.bottleneck`), at which a frame leaves every
+12 s. TCP takes the time that packets waited for their round-trip time, and its timeout becomes longer than the pause.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+from itertools import pairwise
+
+import polars as pl
+
+from mptcplab.metrics.ends import Ends
+from mptcplab.recording.record import Recording
+
+_NS = 1e9
+#: How the value of an event begins whose trace has a rate of zero.
+_NOTHING = "rate 0 "
+#: Shorter pauses delay few acknowledgements by more than the timeouts that TCP has after a loss.
+_LONG_S = 5.0
+
+
+def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, with_mptcp: bool) -> Iterator[str]:
+    """Yield a warning for each link whose trace has a long pause, on the paths that a workload has.
+
+    These are the ``used`` ones of TCP, and all of MPTCP, by their names in the manifest.
+    """
+    paths = recording.manifest["paths"].get(ends.workload, {})
+    of_workload = [steps for name, steps in paths.items() if with_mptcp or not set(used) & set(paths) or name in used]
+    links = dict.fromkeys(link for steps in of_workload for link, _ in steps)
+    events = recording.events
+    if events.is_empty():
+        return
+    traces = events.filter(pl.col("kind") == "trace").sort("instant_ns")
+    for link in links:
+        longest = max((_longest_s(of_side) for of_side in _sides(traces, link)), default=0.0)
+        if longest > _LONG_S:
+            yield (
+                f"{link} has a rate of 0 by its trace, for up to {longest:.3g} s: packets wait in it, and TCP takes "
+                "that for their round-trip time; an event `down` loses them, as a tunnel does"
+            )
+
+
+def _sides(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
+    own = traces.filter(pl.col("link") == link)
+    for side in own["direction"].unique(maintain_order=True):
+        of_side = own.filter(pl.col("direction") == side)
+        yield list(zip(of_side["instant_ns"], of_side["value"], strict=True))
+
+
+def _longest_s(steps: list[tuple[int, str]]) -> float:
+    """Return the longest time in s from a step to a rate of zero until the next step."""
+    lengths = (after - at for (at, value), (after, _) in pairwise(steps) if _is_pause(value))
+    return max(lengths, default=0) / _NS
+
+
+def _is_pause(value: str) -> bool:
+    return any(part.startswith(_NOTHING) for part in (value or "").split(", "))
