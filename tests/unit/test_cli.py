@@ -75,6 +75,26 @@ def test_show_prints_its_first_point_as_a_scenario(
     assert compile_plan(load(copy).points[0].scenario, seed=1) == first
 
 
+def test_show_says_what_a_trace_contains(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """With a column of ms for one of s, a ride of minutes was 30 ms long, and nothing said so."""
+    shown = run(monkeypatch, capsys, "show", EXAMPLES / "train.toml").out
+    assert (
+        "# 44 s, then its last values; mean 13.18 Mbit/s, from 0 to 24; 6 s at 0, in which packets wait: an event "
+        "`down` loses them\n[links.link1.trace]\n"
+    ) in shown
+    both = run(monkeypatch, capsys, "show", EXAMPLES / "ride" / "7-ride.toml").out
+    assert "# 90 s, then again; mean 28.57 Mbit/s, from 1.47 to 54.64\n[links.link1.backward.trace]\n" in both
+
+
+def test_a_report_is_no_other_kind_of_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    done = run(monkeypatch, capsys, "report", tmp_path, "--out", tmp_path / "r.pdf")
+    assert done.status == 2
+    assert "does not end with .html" in done.err
+    assert not (tmp_path / "r.pdf").exists()
+
+
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
     output = run(monkeypatch, capsys, "show", scenario, "--json", "--seed", "5", "--repeats", "2")
     document = json.loads(output.out)

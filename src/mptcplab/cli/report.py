@@ -20,6 +20,9 @@ Examples:
 """
 
 
+_SUFFIXES = (".html", ".htm")
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
 @click.option(
@@ -35,6 +38,11 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     from mptcplab.pages import write_report  # late, since loading templates and tables takes long
 
     file = out or folder / "report.html"
+    if file.suffix.lower() not in _SUFFIXES:
+        raise InputError(
+            f"{file} does not end with {_SUFFIXES[0]}, and a report is a page of HTML",
+            hint=f"write --out {file.with_suffix(_SUFFIXES[0])}; a browser prints it as PDF",
+        )
     try:
         written = write_report(folder, file)
     except OSError as error:

@@ -29,9 +29,14 @@ from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenari
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.network import Network
+from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.trace import Trace
+from mptcplab.units import Duration
 
 #: Where the events begin in a printed scenario.
 _EVENTS = re.compile(r"^(events = \[|\[\[events\]\])", re.MULTILINE)
+#: Where a link's trace begins: of both directions, or of one.
+_TRACE = re.compile(r"^\[links\.(?P<link>[\w-]+)(?:\.(?P<side>forward|backward))?\.trace\]$", re.MULTILINE)
 #: What happens at an end of a link, by the mode of a failure or the type of another event.
 _AT_ENDS = {
     "interface": "the interface is set down",
@@ -81,7 +86,25 @@ def _first_point(experiment: Experiment) -> str:
     events = compile_plan(scenario, seed=experiment.seed).events
     leave_to_traces(tables, ((event.link, event.direction, event.value) for event in events if event.kind == "trace"))
     text = scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
-    return _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
+    text = _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
+    return _TRACE.sub(lambda found: f"# {_trace_words(scenario, found['link'], found['side'])}\n{found[0]}", text)
+
+
+def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:
+    """Return what a trace contains: how long it is, its rates, and its pauses."""
+    settings = scenario.links[link]
+    trace = (settings.backward if side == "backward" else settings.forward).trace
+    assert isinstance(trace, Trace), "a trace that is printed, and was read"
+    series = trace.read
+    parts = [f"{Duration(series.period_ns)}, then {'its last values' if trace.end == 'hold' else 'again'}"]
+    if "rate" in series.keys:
+        rates = series.values("rate")
+        mean, low, high = (f"{rate / 1e6:.4g}" for rate in (series.mean("rate"), min(rates), max(rates)))
+        parts.append(f"mean {mean} Mbit/s, from {low} to {high}")
+        paused = sum(lasts for rate, lasts in zip(rates, series.durations_ns, strict=True) if rate == 0)
+        if paused:
+            parts.append(f"{Duration(paused)} at 0, in which packets wait: an event `down` loses them")
+    return "; ".join(parts)
 
 
 def _ends(experiment: Experiment) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import contextlib
 import math
-from collections.abc import Mapping
+import shlex
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, get_args
 
@@ -149,6 +150,19 @@ def _range(given: object) -> tuple[float, float]:
 
 def _is_pair(given: object) -> bool:
     return isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(one, str) for one in given)
+
+
+def values_hint(key: str, value: str, there: Sequence[str]) -> str:
+    """Return the hint for a ``value`` of a key that is none of those that are ``there``."""
+    parts = [part.strip() for part in value.split(",")]
+    if len(parts) > 1 and all(part in there for part in parts):
+        return f"give an option for each: {' '.join('--points ' + shlex.quote(f'{key}={part}') for part in parts)}"
+    return f"use one of {', '.join(map(_quoted, there))}"
+
+
+def _quoted(value: str) -> str:
+    """Return a value for a list with commas."""
+    return f'"{value}"' if "," in value else value
 
 
 def check_of_results(choice: Choice) -> None:

@@ -25,7 +25,7 @@ from mptcplab.figure.along import (
 )
 from mptcplab.figure.axis import are_numbers
 from mptcplab.figure.bars import NOT_AVAILABLE, draw_bars
-from mptcplab.figure.choice import Choice, Kind, check_of_results, check_options
+from mptcplab.figure.choice import Choice, Kind, check_of_results, check_options, values_hint
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.drawn_metric import metric_of_rows
@@ -85,20 +85,17 @@ def _wanted(choice: Choice, keys: Sequence[str]) -> dict[str, list[str]]:
 
 def _kept(runs: Sequence[RecordedRun], wanted: Mapping[str, Sequence[str]]) -> list[RecordedRun]:
     """Return the runs at the chosen points: of several values of a key, any."""
+    names = short_names(list(dict.fromkeys(key for run in runs for key in run.settings)))
     for key, chosen in wanted.items():
+        short = names.get(key, key)
         values = list(dict.fromkeys(run.settings[key] for run in runs if key in run.settings))
         for value in chosen:
             if value not in values:
-                raise InputError(f"no point has {key} = {value}", hint=f"use one of {', '.join(map(_quoted, values))}")
+                raise InputError(f"no point has {key} = {value}", hint=values_hint(short, value, values))
     kept = [run for run in runs if all(run.settings.get(key) in values for key, values in wanted.items())]
     if not kept:
         raise InputError("no point has all of these values", hint="leave out a --points")
     return kept
-
-
-def _quoted(value: str) -> str:
-    """Return a value for a list with commas."""
-    return f'"{value}"' if "," in value else value
 
 
 def _rows_at(results: Results, runs: Sequence[RecordedRun]) -> list[ResultRow]:

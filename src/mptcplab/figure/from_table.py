@@ -14,7 +14,7 @@ from mptcplab.errors import InputError
 from mptcplab.figure.along import MAX_CURVES, line_keys, together_notes
 from mptcplab.figure.axis import NAMES, are_numbers
 from mptcplab.figure.bars import draw_bars
-from mptcplab.figure.choice import Choice, Kind, check_of_table, check_options
+from mptcplab.figure.choice import Choice, Kind, check_of_table, check_options, values_hint
 from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
 from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.lines import Figure, Series, check_scales, draw_lines
@@ -76,7 +76,7 @@ def _kept(table: Table, choice: Choice) -> tuple[Table, dict[str, list[str]]]:
         key = named_column(name, table.columns.keys)
         there = list(dict.fromkeys(point.settings[key] for point in table.points))
         if value not in there:
-            raise InputError(f"no line of the table has {key} = {value}", hint=f"use one of {', '.join(there)}")
+            raise InputError(f"no line of the table has {key} = {value}", hint=values_hint(key, value, there))
         wanted.setdefault(key, []).append(value)
     kept = [one for one in table.points if all(one.settings[key] in some for key, some in wanted.items())]
     if not kept:
