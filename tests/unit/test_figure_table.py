@@ -302,7 +302,7 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         (RUNS, {"metric": "share", "x": "flow"}, "the table has no setting 'flow'", "flows, control"),
         (RUNS, {"metric": "share", "x": "flows", "by": ("flows",)}, "is both --x and --by", "remove"),
         (RUNS, {"metric": "share", "points": {"flows": "3"}}, "has flows = 3", "1, 2"),
-        (RUNS, {"metric": "share", "points": {"flows": "1, 2"}}, "has flows = 1, 2", "--points flows=1 --points flows=2"),
+        (RUNS, {"metric": "share", "points": {"flows": "1, 2"}}, "has flows = 1, 2", "flows=1 --points flows=2"),
         (RUNS, {"metric": "share", "labels": {"nothing": "x"}}, "'nothing' is no column or value", "control"),
         (RUNS, {"metric": "share", "seed": 1}, "--seed is for results", "remove"),
         (RUNS, {"workloads": ("bulk",)}, "--workload is for results", "remove"),
