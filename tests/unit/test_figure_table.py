@@ -101,6 +101,22 @@ def test_values_that_are_no_settings_are_left_out(tmp_path: Path) -> None:
     assert point.values == (2.0, 3.0)
 
 
+def test_lines_of_runs_may_stand_beside_lines_of_means(tmp_path: Path) -> None:
+    """A researcher appended four runs of her testbed to a copy of metrics.csv."""
+    text = "where,rate,ci95_half_width,n\nlab,10,1,4\nbed,9,,\nbed,11,,\n"
+    lab, bed = _table(tmp_path, text, metric="rate").points
+    assert lab.interval == Interval(10.0, 1.0, 4)
+    assert bed.interval is not None
+    assert (bed.interval.mean, bed.interval.n) == (10.0, 2)
+    alone = "where,rate,ci95_half_width,n\nlab,10,1,4\nbed,9,,\n"
+    assert "n = 4" in _drawn(tmp_path, alone, metric="rate").note, "only whiskers have an n"
+
+
+def test_the_note_names_what_is_ignored(tmp_path: Path) -> None:
+    text = "flows,control,seed,rate,rtt\n1,reno,1,2,30.1\n1,reno,2,3,30.2\n"
+    assert "without regard to rtt" in _drawn(tmp_path, text, metric="rate", ignored=("rtt",)).note
+
+
 def test_series_with_the_same_words_are_not_mixed(tmp_path: Path) -> None:
     text = 'x,c,d,v\n1,"a, b",c,1\n1,a,"b, c",2\n2,a,"b, c",3\n'
     made = _drawn(tmp_path, text, metric="v", x="x", by=("c", "d"), kind="bars")
@@ -154,7 +170,7 @@ def test_lines_with_means_have_their_own_intervals(tmp_path: Path) -> None:
     ends = "delay,rate,rate_low,rate_high\n1 ms,10,8,12\n2 ms,9,,\n"
     assert [point.interval for point in _table(tmp_path, ends, metric="rate").points] == [
         Interval(10.0, 2.0, 0),
-        Interval(9.0, None, 0),
+        Interval(9.0, None, 1),
     ]
 
 
@@ -319,7 +335,7 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         (RUNS.replace("2,reno,1,0.3,0.35", "1,reno,3,0.3,0.35"),
          {"metric": "share", "expected": ("fluid model", "other model")},
          "expected values of one point differ: 0.5 and 0.35", "one expected value"),
-        (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "two lines of the table are of the same point: .*1 %", "remove"),
+        (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "of the same point, and one of them is a mean: .*1 %", "tell them apart"),
         ("# above\n\nflows,rate\n1,2\n3\n", {}, "line 5 of .*own.csv has 1 cells", "in quotes"),
         ("flows,rate,rate\n1,2,3\n", {}, "two columns of .*own.csv have the name 'rate'", "of its own"),
         ("flows,,rate\n1,2,3\n", {}, "a column of .*own.csv has no name", "first line"),
@@ -332,7 +348,11 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         ("x,v,ci95_half_width\na,1,-0.5\n", {"metric": "v"}, "the half width of an interval is -0.5", "below 0"),
         ("x,v\na,\nb,\n", {"metric": "v"}, "there are no values of 'v'", "--metric"),
         ("flows,control,seed,rate,rtt\n1,reno,1,2,30.1\n1,reno,2,3,30.2\n", {"metric": "rate"},
-         "no two runs of the table have the same settings: rtt differ", "--ignore 'rtt'"),
+         "no two runs of the table have the same settings, since rtt differs", "--ignore 'rtt'"),
+        ("flows,run,rate,delay,where\n1,1,2,30.1,lab\n1,2,3,30.2,lab\n1,1,2,31,bed\n", {"metric": "rate"},
+         "since delay differs", "--ignore 'delay'"),
+        ("flows,rate,rtt\n" + "".join(f"{1 + at % 3},{at},{30 + at}\n" for at in range(40)), {"metric": "rate"},
+         "curves are more than readers can distinguish", "if rtt is measured, and no setting, add --ignore 'rtt'"),
     ],
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, choice: dict[str, Any], message: str, hint: str | None) -> None:

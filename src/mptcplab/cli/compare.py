@@ -328,7 +328,10 @@ def _read(folder: Path) -> dict[str, Any]:
         hint = "run its scenario to the end; recorded runs are not executed again"
         raise InputError(f"{folder} has no {_RESULTS} ({reason(error)})", hint=hint) from error
     except ValueError as error:
-        raise InputError(f"{file} is not JSON", hint="run its scenario again, or name a results folder") from error
+        hint = "run its scenario again, or name a results folder"
+        if file.suffix == ".csv":
+            hint = "compare reads results folders; `mptcplab figure` draws a table of your own beside results"
+        raise InputError(f"{file} is not JSON", hint=hint) from error
     if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
         raise InputError(f"{file} is not the result of `mptcplab run`", hint="name a results folder")
     return document

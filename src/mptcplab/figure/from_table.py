@@ -20,6 +20,7 @@ from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plo
 from mptcplab.figure.lines import Figure, Series, check_scales, draw_lines
 from mptcplab.figure.sweep import label_of
 from mptcplab.figure.table import Table, TablePoint, table_of
+from mptcplab.figure.table_cells import number
 from mptcplab.figure.table_columns import metric_of_column, named_column
 from mptcplab.metrics.named import find_key
 from mptcplab.metrics.points import short_names
@@ -65,7 +66,8 @@ def drawn_table(frame: pl.DataFrame, choice: Choice) -> Drawn:
     if not any(point.values or any(one is not None for one in point.expected) for point in table.points):
         raise InputError(f"there are no values of '{table.columns.shown}' to draw", hint="name another with --metric")
     made = (_distribution if kind == "cdf" else _over_keys)(table, choice, along, by, found)
-    note = "\n".join(filter(None, [_only_note(only, found), made.note]))
+    without = f"without regard to {', '.join(choice.ignored)}" if choice.ignored else ""
+    note = "\n".join(filter(None, [_only_note(only, found), without, made.note]))
     return replace(made, kind=kind, note=note, paper=choice.paper, has_note=choice.note)
 
 
@@ -259,9 +261,15 @@ def _label(table: Table, found: _Words) -> str:
 
 
 def _check_count(count: int, table: Table, by: Sequence[str]) -> None:
-    if count > MAX_CURVES:
-        hint = f"choose fewer with --points, such as --points '{by[0]}={table.points[0].settings[by[0]]}'"
-        raise InputError(f"{count} curves are more than readers can distinguish", hint=hint)
+    """Refuse more curves than readers can distinguish. :raises InputError: if there are too many."""
+    if count <= MAX_CURVES:
+        return
+    values = {key: {point.settings[key] for point in table.points} for key in by}
+    measured = [key for key, own in values.items() if len(own) > MAX_CURVES and None not in map(number, own)]
+    hint = f"choose fewer with --points, such as --points '{by[0]}={table.points[0].settings[by[0]]}'"
+    if measured:
+        hint = f"if {', '.join(measured)} is measured, and no setting, add --ignore '{','.join(measured)}'"
+    raise InputError(f"{count} curves are more than readers can distinguish", hint=hint)
 
 
 def _only_note(wanted: Mapping[str, Sequence[str]], found: _Words) -> str:
@@ -277,6 +285,6 @@ def _spread_note(table: Table) -> Iterator[str]:
     there = [point.interval for point in table.points if point.interval is not None]
     if not any(one.half_width is not None for one in there):
         return
-    counts = sorted({one.n for one in there if one.n})
+    counts = sorted({one.n for one in there if one.n and one.half_width is not None})
     n = f", n = {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "") if counts else ""
     yield f"means; whiskers: 95 % confidence interval{n}"

@@ -14,8 +14,18 @@ import polars as pl
 
 from mptcplab.errors import InputError
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.table_cells import numbers, texts
-from mptcplab.figure.table_columns import COUNT, HALF, HIGH, LOW, ONLY_COUNT, ONLY_HALF, Columns, columns_of
+from mptcplab.figure.table_cells import has_numbers, numbers, texts
+from mptcplab.figure.table_columns import (
+    COUNT,
+    HALF,
+    HIGH,
+    LOW,
+    OF_RUNS,
+    ONLY_COUNT,
+    ONLY_HALF,
+    Columns,
+    columns_of,
+)
 from mptcplab.stats import Interval, mean_interval
 
 #: An interval is around its mean if the distances of its ends differ by less than this part.
@@ -49,6 +59,10 @@ class _Intervals:
 
     half_widths: _Numbers
     counts: _Numbers
+
+    def is_mean(self, line: int) -> bool:
+        """Return whether a line is a mean of several runs; of others, those of a point have a mean together."""
+        return self.half_widths[line] is not None or (self.counts[line] or 0) > 1
 
     def interval(self, line: int, mean: float) -> Interval:
         return Interval(mean, self.half_widths[line], int(self.counts[line] or 0))
@@ -85,17 +99,18 @@ def _settings(frame: pl.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]
 def _check_runs(frame: pl.DataFrame, columns: Columns, points: int) -> None:
     """Refuse runs of which none have the same settings, because results are taken for settings.
 
-    :raises InputError: if some have the same without the columns that follow the seed, where results are.
+    :raises InputError: if some have the same without columns of numbers that follow the seed or the run.
     """
-    if "seed" not in frame.columns or points < frame.height:
+    of_runs = [frame.columns.index(name) for name in OF_RUNS if name in frame.columns]
+    if not of_runs or points < frame.height:
         return
-    later = frame.columns[frame.columns.index("seed") :]
-    left = [key for key in columns.keys if key not in later]
-    others = ", ".join(key for key in columns.keys if key in later)
-    if others and len(set(_settings(frame, left))) < frame.height:
+    later = frame.columns[min(of_runs) :]
+    others = [key for key in columns.keys if key in later and has_numbers(frame[key])]
+    if others and len(set(_settings(frame, [key for key in columns.keys if key not in others]))) < frame.height:
+        differ = f"{', '.join(others)} {'differs' if len(others) == 1 else 'differ'}"
         raise InputError(
-            f"no two runs of the table have the same settings: {others} differ",
-            hint=f"if that is measured, add --ignore '{others}'; else put it before the seed",
+            f"no two runs of the table have the same settings, since {differ}",
+            hint=f"if that is measured, add --ignore '{','.join(others)}'",
         )
 
 
@@ -142,12 +157,16 @@ def _point(
 ) -> TablePoint:
     own = {line: value for line in lines if (value := values[line]) is not None}
     at = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    if intervals is not None and len(own) > 1:
+    is_mean = intervals is not None and any(intervals.is_mean(line) for line in own)
+    if is_mean and len(own) > 1:
         of = f": {at}" if at else ""
-        raise InputError(f"two lines of the table are of the same point{of}", hint="remove one of them")
+        raise InputError(
+            f"two lines of the table are of the same point, and one of them is a mean{of}",
+            hint="remove one, or let a column tell them apart; lines of runs have no half width and no n",
+        )
     models = tuple(_expected(column, lines, at) for column in expected)
     interval = None
-    if own and intervals is not None:
+    if is_mean and intervals is not None:
         interval = intervals.interval(*next(iter(own.items())))
     elif own:
         interval = mean_interval(list(own.values()))

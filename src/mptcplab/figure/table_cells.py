@@ -29,6 +29,11 @@ def number(text: str) -> float | None:
     return found if abs(found) < _LARGEST else None
 
 
+def has_numbers(column: pl.Series) -> bool:
+    """Return whether all cells that are not empty are numbers."""
+    return all(number(text) is not None for text in texts(column) if text)
+
+
 def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     """Return the cells of a column; None for empty ones. :raises InputError: for a cell that is no finite number."""
     if frame[name].dtype.is_numeric():

@@ -11,7 +11,7 @@ import polars as pl
 
 from mptcplab.errors import InputError
 from mptcplab.figure.choice import Choice
-from mptcplab.figure.table_cells import number, texts
+from mptcplab.figure.table_cells import has_numbers, texts
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.registry import BASIC, METRICS, about
@@ -24,7 +24,7 @@ ONLY_HALF, ONLY_COUNT = "ci95_half_width", "n"
 #: In tables with a line per point and metric: the columns with its name, with the mean, and with the unit.
 _NAME, MEAN, _UNIT = "metric", "mean", "unit"
 #: Columns that tell runs apart.
-_OF_RUNS = ("run", "seed")
+OF_RUNS = ("run", "seed")
 #: Columns of the lab's own tables with what was found in the runs. Settings have the full names of swept keys there.
 _FOUND = ("runs", "mptcp", "congestion_control", "scheduler", "warnings", "hz")
 _SHARE = "share "
@@ -102,24 +102,20 @@ def _usual_column(frame: pl.DataFrame, choice: Choice) -> str:
     """Return the only column that can have the values; in results the metric that workloads are about."""
     if _is_of_results(frame):
         return about(frame.columns).name
-    named = {*choice.expected, *choice.by, choice.x, *choice.ignored, *_OF_RUNS}
+    named = {*choice.expected, *choice.by, choice.x, *choice.ignored, *OF_RUNS}
     if ONLY_HALF in frame.columns:
         named |= {ONLY_HALF, ONLY_COUNT}
     others = [name for name in frame.columns if name not in named and not name.endswith(_PARTS)]
-    found = [name for name in others if _has_numbers(frame, name)]
+    found = [name for name in others if has_numbers(frame[name])]
     if len(found) == 1:
         return found[0]
     which = ", ".join(found or frame.columns)
     raise InputError("the table does not say which column is drawn", hint=f"name one with --metric: {which}")
 
 
-def _has_numbers(frame: pl.DataFrame, name: str) -> bool:
-    return all(number(text) is not None for text in texts(frame[name]) if text)
-
-
 def _keys(frame: pl.DataFrame, choice: Choice, used: Sequence[str]) -> list[str]:
     """Return the columns with settings: those that the user names, and others that vary and are no results."""
-    results = {*used, *_OF_RUNS, *(f"{name}{part}" for name in used for part in _PARTS), *_ignored(frame, choice)}
+    results = {*used, *OF_RUNS, *(f"{name}{part}" for name in used for part in _PARTS), *_ignored(frame, choice)}
     if ONLY_HALF in frame.columns:
         results |= {ONLY_HALF, ONLY_COUNT}
     if _is_of_results(frame) or MEAN in used:
