@@ -115,6 +115,26 @@ def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp
     assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
 
 
+@pytest.mark.parametrize(
+    ("words", "message", "hint"),
+    [
+        ("unreachable flow: connection 705 failed: unreachable flow: connection 706 failed: unreachable",
+         "pages.client on client ended with status 1: connection 705 failed: unreachable, and 1 more",
+         "a connection that is not there within 10 s ends the run"),
+        ("flow: connection 3 failed: reset", "pages.client on client ended with status 1: connection 3 failed: reset",
+         PLAN_HINT),
+    ],
+)  # fmt: skip
+def test_many_lost_connections_are_one_sentence(tmp_path: Path, words: str, message: str, hint: str) -> None:
+    """A newcomer's message was cut off at the left, named seven connections, and did not say what to do."""
+    error = f"pages.client on client ended with status 1: : {words}"
+    (tmp_path / "guest.json").write_text(json.dumps({"error": error}))
+    with pytest.raises(LabError) as raised:
+        read_report(tmp_path, cast(machine.Machine, None), None, hint=PLAN_HINT)
+    assert raised.value.message == message
+    assert hint in (raised.value.hint or "")
+
+
 @pytest.mark.parametrize("name", ["true", "/bin/true", "./true"])
 def test_a_program_of_exec_is_found_by_name_and_by_path(name: str) -> None:
     """The guest gets the path in a JSON file, which cannot hold a Path."""

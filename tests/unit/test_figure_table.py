@@ -398,7 +398,7 @@ def test_results_have_no_column_with_expected_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "message"),
-    [({"expected": ("a", "b", "c", "d")}, "up to 3 models"), ({"level": math.nan}, "no level at nan")],
+    [({"expected": ("a", "b", "c", "d")}, "up to 3 models"), ({"level": math.nan}, "--level nan is no place")],
 )
 def test_choices_that_no_figure_has(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,10 +13,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.metrics.catalog.interruption import interruption_s, outage_after_s
-from mptcplab.metrics.catalog.usable import Episode, episodes, outage_s, usable_s
+from mptcplab.metrics.catalog.usable import Episode, episodes, longest_outage, outage_s, usable_curve, usable_s
 from mptcplab.metrics.delivery import Delivery, gap_s, recovery_s
-from mptcplab.metrics.doubted_outage import episode_warnings
+from mptcplab.metrics.doubted_outage import _between_samples, episode_warnings
 from mptcplab.metrics.instants import Instant
+from mptcplab.metrics.metric import Subject
 
 _BYTE = 8
 _STEP_S, _ROUNDING_S = 0.1, 1e-9
@@ -229,3 +231,17 @@ def test_an_interruption_without_an_end(later_s: float, interruption: float) -> 
     assert outage_s(curve, episode) == float("inf")
     assert interruption_s(curve, episode) == pytest.approx(interruption), "the endless one begins later"
     assert outage_after_s(curve, episode) == pytest.approx(later_s)
+
+
+@pytest.mark.parametrize(
+    ("step_s", "outage", "is_told"), [(1.0, 1.0, True), (1.0, 2.0, True), (1.0, 5.0, False), (0.1, 0.2, False)]
+)
+def test_an_outage_between_two_samples_may_be_none(step_s: float, outage: float, is_told: bool) -> None:
+    """A newcomer took 0.99989 +- 0.00006 s for an outage that no mode avoids: it was the interval of samples."""
+    times = np.arange(0.0, 20.0, step_s)
+    known = {usable_curve: Delivery(times, 1000 * times), longest_outage: outage}
+    none: Any = None
+    told = list(_between_samples(Subject(none, {}, none, none, none, none, known)))
+    assert bool(told) == is_told, told
+    exact = {usable_curve: Delivery(times, 1000 * times, np.zeros((0, 2))), longest_outage: outage}
+    assert list(_between_samples(Subject(none, {}, none, none, none, none, exact))) == [], "the receiver reports pauses"

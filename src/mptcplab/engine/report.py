@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import sys
 from collections.abc import Iterable
@@ -20,6 +21,13 @@ _DISK_FULL = "no space left on device"
 _DISK_FULL_HINT = "see `df`: results need more space; the same command continues and keeps the recorded runs"
 #: For an error in a run, or while its network is set up.
 PLAN_HINT = "see the plan: `mptcplab plan FILE`"
+#: The words of tools/flow for connections that it lost, and those for one that was never there.
+_FAILED = re.compile(r"flow: connection (\d+) failed: (\w+)")
+_NOT_THERE = ("unreachable", "timeout", "refused")
+_CONNECTION_HINT = (
+    "a connection that is not there within 10 s ends the run: let the failure be shorter, or use the kind `requests`, "
+    "whose connections wait"
+)
 #: The prefix of a message on the console by the guest's first process, if it cannot write a report.
 _GUEST_PREFIX = "mptcplab: "
 _PRIVATE = {Path("/tmp"), Path("/run")}
@@ -61,6 +69,14 @@ def _reported_error(report: dict[str, Any], hint: str | None) -> LabError:
         return LabError(message, hint=f"report this with the lines below\n{report['traceback']}")
     if _DISK_FULL in message.lower():
         return DiskFullError(message, hint=_DISK_FULL_HINT)
+    failed = _FAILED.findall(message)
+    if failed:
+        # The last words of a program that lost many connections at once begin in the middle of a word.
+        number, why = failed[0]
+        more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
+        message = f"{message.partition(': ')[0]}: connection {number} failed: {why}{more}"
+        hint = report.get("hint") or (_CONNECTION_HINT if why in _NOT_THERE else hint)
+        return LabError(message, hint=hint)
     return LabError(message, hint=report.get("hint") or hint)
 
 

@@ -97,7 +97,7 @@ class Choice:
         if self.y_range is not None:
             object.__setattr__(self, "y_range", _range(self.y_range))
         if self.level is not None and not math.isfinite(self.level):
-            raise InputError(f"there is no level at {self.level}", hint="write a number")
+            raise InputError(f"--level {self.level} is no place on an axis", hint="write a number")
         workload, colon, metric = (self.metric or "").rpartition(":")
         if colon and self.workloads not in ((), (workload,)):
             raise InputError(

@@ -74,7 +74,7 @@ def table_of(frame: pl.DataFrame, choice: Choice) -> Table:
     :raises InputError: if there are no such columns, or their cells are not what they should be.
     """
     if frame.is_empty():
-        raise InputError("the table has no lines")
+        raise InputError("the table has no lines", hint="write a line for each run, or for each point")
     frame, columns = columns_of(frame, choice)
     lines: dict[tuple[str, ...], list[int]] = {}
     for at, settings in enumerate(_settings(frame, columns.keys)):

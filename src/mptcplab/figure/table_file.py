@@ -24,7 +24,9 @@ def read_table(file: Path) -> pl.DataFrame:
     (_, head), *rows = lines
     _check_head(file, head)
     if not rows:
-        raise InputError(f"{file} has no lines below the names of its columns")
+        raise InputError(
+            f"{file} has no lines below the names of its columns", hint="write a line for each run, or for each point"
+        )
     for number, row in rows:
         if len(row) != len(head):
             raise InputError(
@@ -45,7 +47,7 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
     try:
         text = file.read_text(encoding="utf-8-sig")
     except OSError as error:
-        raise InputError(f"{file} cannot be read: {reason(error)}") from error
+        raise InputError(f"{file} cannot be read: {reason(error)}", hint="name another file") from error
     except UnicodeDecodeError as error:
         raise InputError(f"{file} is not text in UTF-8", hint="save the table as CSV in UTF-8") from error
     above = next((at for at, line in enumerate(text.splitlines()) if not line.startswith("#")), 0)
@@ -53,7 +55,7 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
     try:
         return [(above + reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise InputError(f"{file} is no table of comma-separated values: {error}") from error
+        raise InputError(f"{file} is no table of comma-separated values: {error}", hint="write it as CSV") from error
 
 
 def _check_head(file: Path, head: list[str]) -> None:

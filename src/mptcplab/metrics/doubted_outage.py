@@ -12,7 +12,15 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from mptcplab.metrics.catalog.usable import Episode, measured_episodes, outage_s, outage_window_s, outages, usable_curve
+from mptcplab.metrics.catalog.usable import (
+    Episode,
+    longest_outage,
+    measured_episodes,
+    outage_s,
+    outage_window_s,
+    outages,
+    usable_curve,
+)
 from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
 from mptcplab.metrics.instants import instants
 from mptcplab.metrics.metric import Subject
@@ -24,12 +32,15 @@ _GAPS = 3
 #: A usual rate of less than so many thresholds is near them: two losses in a row reduce CUBIC's rate to 0.7 * 0.7 of
 #: it, or a half, so that the flow falls below the threshold again and again without any interruption.
 _NEAR = 2
+#: An outage of up to so many times between two samples may be none. Samples that are closer do not mislead.
+_SAMPLES, _COARSE_S = 2.1, 0.2
 _BITS = 1e6
 
 
 def outage_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure whose outage is rather a low rate, or which messages were late before."""
     yield from _late_before(subject)
+    yield from _between_samples(subject)
     for curve, episode in subject.once(measured_episodes):
         # Of messages, one in ten in time is silence, however they arrive.
         yield from () if curve.is_messages else episode_warnings(curve, episode)
@@ -54,6 +65,19 @@ def _late_before(subject: Subject) -> Iterator[str]:
                 f"went down at {_number(at)} s: that failure has no outage of its own, and a return to such a rate "
                 "says little; judge by late and gap"
             )
+
+
+def _between_samples(subject: Subject) -> Iterator[str]:
+    """Yield a warning if the gap and the outage are no longer than what lies between two samples of the sockets."""
+    curve, outage = subject.once(usable_curve), subject.once(longest_outage)
+    if curve is None or curve.pauses is not None or curve.is_messages or outage is None:
+        return
+    step = float(np.median(np.diff(curve.times)))
+    if step >= _COARSE_S and outage <= _SAMPLES * step:
+        yield (
+            f"gap, outage and interruption are only known to the time between two samples, {_number(step)} s: a "
+            "shorter `interval` in [record] shows more"
+        )
 
 
 def episode_warnings(curve: Delivery, episode: Episode) -> Iterator[str]:

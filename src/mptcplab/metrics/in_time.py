@@ -2,8 +2,9 @@
 """The delivery that a listener or viewer had over time: the messages of a call or stream that arrived in time.
 
 Bytes say little of these: what an interruption held up arrives in one burst, which gives a second its rate, and nobody
-can play it any more. So each message counts at the instant at which it has to be there, with its delay for the
-receiver's buffer, and for the time to the next one; one that is late or lost is silence.
+can play it any more. So each message counts at the instant at which it was due to be sent, and for the time to the next
+one; one that is late or lost is silence. The listener hears that later by as much as its buffer holds, which may be
+seconds, but not for longer. Counted there, a failure would seem to interrupt nothing at first.
 """
 
 from __future__ import annotations
@@ -15,8 +16,6 @@ from mptcplab.metrics.ends import Ends, described
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import TimedMessages
 from mptcplab.workload.registry import timed_messages
-
-_MS_PER_S = 1e3
 
 
 def usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
@@ -35,7 +34,7 @@ def in_time(messages: TimedMessages) -> Delivery | None:
     is none if it had not ended with the last message.
     """
     punctual = np.array(messages.delay_ms) <= messages.latest_ms
-    due = np.concatenate((messages.due_s, messages.lost_s)) + messages.latest_ms / _MS_PER_S
+    due = np.concatenate((messages.due_s, messages.lost_s))
     order = np.argsort(due)
     due, heard = due[order], np.concatenate((punctual, np.zeros(len(messages.lost_s), dtype=bool)))[order]
     if not len(due):
