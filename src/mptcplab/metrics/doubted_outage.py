@@ -72,12 +72,22 @@ def _between_samples(subject: Subject) -> Iterator[str]:
     curve, outage = subject.once(usable_curve), subject.once(longest_outage)
     if curve is None or curve.pauses is not None or curve.is_messages or outage is None:
         return
-    step = float(np.median(np.diff(curve.times)))
+    step = _interval_s(curve)
     if step >= _COARSE_S and outage <= _SAMPLES * step:
         yield (
             f"gap, outage and interruption are only known to the time between two samples, {_number(step)} s: a "
             "shorter `interval` in [record] shows more"
         )
+
+
+def _interval_s(curve: Delivery) -> float:
+    """Return the interval of samples: at least half of the time is in intervals of that length.
+
+    Of many connections, samples of one instant are some microseconds apart.
+    """
+    steps = np.sort(np.diff(curve.times))
+    whole = np.cumsum(steps)
+    return float(steps[np.searchsorted(whole, whole[-1] / 2)])
 
 
 def episode_warnings(curve: Delivery, episode: Episode) -> Iterator[str]:
