@@ -246,14 +246,14 @@ def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind:
     plain = _drawn(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")
     with_models = _drawn(
         tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows",
-        expected=("fluid model", "other model"), labels={"other model": "by hand"}, level=0.5,
+        expected=("fluid model", "other model"), labels={"other model": "by hand"}, level=0.5, level_words="half",
     )  # fmt: skip
     assert "fluid model" not in _svg(tmp_path, plain)
     svg = _svg(tmp_path, with_models)
     assert "fluid model" in svg
     assert "by hand" in svg
     assert svg == _svg(tmp_path, with_models), "the same table gives the same file"
-    assert "dashed line: 0.5" in with_models.note
+    assert "dashed line: half (0.5)" in with_models.note
     assert "dashed" not in plain.note
     assert "only control reno" in plain.note
 
@@ -274,6 +274,19 @@ def test_an_expected_value_beyond_all_others_is_inside_the_plot(tmp_path: Path, 
     low, high = _ends(_drawn(tmp_path, text, metric="rate", x="flows", kind=kind, expected=("model",)))
     assert low == 0
     assert high > 40
+
+
+def test_a_model_is_drawn_where_it_has_values_and_nowhere_else(tmp_path: Path) -> None:
+    """A student's model of one loss was in the legend and not in the plot; another crossed a place without a value."""
+    text = "loss,rate,one,two\n0 %,37,38,38\n1 %,27,,\n2 %,21,,30\n3 %,20,,29\n"
+    made = _drawn(tmp_path, text, metric="rate", x="loss", expected=("one", "two"))
+    with plotting() as plt:
+        drawing = plt.figure(figsize=(6, 4))
+        made.draw(drawing)
+        lines = [line for line in drawing.axes[0].lines if 0 < len(line.get_xdata()) < 4]
+        drawn_values = sorted((str(line.get_marker()), [float(y) for y in line.get_ydata()]) for line in lines)
+        plt.close(drawing)
+    assert drawn_values == [("None", [30.0, 29.0]), ("_", [38.0]), ("x", [38.0])]
 
 
 def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
@@ -380,9 +393,11 @@ def test_the_command_draws_a_table(
 ) -> None:
     (tmp_path / "own.csv").write_text(RUNS)
     monkeypatch.chdir(tmp_path)
-    options = ("--metric", "share", "--expected", "fluid model", "--level", "0.5", "--out", "own.svg")
+    options = ("--metric", "share", "--expected", "fluid model", "--level", "0.5=half", "--out", "own.svg")
     done = output_of(monkeypatch, capsys, "figure", "own.csv", *options)
     assert (done.status, done.out.strip()) == (0, "own.svg: share by flows")
+    half = output_of(monkeypatch, capsys, "figure", "own.csv", *options[:2], "--level", "half")
+    assert (half.status, "'half' is no number" in half.err) == (2, True)
     refused = output_of(monkeypatch, capsys, "figure", "none.csv")
     assert refused.status == 2
     assert "there is no table none.csv" in refused.err

@@ -43,6 +43,17 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
     return given[0] if given else None
 
 
+def _level(_: click.Context, __: click.Parameter, given: str | None) -> tuple[float | None, str]:
+    """Return the level, and the words for it."""
+    if given is None:
+        return None, ""
+    number, *words = given.split("=", maxsplit=1)
+    try:
+        return float(number), "".join(words).strip()
+    except ValueError:
+        raise InputError(f"--level '{number}' is no number", hint="write --level 38, or --level 38=goal") from None
+
+
 @click.command(epilog=_EPILOG)
 @click.argument("source", metavar="DIR|TABLE.csv", type=click.Path(path_type=Path))
 @files_option(
@@ -115,7 +126,10 @@ def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str 
     help="Columns of a table that are no settings, as other values that were measured.",
 )
 @click.option(
-    "--level", type=float, metavar="NUMBER", help="Mark this level of the metric across the plot, in its axis' unit."
+    "--level",
+    callback=_level,
+    metavar="NUMBER[=TEXT]",
+    help="Mark this level of the metric across the plot, in its axis' unit; the note says what it is.",
 )
 @click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
 @click.option("--no-note", is_flag=True, help="Print the note below the figure in place of drawing it: for a caption.")
@@ -125,6 +139,7 @@ def figure(
     points: tuple[str, ...],
     labels: tuple[str, ...],
     expected: tuple[str, ...],
+    level: tuple[float | None, str],
     no_note: bool,
     **options: Any,
 ) -> None:
@@ -149,6 +164,8 @@ def figure(
         panels=tuple(listed(options.pop("panels"))),
         workloads=tuple(listed(options.pop("workload"))),
         expected=expected,
+        level=level[0],
+        level_words=level[1],
         ignored=tuple(listed(options.pop("ignore"))),
         note=not no_note,
         **options,

@@ -55,8 +55,8 @@ class Choice:
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
     ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it. ``expected`` are columns
-    of a table with what models expect, ``ignored`` those that are no settings. ``level`` is marked across the plot, and
-    ``y_range`` has the ends of the axis with the metric, both in its unit.
+    of a table with what models expect, ``ignored`` those that are no settings. ``level`` is marked across the plot, as
+    what ``level_words`` say, and ``y_range`` has the ends of the axis with the metric, both in its unit.
 
     One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
     :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
@@ -81,6 +81,7 @@ class Choice:
     expected: tuple[str, ...] = ()
     ignored: tuple[str, ...] = ()
     level: float | None = None
+    level_words: str = ""
 
     def __post_init__(self) -> None:
         for option in ("by", "workloads", "panels", "expected", "ignored"):

@@ -159,7 +159,7 @@ def _over_sweep(
     named = [key for key in part.keys if key != PATH]
     lacking = _lacking(results, figure, without_paths(wanted), found, _Places(along, named))
     together = together_notes(points_of(own), along, part.keys, found.keys)
-    notes = (figure.note, *level_note(choice.level), *together, part.note)
+    notes = (figure.note, *level_note(choice), *together, part.note)
     return Drawn(
         kind,
         size_of_plot() if kind == "lines" else size_of_bars(figure),

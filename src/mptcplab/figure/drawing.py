@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import Sheet
-from mptcplab.figure.choice import Kind
+from mptcplab.figure.choice import Choice, Kind
 from mptcplab.figure.lines import Figure
 from mptcplab.figure.paper import Paper
 
@@ -62,7 +62,8 @@ def size_of_bars(figure: Figure) -> tuple[float, float]:
     return min(_WIDEST, max(_WIDTH, 2 + _PER_BAR * len(figure.series) * len(figure.positions))), _HEIGHT
 
 
-def level_note(level: float | None) -> Iterator[str]:
+def level_note(choice: Choice) -> Iterator[str]:
     """Yield what the line across the plot is, if there is one."""
-    if level is not None:
-        yield f"dashed line: {level:.10g}"
+    if choice.level is not None:
+        number = f"{choice.level:.10g}"
+        yield f"dashed line: {f'{choice.level_words} ({number})' if choice.level_words else number}"

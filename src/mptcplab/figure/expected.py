@@ -6,7 +6,8 @@ A model is a curve of its own on an axis of numbers. Its sign in the legend has 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -27,14 +28,24 @@ def draw_on_lines(
 ) -> None:
     """Draw the models of one series: curves if points are ``joined`` as on an axis of numbers, else marks."""
     for model, values in enumerate(series.expected):
-        known = sorted((x, y) for x, y in zip(places, values, strict=True) if y is not None)
-        if not known:
-            continue
-        xs, ys = [x for x, _ in known], [y for _, y in known]
-        if joined:
-            axes.plot(xs, ys, linestyle=_DASHES[model], color=colour, linewidth=_WIDTH, transform=transform)
-        else:
-            _mark(axes, xs, ys, model, colour, transform)
+        for stretch in _stretches(places, values) if joined else [_known(places, values)]:
+            xs, ys = [x for x, _ in stretch], [y for _, y in stretch]
+            if joined and len(stretch) > 1:
+                axes.plot(xs, ys, linestyle=_DASHES[model], color=colour, linewidth=_WIDTH, transform=transform)
+            else:
+                _mark(axes, xs, ys, model, colour, transform)
+
+
+def _known(places: Sequence[float], values: Sequence[float | None]) -> list[tuple[float, float]]:
+    return [(x, y) for x, y in zip(places, values, strict=True) if y is not None]
+
+
+def _stretches(places: Sequence[float], values: Sequence[float | None]) -> Iterator[list[tuple[float, float]]]:
+    """Yield the values of a model between two places where it has none: no line crosses these."""
+    ordered = sorted(zip(places, values, strict=True), key=lambda pair: pair[0])
+    for is_known, pairs in groupby(ordered, key=lambda pair: pair[1] is not None):
+        if is_known:
+            yield [(x, y) for x, y in pairs if y is not None]
 
 
 def draw_on_bars(axes: Axes, series: Series, places: Sequence[float], width: float) -> None:

@@ -147,7 +147,7 @@ def _over_keys(table: Table, choice: Choice, along: str, by: Sequence[str], foun
     is_lines = (choice.kind or _usual_kind(table.points, along)) == "lines"
     draw = draw_lines if is_lines else draw_bars
     together = together_notes(_settings(table, along, by), along, by, found.columns)
-    notes = (*_spread_note(table), *level_note(choice.level), *together)
+    notes = (*_spread_note(table), *level_note(choice), *together)
     shown = _noun(table, found)
     return Drawn(
         "lines" if is_lines else "bars",
