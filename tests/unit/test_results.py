@@ -78,6 +78,21 @@ def test_only_runs_of_the_last_experiment(tmp_path: Path) -> None:
     assert rates == {"50 Mbit/s"}
 
 
+def test_runs_that_another_experiment_recorded_have_the_settings_of_this_one(tmp_path: Path) -> None:
+    """A sweep's runs were shared with a run that changed a key: a table ended in a KeyError and blamed the files."""
+    make_results(tmp_path / "r")
+    file = tmp_path / "r" / "results.json"
+    document = json.loads(file.read_text())
+    for row in document["rows"]:
+        row["settings"] = {"name": ", ".join(row["settings"].values())}
+    file.write_text(json.dumps(document))
+    results = open_results(tmp_path / "r")
+    assert {tuple(run.settings) for run in results.recorded} == {("name",)}
+    assert [row.settings["name"] for row in results.rows][:2] == ["tcp, 10 ms", "tcp, 30 ms"]
+    assert "name" in results.runs.columns
+    assert build_report(tmp_path / "r").title
+
+
 def test_recordings_that_were_deleted(tmp_path: Path) -> None:
     make_results(tmp_path / "r")
     for place in list((tmp_path / "r" / "runs").iterdir())[:2]:

@@ -194,9 +194,11 @@ def open_every(folder: Path) -> Results:
 def _chosen(results: Results) -> Results:
     """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
     by_name = {run.result.identity: run for run in results.recorded}
-    named = list(dict.fromkeys(name for row in results.document.get("rows", ()) for name in row["runs"]))
+    # Another experiment may have recorded the run, under keys of its own sweep.
+    rows = results.document.get("rows", ())
+    named = {name: tuple(row["settings"].items()) for row in rows for name in row["runs"]}
     if named:
-        chosen = [by_name[name] for name in named if name in by_name]
+        chosen = [_under(by_name[name], settings) for name, settings in named.items() if name in by_name]
         others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
         return replace(results, recorded=tuple(chosen), others=others, absent=absent)
     newest = {line.get("run"): number for number, line in enumerate(results.log)}
@@ -205,6 +207,10 @@ def _chosen(results: Results) -> Results:
         alike.setdefault(run.key, []).append(run)
     chosen = [some[-1] for some in alike.values()]
     return replace(results, recorded=tuple(chosen), older=len(results.recorded) - len(chosen))
+
+
+def _under(run: RecordedRun, settings: Settings) -> RecordedRun:
+    return replace(run, result=replace(run.result, settings=settings))
 
 
 def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:

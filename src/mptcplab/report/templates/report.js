@@ -55,6 +55,12 @@
   // A telephone, where a legend has no room beside its title, or below buttons.
   const isNarrow = (div) => div.clientWidth < 480;
 
+  // A text beside a mark is not longer than the plot is high; all of it is shown under the pointer.
+  function shortened(text, div) {
+    const letters = Math.max(8, Math.floor((div.clientHeight - 60) / 6));
+    return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+  }
+
   function plot(div, traces, layout) {
     const colour = colours();
     const axis = { gridcolor: colour.grid, linecolor: colour.grid, zerolinecolor: colour.grid, automargin: true };
@@ -78,7 +84,7 @@
       })),
       annotations: (layout.named ? layout.marks ?? [] : []).map((mark) => ({
         x: mark.t, y: 1, yref: "paper", xanchor: "left", yanchor: "top", textangle: 90, showarrow: false,
-        text: plain(mark.text), font: { size: 10.5 }, bgcolor: colour.paper,
+        text: plain(shortened(mark.text, div)), hovertext: plain(mark.text), font: { size: 10.5 }, bgcolor: colour.paper,
       })),
       ...(printing ? { width: PRINT_WIDTH, height: div.clientHeight } : { autosize: true }),
     };
