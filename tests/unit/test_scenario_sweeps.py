@@ -299,6 +299,14 @@ def test_a_zip_that_is_partly_fixed_has_its_names_as_long_as_they_are_true(write
     assert settings_of(both) == [()]
 
 
+def test_two_names_of_the_same_point_are_refused(write: Write) -> None:
+    """A newcomer left out the key that told his lines apart: one was never measured, and nothing said so."""
+    same = '[[sweep.zip]]\nname = ["fibre", "5G", "both"]\n"transport.protocol" = ["tcp", "tcp", "mptcp"]\n'
+    with pytest.raises(ScenarioError, match="names the same point as 'fibre'") as wrong:
+        load(write(PATHS + WORKLOAD + same))
+    assert wrong.value.hint == 'add the key in which they differ to "transport.protocol", or remove one of the names'
+
+
 def test_a_second_zip_has_a_name_of_its_own(write: Write) -> None:
     second = '[[sweep.zip]]\nname = ["a", "b"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     experiment = load(write(PATHS + WORKLOAD + NAMED + second), overrides=["name2=b"])

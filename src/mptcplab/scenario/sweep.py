@@ -172,7 +172,25 @@ def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
         if len({len(column) for column in columns}) > 1:
             lengths = ", ".join(f'"{key}" has {len(values)}' for key, values in table.items())
             raise document.error(path, "has lists of different lengths", hint=f"make them equally long: {lengths}")
-        yield list(zip(*columns, strict=True))
+        positions = list(zip(*columns, strict=True))
+        if NAME in table:
+            _check_positions(document, (*path, NAME), positions)
+        yield positions
+
+
+def _check_positions(document: Document, path: KeyPath, positions: Sequence[Choice]) -> None:
+    """Refuse names of the same point: only one of them would be run, without a word about the other."""
+    seen: dict[str, str] = {}
+    for index, (label, *settings) in enumerate(positions):
+        other = seen.setdefault(repr([setting.value for setting in settings]), label.text)
+        if other != label.text:
+            keys = ", ".join(f'"{setting.name}"' for setting in settings)
+            raise document.error(
+                (*path, index),
+                f"names the same point as '{other}'",
+                hint=f"add the key in which they differ to {keys}, or remove one of the names",
+                kind=Mistake.IDLE,
+            )
 
 
 def _names(document: Document, path: KeyPath, values: Any, number: int) -> list[Setting]:
