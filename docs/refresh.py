@@ -70,7 +70,7 @@ def main() -> None:
         for page in arguments.pages:
             print(f"{page.name}: {write_quotes(page)} numbers written")
     elif arguments.figures:
-        data.write(list(tables := data.tables()), tables)
+        data.write()
         problems += [f"{page.name}: {one} was not made" for page in arguments.pages for one in work.copy_figures(page)]
     elif arguments.adopt:
         for page in arguments.pages:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of docs/schedulers.md: goodput by receive buffer, one curve for each sender."""
+"""Tables of docs/schedulers.md: goodput by receive buffer, one column for each sender."""
 
 from __future__ import annotations
 

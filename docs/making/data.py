@@ -9,9 +9,8 @@ from __future__ import annotations
 import csv
 import io
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from docs.making.pages import ROOT, cells_of, pages
 
@@ -134,12 +133,10 @@ def tables() -> dict[str, str]:
     return {block.name: block.text for page in pages() for block in page.blocks if block.kind == "table"}
 
 
-def write(names: Sequence[str], found: Mapping[str, str]) -> list[Path]:
-    """Write the files made from these tables, and return them."""
+def write(names: Collection[str] | None = None) -> None:
+    """Write the files made from the tables with these names, or from all."""
+    wanted = [name for name, data in FILES.items() if names is None or {data.table, data.beside} & {*names}]
+    found = tables() if wanted else {}
     FOLDER.mkdir(exist_ok=True)
-    files = []
-    for name, data in FILES.items():
-        if data.table in names or data.beside in names:
-            files.append(FOLDER / f"{name}.csv")
-            files[-1].write_text(text_of(name, found))
-    return files
+    for name in wanted:
+        (FOLDER / f"{name}.csv").write_text(text_of(name, found))

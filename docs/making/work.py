@@ -194,5 +194,5 @@ def refresh(page: Page, wanted: Sequence[str], say: Callable[[str], None], *, ac
         (now,) = [block for block in Page(page.file).blocks if block.name == name]
         known = stamps.load()
         stamps.write(known | {now.key: stamps.made(now, documents, inputs(page, now), kernel_of(now))})
-        data.write([now.name], data.tables())
+        data.write([now.name])
     return problems + [f"{page.name}: the figure {name} was not made" for name in copy_figures(page)]

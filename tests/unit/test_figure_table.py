@@ -348,7 +348,7 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         (RUNS.replace("2,reno,1,0.3,0.35", "1,reno,3,0.3,0.35"),
          {"metric": "share", "expected": ("fluid model", "other model")},
          "expected values of one point differ: 0.5 and 0.35", "one expected value"),
-        (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "of the same point, and one of them is a mean: .*1 %", "tell them apart"),
+        (MEANS + "1 %,lia,0.5,0.1,5\n", {}, "of the same point, and one of them is a mean: .*1 %", "distinguish them"),
         ("# above\n\nflows,rate\n1,2\n3\n", {}, "line 5 of .*own.csv has 1 cells", "in quotes"),
         ("flows,rate,rate\n1,2,3\n", {}, "two columns of .*own.csv have the name 'rate'", "of its own"),
         ("flows,,rate\n1,2,3\n", {}, "a column of .*own.csv has no name", "first line"),

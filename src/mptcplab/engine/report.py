@@ -75,8 +75,7 @@ def _reported_error(report: dict[str, Any], hint: str | None) -> LabError:
         number, why = failed[0]
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         message = f"{message.partition(': ')[0]}: connection {number} failed: {why}{more}"
-        hint = report.get("hint") or (_CONNECTION_HINT if why in _NOT_THERE else hint)
-        return LabError(message, hint=hint)
+        hint = _CONNECTION_HINT if why in _NOT_THERE else hint
     return LabError(message, hint=report.get("hint") or hint)
 
 

@@ -2,6 +2,7 @@
 """Figures: what is drawn (lines, bars, time series, distributions), and how all of them look.
 
     results -> chosen -> lines | bars | over_time | distribution -> canvas -> SVG, PNG, PDF
+    a table of somebody else -> table -> from_table -> lines | bars | distribution -> the same
 
 ``mptcplab figure``, the figures of ``mptcplab run`` and ``reproduce``, and the report take their data and their looks
 from here.

@@ -51,7 +51,7 @@ def _stretches(places: Sequence[float], values: Sequence[float | None]) -> Itera
 def draw_on_bars(axes: Axes, series: Series, places: Sequence[float], width: float) -> None:
     """Draw the models of one series of bars: the first one across the bar, visible on any colour."""
     for model, values in enumerate(series.expected):
-        known = [(x, y) for x, y in zip(places, values, strict=True) if y is not None]
+        known = _known(places, values)
         xs, ys = [x for x, _ in known], [y for _, y in known]
         if model:
             _mark(axes, xs, ys, model, _SIGN_COLOUR, axes.transData)
@@ -74,15 +74,15 @@ def name_models(axes: Axes, figure: Figure, *, joined: bool) -> None:
     Legends have containers, as those of series are, in the order in which they were made, and after all other lines.
     """
     for model, name in enumerate(figure.models):
-        looks: dict[str, Any] = {"linestyle": _DASHES[model], "linewidth": _WIDTH}
-        if not joined:
-            size = _LONG if model == 0 else CROSS
-            looks = {"linestyle": "", "marker": _MARKERS[model], "markersize": size, "markeredgewidth": _WIDTH}
+        looks = {"linestyle": _DASHES[model], "linewidth": _WIDTH} if joined else _sign(model)
         axes.errorbar([], [], color="0.3", label=name, **looks)
 
 
+def _sign(model: int) -> dict[str, Any]:
+    """Return the looks of a model's mark: a short line for the first one, a cross for others."""
+    size = CROSS if model else _LONG
+    return {"linestyle": "", "marker": _MARKERS[model], "markersize": size, "markeredgewidth": _WIDTH}
+
+
 def _mark(axes: Axes, xs: Sequence[float], ys: Sequence[float], model: int, colour: str, transform: Transform) -> None:
-    size = _LONG if model == 0 else CROSS
-    axes.plot(
-        xs, ys, _MARKERS[model], color=colour, markersize=size, markeredgewidth=_WIDTH, transform=transform, zorder=4
-    )
+    axes.plot(xs, ys, color=colour, transform=transform, zorder=4, **_sign(model))

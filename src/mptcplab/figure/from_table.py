@@ -65,10 +65,12 @@ def drawn_table(frame: pl.DataFrame, choice: Choice) -> Drawn:
     check_options(choice, kind)
     if not any(point.values or any(one is not None for one in point.expected) for point in table.points):
         raise InputError(f"there are no values of '{table.columns.shown}' to draw", hint="name another with --metric")
-    made = (_distribution if kind == "cdf" else _over_keys)(table, choice, along, by, found)
+    made = (
+        _distribution(table, choice, by, found) if kind == "cdf" else _over_keys(table, choice, kind, along, by, found)
+    )
     without = f"without regard to {', '.join(choice.ignored)}" if choice.ignored else ""
     note = "\n".join(filter(None, [_only_note(only, found), without, made.note]))
-    return replace(made, kind=kind, note=note, paper=choice.paper, has_note=choice.note)
+    return replace(made, note=note, paper=choice.paper, has_note=choice.note)
 
 
 def _kept(table: Table, choice: Choice) -> tuple[Table, dict[str, list[str]]]:
@@ -140,17 +142,17 @@ def _usual_kind(points: Sequence[TablePoint], along: str) -> Kind:
     return "lines" if values and are_numbers(along, values) else "bars"
 
 
-def _over_keys(table: Table, choice: Choice, along: str, by: Sequence[str], found: _Words) -> Drawn:
+def _over_keys(table: Table, choice: Choice, kind: Kind, along: str, by: Sequence[str], found: _Words) -> Drawn:
     figure = _figure(table, choice, along, by, found)
     _check_count(len(figure.series), table, by)
     check_scales(figure)
-    is_lines = (choice.kind or _usual_kind(table.points, along)) == "lines"
+    is_lines = kind == "lines"
     draw = draw_lines if is_lines else draw_bars
     together = together_notes(_settings(table, along, by), along, by, found.columns)
     notes = (*_spread_note(table), *level_note(choice), *together)
     shown = _noun(table, found)
     return Drawn(
-        "lines" if is_lines else "bars",
+        kind,
         size_of_plot() if is_lines else size_of_bars(figure),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{shown} by {found.columns[along]}" if along else shown,
@@ -171,11 +173,11 @@ def _settings(table: Table, along: str, by: Sequence[str]) -> list[Mapping[str, 
 
 def _figure(table: Table, choice: Choice, along: str, by: Sequence[str], found: _Words) -> Figure:
     """Return the contents of a figure with a series for each combination of the keys ``by``."""
-    positions = tuple(dict.fromkeys(point.settings[along] if along else "" for point in table.points))
+    positions = tuple(dict.fromkeys(point.settings.get(along, "") for point in table.points))
     lines: dict[tuple[str, ...], dict[str, TablePoint]] = {}
     for point in table.points:
         name = tuple(point.settings[key] for key in by)
-        lines.setdefault(name, {})[point.settings[along] if along else ""] = point
+        lines.setdefault(name, {})[point.settings.get(along, "")] = point
     metric = metric_of_column(table.columns.shown)
     return Figure(
         choice.title or "",
@@ -216,7 +218,7 @@ def _series(name: str, line: Mapping[str, TablePoint], positions: Sequence[str],
     return Series(shown, tuple(point.interval if point else None for point in there), expected=tuple(expected))
 
 
-def _distribution(table: Table, choice: Choice, _: str, by: Sequence[str], found: _Words) -> Drawn:
+def _distribution(table: Table, choice: Choice, by: Sequence[str], found: _Words) -> Drawn:
     """Draw the values of the lines. :raises InputError: for a table of means."""
     if table.means:
         raise InputError("the table has means, and a distribution is of single values", hint="use --kind lines or bars")

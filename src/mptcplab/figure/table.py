@@ -162,7 +162,7 @@ def _point(
         of = f": {at}" if at else ""
         raise InputError(
             f"two lines of the table are of the same point, and one of them is a mean{of}",
-            hint="remove one, or let a column tell them apart; lines of runs have no half width and no n",
+            hint="remove one, or let a column distinguish them; lines of runs have no half width and no n",
         )
     models = tuple(_expected(column, lines, at) for column in expected)
     interval = None

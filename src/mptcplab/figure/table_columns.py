@@ -23,7 +23,7 @@ _PARTS = (HALF, COUNT, LOW, HIGH)
 ONLY_HALF, ONLY_COUNT = "ci95_half_width", "n"
 #: In tables with a line per point and metric: the columns with its name, with the mean, and with the unit.
 _NAME, MEAN, _UNIT = "metric", "mean", "unit"
-#: Columns that tell runs apart.
+#: Columns that name a run.
 OF_RUNS = ("run", "seed")
 #: Columns of the lab's own tables with what was found in the runs. Settings have the full names of swept keys there.
 _FOUND = ("runs", "mptcp", "congestion_control", "scheduler", "warnings", "hz")

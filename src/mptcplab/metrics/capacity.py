@@ -66,7 +66,7 @@ class _Links:
         link, kind, value = event["link"], event["kind"], event["value"] or ""
         sides = _SIDES.get(event["direction"], _BOTH)
         if kind in ("trace", "change"):
-            rate = _rate_of(value)
+            rate = rate_of(value)
             if rate is not None:
                 self.rates |= {(link, side): rate * self.shares[link, side] for side in sides if self._has(link, side)}
         elif kind == "down":
@@ -180,10 +180,10 @@ def _links(manifest: Mapping[str, Any], steps: Collection[Step]) -> _Links | Non
 def _changes_rate(event: Row, links: _Links) -> bool:
     """Return whether an event sets the rate of one of ``links``."""
     is_here = any(link == event["link"] for link, _ in links.shares)
-    return is_here and event["kind"] in ("trace", "change") and _rate_of(event["value"] or "") is not None
+    return is_here and event["kind"] in ("trace", "change") and rate_of(event["value"] or "") is not None
 
 
-def _rate_of(value: str) -> float | None:
+def rate_of(value: str) -> float | None:
     """Return the rate in bit/s among the values that an event sets: ``rate 5 Mbit/s, loss 1 %``."""
     texts = (part.removeprefix("rate ") for part in value.split(", ") if part.startswith("rate "))
     return next((float(Rate.parse(text)) for text in texts), None)

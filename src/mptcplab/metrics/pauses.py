@@ -12,12 +12,11 @@ from itertools import pairwise
 
 import polars as pl
 
+from mptcplab.metrics.capacity import rate_of
 from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording
 
 _NS = 1e9
-#: How the value of an event begins whose trace has a rate of zero.
-_NOTHING = "rate 0 "
 #: Shorter pauses delay few acknowledgements by more than the timeouts that TCP has after a loss.
 _LONG_S = 5.0
 
@@ -28,8 +27,8 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
     These are the ``used`` ones of TCP, and all of MPTCP, by their names in the manifest.
     """
     paths = recording.manifest["paths"].get(ends.workload, {})
-    of_workload = [steps for name, steps in paths.items() if with_mptcp or not set(used) & set(paths) or name in used]
-    links = dict.fromkeys(link for steps in of_workload for link, _ in steps)
+    own = [] if with_mptcp else [name for name in paths if name in used]
+    links = dict.fromkeys(link for name in own or paths for link, _ in paths[name])
     events = recording.events
     if events.is_empty():
         return
@@ -52,9 +51,5 @@ def _sides(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
 
 def _longest_s(steps: list[tuple[int, str]]) -> float:
     """Return the longest time in s from a step to a rate of zero until the next step."""
-    lengths = (after - at for (at, value), (after, _) in pairwise(steps) if _is_pause(value))
+    lengths = (after - at for (at, value), (after, _) in pairwise(steps) if rate_of(value or "") == 0)
     return max(lengths, default=0) / _NS
-
-
-def _is_pause(value: str) -> bool:
-    return any(part.startswith(_NOTHING) for part in (value or "").split(", "))

@@ -80,7 +80,7 @@ def split(
 ) -> dict[Values, dict[Key, Side]]:
     """Split one result by the values of swept keys, in order. :raises InputError: if there are fewer than two.
 
-    Keys that change together with these tell no rows apart.
+    Keys that change together with these distinguish no rows.
     """
     rows = [row for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
     parts: dict[Values, list[Any]] = {}
