@@ -50,6 +50,9 @@ class LabError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
+        if hint is not None:
+            # For a script or notebook that does not catch it; the command line prints the hint itself.
+            self.add_note(f"hint: {hint}")
 
 
 class InputError(LabError):

@@ -172,6 +172,7 @@ def test_password_of_a_gateway(
         (("run", "FILE", "--engine", "magic"), "magic"),
         (("run",), "FILE"),
         (("nosuch",), "nosuch"),
+        (("plot", "FILE"), "did you mean figure?"),
         (("reproduce", "nosuch"), "nosuch"),
         (("show", "FILE", "--no-such-option"), "--no-such-option"),
         (("run", "FILE", "-j", "1"), "did you mean --jobs or --json?"),

@@ -130,6 +130,13 @@ def test_words_of_other_tools_are_explained() -> None:
     assert "](" not in hint, f"a terminal shows no links of Markdown: {hint}"
 
 
+def test_a_head_with_a_unit_leads_to_the_head() -> None:
+    """A table heads ``usable_after_failure_s`` with its noun."""
+    with pytest.raises(InputError, match="there is no metric 'usable_s'") as caught:
+        metric_named("usable_s", ["goodput_mbps", "outage_s", "usable_after_failure_s"])
+    assert caught.value.hint == "did you mean `usable`?"
+
+
 def test_a_part_of_a_name_leads_to_all_metrics_that_have_it() -> None:
     with pytest.raises(InputError, match="there is no metric 'p95'") as caught:
         metric_named("p95", ["goodput_mbps", "delay_p95_ms", "completion_p95_s"])

@@ -74,6 +74,8 @@ def test_what_a_ranking_says_about_the_best(
         capsys, monkeypatch, folder, *by, "--reference", "blest,bbr", "--metric", "bulk:goodput", "--metric", "duration"
     )
     assert re.findall(r"^(.*): A = ", out, re.MULTILINE) == ["bulk: goodput", "duration"], out
+    status, _, err = output(capsys, monkeypatch, folder, *by, "--reference", "bbr,blest")
+    assert (status, 'did you mean "blest,bbr"?' in err) == (2, True), f"the order of --by: {err}"
     status, _, err = output(capsys, monkeypatch, folder, *by, "--reference", "blest")
     assert status == 2
     assert "'blest' is not a value for each of transport.scheduler, transport.congestion_control" in err

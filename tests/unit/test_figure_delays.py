@@ -138,3 +138,17 @@ def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, 
     assert found.lost_s == pytest.approx((0.56,))
     assert (found.delay_ms, found.latest_ms) == ((31, 32, 60), latest)
     assert (found.interval_s, found.size) == (0.02, {"voip": 172, "stream": 1200}[described["kind"]])
+
+
+@pytest.mark.parametrize(
+    ("highest", "scale", "label"), [(6000.0, "log", "RTT, ms (log.)"), (900.0, "linear", "RTT, ms")]
+)
+def test_a_sample_of_seconds_leaves_the_usual_round_trips_legible(highest: float, scale: str, label: str) -> None:
+    """After a failure TCP waits for its timer. Twenty times the median still leaves 5 % of a linear axis below it."""
+    times = tuple(float(number) for number in range(61))
+    rtt = (Line("p", times, (*(100.0 + number for number in range(30)), highest, *[100.0] * 30)),)
+    timeline = Timeline("bulk", (0.0, 30.0, 60.0), {"p": (0.1, 0.1)}, rtt, (), (), 0, 3)
+    found = _drawn(OverTime("t", (Column("", timeline),)))
+    assert (found["scale"], found["label"]) == (scale, label)
+    assert (found["range"][0] == 0) == (scale == "linear"), found["range"]
+    assert found["range"][1] > highest, found["range"]

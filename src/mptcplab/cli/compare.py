@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -234,6 +234,11 @@ def _only(asked: Sequence[_Asked], metric: str) -> str | None:
     return workloads.pop() if len(workloads) == 1 else None
 
 
+def _in_order(reference: str, names: Collection[str]) -> str | None:
+    """Return the name that has the same values in another order: that of --by."""
+    return next((one for one in names if sorted(listed(one)) == sorted(listed(reference))), None)
+
+
 class _Within:
     """Comparisons of values of swept keys within one result."""
 
@@ -273,7 +278,7 @@ class _Within:
                 raise InputError(
                     f"--reference: '{reference}' is not a value for each of {', '.join(self._by)}", hint=hint
                 )
-            near = nearest(reference, names)
+            near = _in_order(reference, names) or nearest(reference, names)
             hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
         return found

@@ -15,6 +15,8 @@ _COMMAND = re.compile(r"No such command '(.*)'")
 _NUMBER = re.compile(r"is not a valid (integer|float)(?: range)?\b")
 #: What users of other programs type for an option whose name is unlike it, or less like it than another's.
 _MEANT = {"--seeds": "--repeats for the number of seeds, or --seed for the first of them"}
+#: What they type for a command.
+_MEANT_COMMANDS = {"plot": "figure", "graph": "figure", "chart": "figure", "check": "show", "validate": "show"}
 #: Names that are less alike than this are not meant; click proposes them.
 _ALIKE = 0.6
 _VALUE = re.compile(r"Invalid value for '?(.*?)'?: (.*)", re.DOTALL)
@@ -34,7 +36,8 @@ def explain_usage(error: click.ClickException) -> InputError:
         return InputError(f"there is no option '{error.option_name}'", hint=_option_hint(error) or hint)
     if (command := _COMMAND.match(message)) is not None:
         known = ctx.command.list_commands(ctx) if ctx is not None and isinstance(ctx.command, click.Group) else []
-        found = difflib.get_close_matches(command[1], known, n=1)
+        meant = [_MEANT_COMMANDS[command[1]]] if command[1] in _MEANT_COMMANDS else []
+        found = [one for one in meant if one in known] or difflib.get_close_matches(command[1], known, n=1)
         return InputError(f"there is no command '{command[1]}'", hint=f"did you mean {found[0]}?" if found else hint)
     if (value := _VALUE.match(message)) is not None:
         message = f"{value[1]}: {_NUMBER.sub(_number_words, value[2])}"

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import math
+import statistics
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -114,11 +115,27 @@ def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
     low, high = min(one.spans[0] for one in drawn), max(one.spans[1] for one in drawn)
     if high <= _LOGARITHMIC * low:
         axes.set_ylim(0, 1.15 * high)
-        return
+    else:
+        _make_logarithmic(axes, low, high)
+
+
+def scale_round_trips(axes: Axes, values: Sequence[float]) -> None:
+    """Give the axis of round-trip times its range: logarithmic if a few of them would press the usual ones flat.
+
+    Such are the samples after a failure, in which TCP waited for its timer.
+    """
+    high = max(values)
+    if high <= _LOGARITHMIC * statistics.median(values):
+        axes.set_ylim(bottom=0)
+    else:
+        _make_logarithmic(axes, min(values), high)
+
+
+def _make_logarithmic(axes: Axes, low: float, high: float) -> None:
     from matplotlib.ticker import NullLocator  # late, like all of matplotlib
 
     axes.set_yscale("log")
-    # Room above for the marks.
+    # Room above for marks.
     axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
     plain_powers(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
     axes.yaxis.set_minor_locator(NullLocator())

@@ -15,7 +15,7 @@ import numpy as np
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.capacity import CAPACITY, draw_capacity, end_of_axis, mark_cut
-from mptcplab.figure.delays import draw_delays, scale_delays
+from mptcplab.figure.delays import draw_delays, scale_delays, scale_round_trips
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import readable, stack
 from mptcplab.figure.time_notes import GOODPUT, notes
@@ -177,6 +177,8 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         # A bound ends the automatic choice of the other.
         if panel == _OF_MESSAGES:
             scale_delays(panels[down, 0], [found for one in figure.columns if (found := one.timeline.delays)])
+        elif panel == "rtt":
+            scale_round_trips(panels[down, 0], [one for column in figure.columns for one in _samples(column.timeline)])
         elif panel not in _WITHOUT_ZERO:
             panels[down, 0].set_ylim(bottom=0, top=figure.highest_rate if panel == "rate" else None)
         if panel == "rate" and figure.highest_rate is not None:
@@ -211,6 +213,10 @@ def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
         "rssi": timeline.rssi,
     }
     return tuple(line for line in lines[panel] if line.values)
+
+
+def _samples(timeline: Timeline) -> list[float]:
+    return [value for line in timeline.rtt for value in line.values if value]
 
 
 def _draw_messages(axes: Axes, timeline: Timeline) -> None:

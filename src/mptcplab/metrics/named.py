@@ -32,6 +32,9 @@ OTHER_WORDS = {
     "downtime": ("outage_s", "gap_s"),
 }
 
+#: The unit at the end of a name in JSON: users add it to the heads of columns, too.
+_UNIT = re.compile(r"_(?:ms|s|mbps|percent|bytes)$")
+
 #: Words for what belongs to a point and not to one of its workloads.
 OF_POINTS = dict.fromkeys(
     ("fairness", "jain", "jain_index", "jain's index"),
@@ -91,6 +94,9 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
     if wanted in OF_POINTS:
         return OF_POINTS[wanted]
+    heads = [head for one in there for head in names_of(METRICS[one]) if head == _UNIT.sub("", wanted)]
+    if heads:
+        return f"did you mean `{heads[0]}`?"
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
     parts = [one for one in there if wanted in one.split("_")]

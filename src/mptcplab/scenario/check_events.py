@@ -13,7 +13,7 @@ from mptcplab.scenario.check_radio_events import check_radio_event
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
-from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.place import SWEPT, KeyPath
 from mptcplab.scenario.references import check_known
 from mptcplab.scenario.schema import Scenario
 
@@ -96,12 +96,23 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
             changed = event.changed(before)
         except ValidationError as error:
             raise _impossible(document, path, event, error) from error
-        if changed == before:
+        if changed == before and not _is_varied(document, path, event, direction):
             new = next(iter(event.new))
             message = "changes nothing"
             hint = f"use another value, or remove the event: the {direction} direction has these values already"
             raise document.error((*path, new), message, hint=hint, kind=Mistake.IDLE)
         state.directions[event.link, direction] = changed
+
+
+def _is_varied(document: Document, path: KeyPath, event: Event, direction: str) -> bool:
+    """Return whether a sweep or the command line sets a value that the event changes, or the one that it replaces.
+
+    The point is then what the others are compared with, and no mistake of the file.
+    """
+    link: KeyPath = ("links", event.link)
+    earlier = (("events", index) for index in range(len(document.tables["events"])))
+    places = [*earlier, path, link, (*link, direction)]
+    return any(document.place((*one, key)).rank >= SWEPT for one in places for key in event.new)
 
 
 def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:

@@ -12,6 +12,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import Mistake
+from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
 from mptcplab.scenario.keys import SELECTORS, home, known_fields
@@ -206,7 +207,10 @@ def _missing(document: Document, path: KeyPath) -> ScenarioError:
     where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
     if len(path) > 1 and isinstance(path[-2], int):
         where = "to this [[events]]" if path[0] == "events" else "between the braces of this member"
-    hint = f"add {_example(document, path) or f'{key} = ...'} {where}"
+    example = _example(document, path) or f"{key} = ..."
+    if path[0] == "events" and key == "type" and VARIABLE_KEYS.keys() & lookup(document.tables, path[:-1]).keys():
+        example = 'type = "change"'
+    hint = f"add {example} {where}"
     return document.error(path, "is missing", hint=hint, kind=Mistake.MISSING)
 
 
