@@ -122,6 +122,10 @@ class GuestProcess:
         """Return the guest's clock, read without its help; None if that is not possible."""
         return None
 
+    def cause_of_stall(self) -> str | None:
+        """Return why the guest's time stands still, if that can be seen from outside."""
+        return None
+
     def is_stopped(self) -> bool:
         """Return whether SIGSTOP or a debugger has stopped the process, which also stops its virtual time."""
         try:

@@ -42,7 +42,7 @@ class Watchdog:
         if wall_seconds - self._moved_at > self.stall_seconds:
             return (
                 f"virtual time has stopped at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: "
-                "a program in the guest polls without sleeping, or the kernel hangs"
+                "a program in the guest computes or polls without sleeping, or the kernel hangs"
             )
         return None
 
@@ -89,5 +89,5 @@ def watch(
         checked, virtual_ns = now, machine.virtual_ns()
         problem = watchdog and virtual_ns is not None and watchdog.check(wall_seconds=running, virtual_ns=virtual_ns)
         if problem:
-            return problem
+            return machine.cause_of_stall() or problem
     return None

@@ -12,6 +12,7 @@ import os
 import re
 import struct
 import sys
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +24,7 @@ from mptcplab.kernel import KernelBuild
 #: 2025-01-01 00:00:00 UTC: the wall clock of every lab at boot.
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
 _MEMORY = "1G"
+_MAX_MAPPINGS = Path("/proc/sys/vm/max_map_count")
 #: hostfs accepts names of up to 4096 bytes, which include the names of files in the recording.
 _MAX_FOLDER_BYTES = 3000
 #: A script's first line is limited, see BINPRM_BUF_SIZE.
@@ -70,6 +72,35 @@ class Machine(GuestProcess):
                 return int(struct.unpack("=Q", memory.read(8))[0])
         except (OSError, struct.error):
             return None
+
+    def cause_of_stall(self) -> str | None:
+        """Return that a program has used up the memory mappings of a process of this machine, if one has.
+
+        Each program is a process here, and pages of the lab's memory that are not neighbours are mappings of their own.
+        Without a free one, the program's next access to memory is tried for ever.
+        """
+        limit = int(_MAX_MAPPINGS.read_text())
+        if not any(_mappings(pid) >= limit for pid in _processes(self.pid)):
+            return None
+        return (
+            f"a program in the lab has {limit} pieces of memory, and this machine allows no more to one process: "
+            "see `sysctl vm.max_map_count`"
+        )
+
+
+def _processes(session: int) -> Iterator[int]:
+    """Yield the processes of a session."""
+    for folder in Path("/proc").glob("[0-9]*"):
+        with contextlib.suppress(OSError):
+            if os.getsid(int(folder.name)) == session:
+                yield int(folder.name)
+
+
+def _mappings(pid: int) -> int:
+    try:
+        return Path(f"/proc/{pid}/maps").read_bytes().count(b"\n")
+    except OSError:
+        return 0
 
 
 def _environment() -> dict[str, str]:
