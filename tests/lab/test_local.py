@@ -157,7 +157,7 @@ def test_missing_part_of_the_kernel_is_named_with_its_link(tmp_path: Path) -> No
     text = PLAIN.replace("SIZE", "1 MB")
     plan = compile_plan(load(_file(tmp_path, text)).points[0].scenario, seed=1)
     shaper = Command("r1", ("tc", "qdisc", "add", "dev", "link1", "root", "nosuch"), features=("nosuch",))
-    with pytest.raises(MissingError, match=r"lacks: nosuch, needed by r1$") as caught:
+    with pytest.raises(MissingError, match=r"lacks: nosuch, needed by r1\n") as caught:
         check_needs(replace(plan, setup=(*plan.setup, shaper)))
     assert "sch_nosuch" in str(caught.value.hint)
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import ast
 import re
 import sys
+import traceback
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,6 +20,8 @@ import pytest
 
 from mptcplab.cli.main import commands
 from mptcplab.cli.usage import explain_usage
+from mptcplab.errors import InputError
+from mptcplab.results import open_results
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 #: Errors that a user sees: message first, `hint=` beside it. `error` is Document.error: path, message, hint.
@@ -274,3 +277,11 @@ def test_an_option_before_its_command(monkeypatch: pytest.MonkeyPatch, arguments
     with pytest.raises(click.NoSuchOption) as caught:
         commands.main(list(arguments), prog_name="mptcplab", standalone_mode=False)
     assert explain_usage(caught.value).hint == hint
+
+
+def test_an_uncaught_error_shows_its_hint(tmp_path: Path) -> None:
+    """In a script or a notebook, Python prints the notes of an exception below it."""
+    with pytest.raises(InputError) as caught:
+        open_results(tmp_path / "nosuch")
+    text = "".join(traceback.format_exception(caught.value))
+    assert text.endswith(f"\nhint: {caught.value.hint}\n"), text
