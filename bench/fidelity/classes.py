@@ -11,6 +11,9 @@ from mptcplab.scenario.schema import Scenario
 
 #: The side whose CPU is fast, by a network that is slower.
 SLOWER = "stock-7.2-slower"
+#: The side whose network is so slow that no CPU limits it.
+SLOWEST = "stock-7.2-slowest"
+_OF_THE_CPU = "the CPU: inside where the network is 64 times slower"
 #: What the margins are for.
 COMPARED = ("goodput_mbps", "share_percent")
 
@@ -36,10 +39,16 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
         return Class.UNLIMITED, unlimited
     if "refused" in found:
         return Class.REFUSED, found["refused"]
-    places = {place(row) for row in found.get("rows", ()) if row["metric"] in COMPARED}
+    places = _places(found)
     if not places:
         return Class.NOT_MEASURED, ""
-    return (Class.OUTSIDE if "!" in places else Class.OPEN if "?" in places else Class.INSIDE), ""
+    if "!" in places:
+        return Class.OUTSIDE, _OF_THE_CPU if _places(sides.get(SLOWEST, {})) == {""} else ""
+    return (Class.OPEN if "?" in places else Class.INSIDE), ""
+
+
+def _places(side: dict[str, Any]) -> set[str]:
+    return {place(row) for row in side.get("rows", ()) if row["metric"] in COMPARED}
 
 
 def not_of_rates(scenario: Scenario) -> str:

@@ -6,13 +6,14 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
 from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
-from bench.fidelity.classes import COMPARED, SLOWER, Class, class_of
+from bench.fidelity.classes import COMPARED, SLOWER, SLOWEST, Class, class_of
 from bench.fidelity.gather import FILE
 from bench.fidelity.kept import is_of_earlier_kernel
 from bench.fidelity.place import IN_POINTS, place, units_of
@@ -233,12 +234,6 @@ def wire_table() -> str:
     return table_of(["part of the time", "lab, ms", "stock 7.2, ms", "stock 7.2 later, ms", "%", "n"], lines)
 
 
-def slower_table() -> str:
-    """Return the difference of goodputs at the speed of the form, and on a network that is slower on both sides."""
-    head = ["scenario", "workload", "network as it is, %", "lab, slower, Mbit/s", "slower, %"]
-    return _beside("stock-7.2", SLOWER, head)
-
-
 def slower_share_table() -> str:
     """Return the shares of paths on a slower network, and the difference of the stock kernel from the lab."""
     lines = []
@@ -320,20 +315,9 @@ def spread_table() -> str:
     return table_of(head, lines)
 
 
-def bucket_table() -> str:
-    """Return the difference of goodputs with the default buckets, and with larger ones on both sides."""
-    head = ["scenario", "workload", "buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"]
-    return _beside("stock-7.2", BUCKETS, head)
-
-
-def timer_table() -> str:
-    """Return the difference of goodputs on slower networks of the stock kernel, and of the lab with its timers."""
-    head = ["scenario", "workload", "stock 7.2, %", "lab, slower, Mbit/s", "lab with a grain of 4 ms, %"]
-    return _beside(SLOWER, TIMERS, head)
-
-
-def _beside(first: str, second: str, head: Sequence[str]) -> str:
+def _beside(first: str, second: str, heads: Sequence[str]) -> str:
     """Return the differences of goodputs on two sides, each from its own lab."""
+    head = ["scenario", "workload", *heads]
     lines = []
     for name, sides in scenarios().items():
         before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in (first, second))
@@ -374,19 +358,30 @@ def _changed(row: _Row) -> str:
     return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
-_TABLES = {
+#: Tables of goodputs on two sides: what both are, and the heads of the last three columns.
+_BESIDE: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
+    "fidelity-buckets": (
+        ("stock-7.2", BUCKETS),
+        ("buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"),
+    ),
+    "fidelity-slower": (("stock-7.2", SLOWER), ("network as it is, %", "lab, slower, Mbit/s", "slower, %")),
+    "fidelity-slowest": (
+        (SLOWER, SLOWEST),
+        ("4 times slower, %", "lab, 64 times slower, Mbit/s", "64 times slower, %"),
+    ),
+    "fidelity-timers": ((SLOWER, TIMERS), ("stock 7.2, %", "lab, slower, Mbit/s", "lab with a grain of 4 ms, %")),
+}
+_TABLES: dict[str, Callable[[], str]] = {
+    **{name: partial(_beside, *sides, heads) for name, (sides, heads) in _BESIDE.items()},
     "fidelity-summary": summary_table,
     "fidelity-classes": class_table,
     "fidelity-goodput": goodput_table,
     "fidelity-shares": share_table,
     "fidelity-times": time_table,
     "fidelity-retransmissions": retransmission_table,
-    "fidelity-buckets": bucket_table,
-    "fidelity-slower": slower_table,
     "fidelity-slower-shares": slower_share_table,
     "fidelity-chance": chance_table,
     "fidelity-pooled": pooled_table,
-    "fidelity-timers": timer_table,
     "fidelity-window": window_table,
     "fidelity-wire": wire_table,
     "fidelity-spread": spread_table,

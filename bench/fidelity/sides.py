@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.fidelity import forms
 from bench.fidelity.forms import Form
-from bench.fidelity.slower import slower
+from bench.fidelity.slower import SLOWEST, Slowdown, slower
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.load import Point
 from mptcplab.scenario.schema import Scenario
@@ -79,6 +79,8 @@ SIDES = {
     "stock-7.2-burst": Side("stock:7.2", change=with_buckets),
     "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
+    "virtual-7.2-slowest": Side("virtual", change=Slowdown(SLOWEST).of, whole=True),
+    "stock-7.2-slowest": Side("stock:7.2", change=Slowdown(SLOWEST).of, whole=True),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
     "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }
@@ -93,6 +95,7 @@ PAIRS = {
     "virtual-7.2-offload": "virtual-7.2",
     "stock-7.2-burst": "virtual-7.2-burst",
     "stock-7.2-slower": "virtual-7.2-slower",
+    "stock-7.2-slowest": "virtual-7.2-slowest",
     "virtual-7.2-hz250": "virtual-7.2",
     "virtual-7.2-hz250-slower": "virtual-7.2-slower",
 }

@@ -21,7 +21,7 @@ but for the grain.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from pydantic import ValidationError
@@ -33,8 +33,9 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Series, Step, Trace
 from mptcplab.units import Duration, QueueLength, Rate
 
-#: How many times slower a network is made, which makes the CPU as many times faster for it.
-SLOWER = 4
+#: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
+#: is not enough.
+SLOWER, SLOWEST = 4, 64
 #: Limits of the time that a program may take, which no run reaches.
 _GUARDS = ("timeout",)
 #: Times of single kinds of workloads that stay: the duration of the voice in a packet decides on the packet's size.
@@ -54,24 +55,94 @@ _OF_DISCIPLINES: dict[str, dict[str, Duration]] = {
 _WITHOUT_TIMES = ("tail-drop", "red")
 
 
-def slower(scenario: Scenario) -> Scenario:
-    """Return the scenario with rates divided, and times multiplied, by :data:`SLOWER`, checked again.
+@dataclass(frozen=True)
+class Slowdown:
+    """Makes networks so many ``times`` slower."""
 
-    :raises ValueError: with the reason, if something in it has a time that cannot be changed.
-    """
-    if reason := not_slower(scenario):
-        raise ValueError(reason)
-    traces = {(name, side): _traced(link, side) for name, link in scenario.links.items() for side in DIRECTIONS}
-    changed = scenario.model_copy(update=_slower_keys(scenario))
-    document = changed.model_dump(mode="json", by_alias=True, exclude_defaults=True)
-    # The content of files is not in the document.
-    document |= {"bpf": scenario.bpf} if scenario.bpf else {}
-    try:
-        checked = type(scenario).model_validate(document)
-    except ValidationError as error:
-        first = error.errors()[0]
-        raise ValueError(f"made slower, {'.'.join(map(str, first['loc']))} {first['msg']}") from error
-    return _with_traces(checked, traces)
+    times: int
+
+    def of(self, scenario: Scenario) -> Scenario:
+        """Return the scenario with rates divided, and times multiplied, checked again.
+
+        :raises ValueError: with the reason, if something in it has a time that cannot be changed.
+        """
+        if reason := not_slower(scenario):
+            raise ValueError(reason)
+        traces = {(name, side): _traced(link, side) for name, link in scenario.links.items() for side in DIRECTIONS}
+        changed = scenario.model_copy(update=self._keys(scenario))
+        document = changed.model_dump(mode="json", by_alias=True, exclude_defaults=True)
+        # The content of files is not in the document.
+        document |= {"bpf": scenario.bpf} if scenario.bpf else {}
+        try:
+            checked = type(scenario).model_validate(document)
+        except ValidationError as error:
+            first = error.errors()[0]
+            raise ValueError(f"made slower, {'.'.join(map(str, first['loc']))} {first['msg']}") from error
+        return self._with_traces(checked, traces)
+
+    def _keys(self, part: Part) -> dict[str, Any]:
+        """Return the keys of a table that become slower, with those of the tables in it."""
+        kept = (*_GUARDS, *_KEPT.get(getattr(part, "kind", ""), ()))
+        found = {key: self._value(getattr(part, key)) for key in type(part).model_fields if key not in kept}
+        new = {key: value for key, value in found.items() if value is not None}
+        if not isinstance(part, DirectionSettings):
+            return new
+        if part.rate is None or DISCIPLINES[part.discipline].sizes_itself:
+            new.pop("queue", None)  # The default, which has no effect here, and would be refused.
+        times = _OF_DISCIPLINES.get(part.discipline, {}) if part.rate is not None else {}
+        own = {key: self._value(time) for key, time in times.items() if getattr(part.aqm, key) is None}
+        return new | ({"aqm": new.get("aqm", part.aqm).model_copy(update=own)} if own else {})
+
+    def _value(self, value: Any) -> Any:
+        """Return what a value becomes; None if it stays. A trace is changed after the check: it is a file there."""
+        if isinstance(value, Duration):
+            return Duration(value * self.times) if value else None
+        if isinstance(value, Rate):
+            return Rate(value // self.times)
+        if isinstance(value, QueueLength):
+            # A queue in bytes or packets stays as it is: at the lower rate it lasts longer.
+            return None if value.time is None else QueueLength(time=Duration(value.time * self.times))
+        if isinstance(value, Part) and not isinstance(value, Trace):
+            return value.model_copy(update=self._keys(value))
+        if isinstance(value, tuple):
+            return tuple(self._value_or_same(one) for one in value)
+        if isinstance(value, dict):
+            return {key: self._value_or_same(one) for key, one in value.items()}
+        return None
+
+    def _value_or_same(self, value: Any) -> Any:
+        changed = self._value(value)
+        return value if changed is None else changed
+
+    def _with_traces(self, scenario: Scenario, traces: dict[tuple[str, str], Trace | None]) -> Scenario:
+        """Return the scenario with slower traces, which a check reads from no file."""
+        links = dict(scenario.links)
+        for (name, side), trace in traces.items():
+            if trace is None:
+                continue
+            series = self._series(trace.read)
+            of_side = trace.model_copy(update={"series": series, "sha256": series.sha256})
+            settings = getattr(links[name], side).model_copy(update={"trace": of_side})
+            links[name] = links[name].model_copy(update={side: settings})
+        return scenario.model_copy(update={"links": links})
+
+    def _series(self, series: Series) -> Series:
+        """Return a trace whose steps come later, with lower rates, longer delays, and the same losses."""
+        steps = (
+            Step(step.at_ns * self.times, tuple((key, self._of_trace(key, value)) for key, value in step.values))
+            for step in series.steps
+        )
+        digest = hashlib.sha256(f"{series.sha256}, {self.times} times slower".encode()).hexdigest()
+        return replace(series, steps=tuple(steps), period_ns=series.period_ns * self.times, sha256=digest)
+
+    def _of_trace(self, key: str, value: int) -> int:
+        if key == "rate":
+            return value // self.times
+        return value * self.times if key in ("delay", "jitter") else value
+
+
+#: What most comparisons use.
+slower = Slowdown(SLOWER).of
 
 
 def not_slower(scenario: Scenario) -> str:
@@ -86,72 +157,6 @@ def not_slower(scenario: Scenario) -> str:
     return f"the times of the discipline {', '.join(unknown)} are not known" if unknown else ""
 
 
-def _slower_keys(part: Part) -> dict[str, Any]:
-    """Return the keys of a table that become slower, with those of the tables in it."""
-    kept = (*_GUARDS, *_KEPT.get(getattr(part, "kind", ""), ()))
-    found = {key: _slower(getattr(part, key)) for key in type(part).model_fields if key not in kept}
-    new = {key: value for key, value in found.items() if value is not None}
-    if not isinstance(part, DirectionSettings):
-        return new
-    if part.rate is None or DISCIPLINES[part.discipline].sizes_itself:
-        new.pop("queue", None)  # The default, which has no effect here, and would be refused.
-    times = _OF_DISCIPLINES.get(part.discipline, {}) if part.rate is not None else {}
-    own = {key: _slower(time) for key, time in times.items() if getattr(part.aqm, key) is None}
-    return new | ({"aqm": new.get("aqm", part.aqm).model_copy(update=own)} if own else {})
-
-
-def _slower(value: Any) -> Any:
-    """Return what a value becomes; None if it stays. A trace is changed after the check, since it is a file there."""
-    if isinstance(value, Duration):
-        return Duration(value * SLOWER) if value else None
-    if isinstance(value, Rate):
-        return Rate(value // SLOWER)
-    if isinstance(value, QueueLength):
-        # A queue in bytes or packets stays as it is: at the lower rate it lasts longer.
-        return None if value.time is None else QueueLength(time=Duration(value.time * SLOWER))
-    if isinstance(value, Part) and not isinstance(value, Trace):
-        return value.model_copy(update=_slower_keys(value))
-    if isinstance(value, tuple):
-        return tuple(_slower_or_same(one) for one in value)
-    if isinstance(value, dict):
-        return {key: _slower_or_same(one) for key, one in value.items()}
-    return None
-
-
-def _slower_or_same(value: Any) -> Any:
-    changed = _slower(value)
-    return value if changed is None else changed
-
-
 def _traced(link: Any, side: str) -> Trace | None:
     trace: Trace | None = getattr(link, side).traced
     return trace
-
-
-def _with_traces(scenario: Scenario, traces: dict[tuple[str, str], Trace | None]) -> Scenario:
-    """Return the scenario with slower traces, which a check reads from no file."""
-    links = dict(scenario.links)
-    for (name, side), trace in traces.items():
-        if trace is None:
-            continue
-        series = slower_series(trace.read)
-        of_side = trace.model_copy(update={"series": series, "sha256": series.sha256})
-        settings = getattr(links[name], side).model_copy(update={"trace": of_side})
-        links[name] = links[name].model_copy(update={side: settings})
-    return scenario.model_copy(update={"links": links})
-
-
-def slower_series(series: Series) -> Series:
-    """Return a trace whose steps come later, with lower rates, longer delays, and the same losses."""
-    steps = (
-        Step(step.at_ns * SLOWER, tuple((key, _of_trace(key, value)) for key, value in step.values))
-        for step in series.steps
-    )
-    digest = hashlib.sha256(f"{series.sha256}, {SLOWER} times slower".encode()).hexdigest()
-    return replace(series, steps=tuple(steps), period_ns=series.period_ns * SLOWER, sha256=digest)
-
-
-def _of_trace(key: str, value: int) -> int:
-    if key == "rate":
-        return value // SLOWER
-    return value * SLOWER if key in ("delay", "jitter") else value

@@ -118,6 +118,15 @@ def test_the_worst_row_decides_on_the_class(rows: list[dict[str, Any]], expected
     assert class_of({"stock-7.2": {"rows": rows}}, "") == (Class.NOT_MEASURED, ""), "its CPU is not fast"
 
 
+@pytest.mark.parametrize(("verdict", "is_shown"), [("equivalent", True), ("not shown", False), ("differs", False)])
+def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(verdict: str, is_shown: bool) -> None:
+    """An open row there shows nothing."""
+    sides = {"stock-7.2-slower": {"rows": [_row("goodput_mbps", "differs", 50.0)]}}
+    sides["stock-7.2-slowest"] = {"rows": [_row("goodput_mbps", verdict, 5.0 if verdict == "differs" else 0.0)]}
+    kind, reason = class_of(sides, "")
+    assert (kind, reason.startswith("the CPU")) == (Class.OUTSIDE, is_shown), reason
+
+
 def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:
     assert class_of({"stock-7.2-slower": {"refused": "it lacks a module"}}, "") == (Class.REFUSED, "it lacks a module")
     assert class_of({"stock-7.2-slower": {"refused": "no radios"}}, "radios") == (Class.UNLIMITED, "radios")
