@@ -391,7 +391,7 @@
         },
       };
     });
-    const axis = { type: "log", range: [Math.log10(low), Math.log10(high)], rangemode: "normal", dtick: "D2" };
+    const axis = { type: "log", range: [Math.log10(low), Math.log10(high)], rangemode: "normal", dtick: "D2", tickformat: ",~r" };
     plot(div, [...bands, identity, ...traces], { x: "published", y: "measured", xaxis: axis, yaxis: axis });
     div.removeAllListeners?.("plotly_click");
     div.on("plotly_click", (event) => {
