@@ -28,6 +28,8 @@ events = [
     { at = "3 s", type = "down", link = "access2" },
     { at = "3 s", type = "address-removed", link = "access1" },
     { at = "4 s", type = "up", link = "access2", direction = "forward" },
+    { at = "6 s", type = "change", link = "link2", loss = "10 ppb" },
+    { at = "7 s", type = "change", link = "link2", loss = "0 %" },
 ]
 """
 
@@ -46,6 +48,8 @@ def test_marks_name_the_end_of_the_link(tmp_path: Path) -> None:
         (3.0, "access2: down silent; access1: address removed at client"),
         (4.0, "access2 forward: up"),
         (5.0, "link1: no carrier at r1"),
+        (6.0, "link2: change loss 10 ppb"),
+        (7.0, "link2: change loss 0 %"),
     ]
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -14,6 +15,8 @@ from mptcplab.units import Duration
 #: More marks than this hide the curves.
 _MAX_MARKS = 24
 _NS = 1e9
+#: No loss as recordings have it, in the smallest unit, which nobody writes.
+_NO_LOSS = re.compile(r"\b0 ppb\b")
 _HOST = "host"
 #: The words for failures at one end of a link, and the other kinds of events at one.
 _FAILURES = {("down", "interface"): "interface down", ("down", "carrier"): "no carrier"}
@@ -71,7 +74,8 @@ def _event_words(row: Mapping[str, Any], node: str) -> str:
     if (row["kind"], row["value"]) in _FAILURES and node:
         return f"{row['link']}: {_FAILURES[row['kind'], row['value']]}{at}"
     direction = f" {row['direction']}" if row["direction"] != "both" else ""
-    return f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {row['value']}".rstrip()
+    value = _NO_LOSS.sub("0 %", row["value"])
+    return f"{row['link']}{direction}: {row['kind'].replace('-', ' ')} {value}".rstrip()
 
 
 def _association_words(change: Association) -> str:
