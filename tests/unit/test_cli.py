@@ -95,6 +95,21 @@ def test_a_report_is_no_other_kind_of_file(
     assert not (tmp_path / "r.pdf").exists()
 
 
+def test_a_point_has_the_values_that_are_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Several keys together name one point; with fewer there is a choice, which the hint shows."""
+    words = ("plan", EXAMPLES / "questions" / "which-scheduler.toml", "--point", "scheduler=ecf")
+    both = run(monkeypatch, capsys, *words, "--point", "transport.congestion_control=balia")
+    assert "(transport.scheduler = ecf, transport.congestion_control = balia)" in both.out.splitlines()[1]
+    one = run(monkeypatch, capsys, *words)
+    assert (one.status, "5 points have scheduler=ecf" in one.err, "ecf, congestion_control lia;" in one.err) == (
+        2,
+        True,
+        True,
+    ), one.err
+
+
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:
     output = run(monkeypatch, capsys, "show", scenario, "--json", "--seed", "5", "--repeats", "2")
     document = json.loads(output.out)
@@ -154,6 +169,10 @@ def test_password_of_a_gateway(
         (("show", "/no/such/file.toml"), "file.toml"),
         (("run", "/no/such/file.toml"), "file.toml"),
         (("plan", "FILE", "--point", "3"), "no point '3': the sweep has 2"),
+        (("plan", "FILE", "--point", "x"), "'x' is no point"),
+        (("plan", "FILE", "--point", "1", "--point", "2"), "neither alone nor KEY=VALUE"),
+        (("plan", "FILE", "--point", "protocol=tpc"), "did you mean tcp?"),
+        (("plan", "FILE", "--point", "cc=cubic"), "'cc' is not a swept key"),
         (("plan", "FILE", "--node", "clint"), "no node 'clint'"),
         (("plan", "FILE", "--node", "client", "--format", "ini"), "'ini'"),
         (("plan", "FILE", "--format", "uci"), "--format needs --node"),

@@ -14,6 +14,7 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.export import export
 from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
+from mptcplab.cli.points import chosen_point, point_option
 from mptcplab.cli.space import size_text
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
@@ -156,7 +157,7 @@ def _runs(experiment: Experiment) -> Table:
 @scenario_argument
 @set_option()
 @seed_option("Seed of the run. Default: the scenario's first.")
-@click.option("--point", type=click.IntRange(min=1), default=1, show_default=True, help="Number of the sweep's point.")
+@point_option()
 @click.option(
     "--node",
     metavar="NODE",
@@ -187,7 +188,7 @@ def plan(
     file: Path,
     overrides: tuple[str, ...],
     seed: int | None,
-    point: int,
+    wanted: tuple[str, ...],
     node: str | None,
     form: str | None,
     devices: tuple[str, ...],
@@ -200,10 +201,7 @@ def plan(
     packet rules and programs, but not what links do.
     """
     experiment = load(file, overrides=overrides, seed=seed)
-    if point > len(experiment.points):
-        message = f"there is no point '{point}': the sweep has {len(experiment.points)}"
-        raise click.BadParameter(message, param_hint="--point")
-    chosen = experiment.points[point - 1]
+    chosen = chosen_point(experiment.points, wanted)
     if node is not None:
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")

@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: MIT
+"""One point of a sweep, by its number or by values of swept keys."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import click
+
+from mptcplab.errors import InputError
+from mptcplab.metrics.named import swept_key
+from mptcplab.metrics.points import point_text
+from mptcplab.scenario.document import nearest
+from mptcplab.scenario.load import Point
+
+#: So many points are listed in a hint.
+_FEW = 4
+
+
+def point_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Return the option ``--point``."""
+    return click.option(
+        "--point",
+        "wanted",
+        multiple=True,
+        metavar="NUMBER|KEY=VALUE",
+        help="The sweep's point: its number in the order of `mptcplab show`, or a value of a swept key. Repeatable for "
+        "values of several keys. Default: the first.",
+    )
+
+
+def chosen_point(points: Sequence[Point], wanted: Sequence[str]) -> Point:
+    """Return the point with a number, or with the values of swept keys that ``wanted`` gives.
+
+    :raises InputError: if no point is meant, or more than one.
+    """
+    if not wanted:
+        return points[0]
+    if len(wanted) == 1 and "=" not in wanted[0]:
+        return _numbered(points, wanted[0])
+    left = list(points)
+    for text in wanted:
+        left = _with_value(points, left, text)
+    if not left:
+        raise InputError(f"--point: no point has all of {', '.join(wanted)}", hint="see `mptcplab show FILE`")
+    if len(left) > 1:
+        some = "; ".join(point_text(one.settings) for one in left[:_FEW])
+        more = f"; and {len(left) - _FEW} more" if len(left) > _FEW else ""
+        message = f"--point: {len(left)} points have {', '.join(wanted)}"
+        raise InputError(message, hint=f"add another --point KEY=VALUE: {some}{more}")
+    return left[0]
+
+
+def _numbered(points: Sequence[Point], text: str) -> Point:
+    if not text.strip().isdecimal():
+        hint = "give its number, as --point 2, or a value of a swept key, as --point KEY=VALUE"
+        raise InputError(f"--point: '{text}' is no point", hint=hint)
+    number = int(text)
+    if not 1 <= number <= len(points):
+        hint = "`mptcplab show FILE` lists them in the order of their numbers"
+        raise InputError(f"--point: there is no point '{number}': the sweep has {len(points)}", hint=hint)
+    return points[number - 1]
+
+
+def _with_value(points: Sequence[Point], left: Sequence[Point], text: str) -> list[Point]:
+    name, equals, value = text.partition("=")
+    if not equals:
+        raise InputError(f"--point: '{text}' is neither alone nor KEY=VALUE", hint="give one number, or values only")
+    key = swept_key(name.strip(), list(dict.fromkeys(key for one in points for key in one.settings)))
+    values = list(dict.fromkeys(one.settings[key] for one in points if key in one.settings))
+    if value.strip() not in values:
+        near = nearest(value.strip(), values)
+        hint = f"did you mean {near}?" if near else f"use one of {', '.join(map(_quoted, values))}"
+        raise InputError(f"--point: no point has {key} = {value.strip()}", hint=hint)
+    return [one for one in left if one.settings.get(key) == value.strip()]
+
+
+def _quoted(value: str) -> str:
+    """Return a value for a list with commas."""
+    return f'"{value}"' if "," in value else value
