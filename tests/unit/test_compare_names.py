@@ -47,7 +47,7 @@ def folder(tmp_path: Path) -> Path:
         ("page:nonsense", "there is no workload 'page'", "use one of pages, download"),
         ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
-        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
+        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "or `completion_p95_s`"),
         ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
         ("fairness", "there is no metric 'fairness'", "results.json"),
     ],
@@ -128,6 +128,14 @@ def test_words_of_other_tools_are_explained() -> None:
     for words in OTHER_WORDS.values():
         assert set(words) <= set(METRICS)
     assert "](" not in hint, f"a terminal shows no links of Markdown: {hint}"
+
+
+def test_a_name_without_a_percentile_leads_to_all() -> None:
+    """The median, p95 and p99 are as near to what was typed."""
+    there = ["goodput_mbps", "response_p50_ms", "response_p95_ms", "response_p99_ms"]
+    with pytest.raises(InputError, match="there is no metric 'response_time'") as caught:
+        metric_named("response_time", there)
+    assert caught.value.hint == "did you mean `response_p50_ms` or `response_p95_ms` or `response_p99_ms`?"
 
 
 def test_a_head_with_a_unit_leads_to_the_head() -> None:

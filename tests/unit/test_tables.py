@@ -194,6 +194,9 @@ def test_a_misspelled_column_is_refused_before_anything_runs() -> None:
     with pytest.raises(InputError) as caught:
         check_columns(["latency"], None, settings)
     assert "`response_p50_ms`" in str(caught.value.hint), "as `compare --metric latency` says, not `late`"
+    with pytest.raises(InputError, match="no table has a column 'p95'") as caught:
+        check_columns(["p95"], None, settings)
+    assert "`completion_p95_s`" in str(caught.value.hint), "all 95th percentiles"
 
 
 @pytest.fixture(scope="module")

@@ -34,6 +34,8 @@ OTHER_WORDS = {
 
 #: The unit at the end of a name in JSON: users add it to the heads of columns, too.
 _UNIT = re.compile(r"_(?:ms|s|mbps|percent|bytes)$")
+#: The part of a name that says which percentile.
+_PERCENTILE = re.compile(r"_p\d+(?=_)")
 
 #: Words for what belongs to a point and not to one of its workloads.
 OF_POINTS = dict.fromkeys(
@@ -99,14 +101,25 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
         return f"did you mean `{heads[0]}`?"
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
     known = [*CALLED, *(word for word, names in others.items() if names)]
-    parts = [one for one in there if wanted in one.split("_")]
-    near = [wanted] if wanted in known else parts or difflib.get_close_matches(wanted, known, n=1)
+    alike = difflib.get_close_matches(wanted, known, n=1)
+    near = [wanted] if wanted in known else with_part(wanted, there) or _with_other_percentiles(alike, known)
     if not near:
         return f"these results have {', '.join(there)}"
     if near[0] not in others:
         return f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
     told = (f"`{one}` ({_first_sentence(METRICS[one])})" for one in others[near[0]])
     return f"did you mean {', or '.join(told)}?"
+
+
+def with_part(word: str, names: Iterable[str]) -> list[str]:
+    """Return the names in JSON that have a word between their underscores: of ``p95``, all 95th percentiles."""
+    return [one for one in names if word.casefold() in one.split("_")]
+
+
+def _with_other_percentiles(names: Sequence[str], known: Sequence[str]) -> list[str]:
+    """Return names with those that differ from the first in the percentile only: nothing says which was meant."""
+    family = [one for one in known if names and _PERCENTILE.sub("", one) == _PERCENTILE.sub("", names[0])]
+    return family or list(names)
 
 
 def _first_sentence(metric: Metric) -> str:

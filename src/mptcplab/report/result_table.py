@@ -12,7 +12,7 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.alike import merged
 from mptcplab.metrics.column_units import unit_of
-from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of
+from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, with_part
 from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
@@ -160,7 +160,7 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
         if name.casefold() not in known and find_key(name, keys) is None:
             near = nearest(name, names)
             hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
-            others = OTHER_WORDS.get(name.casefold())
+            others = OTHER_WORDS.get(name.casefold()) or with_part(name, METRICS)
             hint = f"did you mean {', or '.join(f'`{one}`' for one in others)}?" if others else hint
             hint = OF_POINTS.get(name.casefold(), hint)
             raise InputError(f"no table has a column '{name}'", hint=hint)
