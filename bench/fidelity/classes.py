@@ -13,7 +13,7 @@ from mptcplab.scenario.schema import Scenario
 SLOWER = "stock-7.2-slower"
 #: The side whose network is so slow that no CPU limits it.
 SLOWEST = "stock-7.2-slowest"
-_OF_THE_CPU = "the CPU: inside where the network is 64 times slower"
+_OF_THE_CPU = "the CPU: no longer where the network is 64 times slower"
 #: What the margins are for.
 COMPARED = ("goodput_mbps", "share_percent")
 
@@ -43,8 +43,25 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
     if not places:
         return Class.NOT_MEASURED, ""
     if "!" in places:
-        return Class.OUTSIDE, _OF_THE_CPU if _places(sides.get(SLOWEST, {})) == {""} else ""
+        return Class.OUTSIDE, _OF_THE_CPU if _is_of_the_cpu(found, sides.get(SLOWEST, {})) else ""
     return (Class.OPEN if "?" in places else Class.INSIDE), ""
+
+
+def _is_of_the_cpu(slower: dict[str, Any], slowest: dict[str, Any]) -> bool:
+    """Return whether goodputs differ less where no CPU limits: they are not outside, in intervals apart from these."""
+    if not _places(slowest) or "!" in _places(slowest):
+        return False
+    after = {(str(row["settings"]), row["workload"]): row for row in slowest["rows"] if row["metric"] == COMPARED[0]}
+    outside = [row for row in slower["rows"] if row["metric"] == COMPARED[0] and place(row) == "!"]
+    keys = [(str(row["settings"]), row["workload"]) for row in outside]
+    return bool(outside) and all(
+        key in after and _are_apart(row, after[key]) for key, row in zip(keys, outside, strict=True)
+    )
+
+
+def _are_apart(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    halves = one["percent_half_width"] + other["percent_half_width"]
+    return bool(abs(one["percent"] - other["percent"]) > halves)
 
 
 def _places(side: dict[str, Any]) -> set[str]:

@@ -114,15 +114,23 @@ def _row(metric: str, verdict: str, size: float = 0.0, half: float = 0.1) -> dic
 )  # fmt: skip
 def test_the_worst_row_decides_on_the_class(rows: list[dict[str, Any]], expected: Class) -> None:
     """The margins are for goodput and shares."""
+    rows = [row | {"settings": {}, "workload": "bulk"} for row in rows]
     assert class_of({"stock-7.2-slower": {"rows": rows}}, "") == (expected, "")
     assert class_of({"stock-7.2": {"rows": rows}}, "") == (Class.NOT_MEASURED, ""), "its CPU is not fast"
 
 
-@pytest.mark.parametrize(("verdict", "is_shown"), [("equivalent", True), ("not shown", False), ("differs", False)])
-def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(verdict: str, is_shown: bool) -> None:
-    """An open row there shows nothing."""
-    sides = {"stock-7.2-slower": {"rows": [_row("goodput_mbps", "differs", 50.0)]}}
-    sides["stock-7.2-slowest"] = {"rows": [_row("goodput_mbps", verdict, 5.0 if verdict == "differs" else 0.0)]}
+@pytest.mark.parametrize(
+    ("verdict", "percent", "half", "is_shown"),
+    [("equivalent", 0.0, 0.1, True), ("not shown", -4.0, 22.0, True), ("not shown", -4.0, 60.0, False),
+     ("differs", -5.0, 0.5, False)],
+)  # fmt: skip
+def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
+    verdict: str, percent: float, half: float, is_shown: bool
+) -> None:
+    """An open row shows it too, if its interval has no difference as large as the former."""
+    of = {"settings": {}, "workload": "fetch"}
+    sides = {"stock-7.2-slower": {"rows": [_row("goodput_mbps", "differs", -50.0, 2.0) | of]}}
+    sides["stock-7.2-slowest"] = {"rows": [_row("goodput_mbps", verdict, percent, half) | of]}
     kind, reason = class_of(sides, "")
     assert (kind, reason.startswith("the CPU")) == (Class.OUTSIDE, is_shown), reason
 
