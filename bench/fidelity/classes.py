@@ -6,14 +6,15 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import Any
 
-from bench.fidelity.place import place
+from bench.fidelity.place import place, units_of
+from bench.fidelity.slower import MOST_TIMES
 from mptcplab.scenario.schema import Scenario
 
 #: The side whose CPU is fast, by a network that is slower.
 SLOWER = "stock-7.2-slower"
 #: The side whose network is so slow that no CPU limits it.
 SLOWEST = "stock-7.2-slowest"
-_OF_THE_CPU = "the CPU: no longer where the network is 64 times slower"
+_OF_THE_CPU = f"the CPU: no longer where the network is {MOST_TIMES} times slower"
 #: What the margins are for.
 COMPARED = ("goodput_mbps", "share_percent")
 
@@ -48,20 +49,26 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
 
 
 def _is_of_the_cpu(slower: dict[str, Any], slowest: dict[str, Any]) -> bool:
-    """Return whether goodputs differ less where no CPU limits: they are not outside, in intervals apart from these."""
-    if not _places(slowest) or "!" in _places(slowest):
+    """Return whether all that is outside is nearer where no CPU limits, and nothing is outside there."""
+    after = {_key(row): row for row in slowest.get("rows", ()) if row["metric"] in COMPARED}
+    if not after or "!" in _places(slowest):
         return False
-    after = {(str(row["settings"]), row["workload"]): row for row in slowest["rows"] if row["metric"] == COMPARED[0]}
-    outside = [row for row in slower["rows"] if row["metric"] == COMPARED[0] and place(row) == "!"]
-    keys = [(str(row["settings"]), row["workload"]) for row in outside]
-    return bool(outside) and all(
-        key in after and _are_apart(row, after[key]) for key, row in zip(keys, outside, strict=True)
-    )
+    outside = [row for row in slower["rows"] if row["metric"] in COMPARED and place(row) == "!"]
+    return all(_key(row) in after and _is_nearer(after[_key(row)], row) for row in outside)
 
 
-def _are_apart(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    halves = one["percent_half_width"] + other["percent_half_width"]
-    return bool(abs(one["percent"] - other["percent"]) > halves)
+def _key(row: dict[str, Any]) -> tuple[str, str, str]:
+    return row["metric"], str(row["settings"]), row["workload"]
+
+
+def _is_nearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
+    """Return whether the largest difference in the interval of ``one`` is below the smallest in that of ``other``."""
+    (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (one, other))
+    if place(one) == "":
+        return True
+    if None in (value, half, other_value, other_half):
+        return False
+    return bool(abs(value) + half < abs(other_value) - other_half)
 
 
 def _places(side: dict[str, Any]) -> set[str]:

@@ -18,6 +18,7 @@ from bench.fidelity.gather import FILE
 from bench.fidelity.kept import is_of_earlier_kernel
 from bench.fidelity.place import IN_POINTS, place, units_of
 from bench.fidelity.pooled import MIN_POOLED, pooled
+from bench.fidelity.slower import MOST_TIMES, TIMES
 from mptcplab.metrics.points import short_names
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval, median_interval
@@ -367,7 +368,7 @@ _BESIDE: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
     "fidelity-slower": (("stock-7.2", SLOWER), ("network as it is, %", "lab, slower, Mbit/s", "slower, %")),
     "fidelity-slowest": (
         (SLOWER, SLOWEST),
-        ("4 times slower, %", "lab, 64 times slower, Mbit/s", "64 times slower, %"),
+        (f"{TIMES} times slower, %", f"lab, {MOST_TIMES} times slower, Mbit/s", f"{MOST_TIMES} times slower, %"),
     ),
     "fidelity-timers": ((SLOWER, TIMERS), ("stock 7.2, %", "lab, slower, Mbit/s", "lab with a grain of 4 ms, %")),
 }

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.fidelity import forms
 from bench.fidelity.forms import Form
-from bench.fidelity.slower import SLOWEST, Slowdown, slower
+from bench.fidelity.slower import MOST_TIMES, Slowdown, slower
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.load import Point
 from mptcplab.scenario.schema import Scenario
@@ -79,8 +79,8 @@ SIDES = {
     "stock-7.2-burst": Side("stock:7.2", change=with_buckets),
     "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
-    "virtual-7.2-slowest": Side("virtual", change=Slowdown(SLOWEST).of, whole=True),
-    "stock-7.2-slowest": Side("stock:7.2", change=Slowdown(SLOWEST).of, whole=True),
+    "virtual-7.2-slowest": Side("virtual", change=Slowdown(MOST_TIMES).of, whole=True),
+    "stock-7.2-slowest": Side("stock:7.2", change=Slowdown(MOST_TIMES).of, whole=True),
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
     "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }

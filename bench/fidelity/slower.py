@@ -13,9 +13,9 @@ becomes slower:
 - the record: the time between samples.
 
 What is in bytes, packets or percent stays: files, buffers, buckets, queues in packets, loss and its bursts. So does
-what belongs to the kernel: the minimum retransmission timeout, delayed acknowledgements, the grain of timers, CUBIC's
-growth, which is a function of seconds, and settings of ``sysctl``. Both sides of a comparison have the same of these
-but for the grain.
+what belongs to the kernel: the first and the minimum retransmission timeout, the number of SYNs before a fallback,
+delayed acknowledgements, the grain of timers, CUBIC's growth, which is a function of seconds, and settings of
+``sysctl``. Both sides of a comparison have the same of these but for the grain.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ from mptcplab.units import Duration, QueueLength, Rate
 
 #: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
 #: is not enough.
-SLOWER, SLOWEST = 4, 64
+TIMES, MOST_TIMES = 4, 64
+#: RFC 6298: what TCP waits before it sends its first SYN again.
+_FIRST_TIMEOUT_NS = 10**9
 #: Limits of the time that a program may take, which no run reaches.
 _GUARDS = ("timeout",)
 #: Times of single kinds of workloads that stay: the duration of the voice in a packet decides on the packet's size.
@@ -66,7 +68,7 @@ class Slowdown:
 
         :raises ValueError: with the reason, if something in it has a time that cannot be changed.
         """
-        if reason := not_slower(scenario):
+        if reason := not_slower(scenario) or self._beyond_timers(scenario):
             raise ValueError(reason)
         traces = {(name, side): _traced(link, side) for name, link in scenario.links.items() for side in DIRECTIONS}
         changed = scenario.model_copy(update=self._keys(scenario))
@@ -79,6 +81,19 @@ class Slowdown:
             first = error.errors()[0]
             raise ValueError(f"made slower, {'.'.join(map(str, first['loc']))} {first['msg']}") from error
         return self._with_traces(checked, traces)
+
+    def _beyond_timers(self, scenario: Scenario) -> str:
+        """Return that a delay would exceed what the kernel waits before it sends a SYN again; else empty.
+
+        The transfer would begin otherwise, and MPTCP might fall back to TCP.
+        """
+        sides = (side for link in scenario.links.values() for side in (link.forward, link.backward))
+        longest = max((int(side.delay) for side in sides), default=0) * self.times
+        return (
+            ""
+            if self.times == TIMES or 2 * longest < _FIRST_TIMEOUT_NS
+            else (f"{self.times} times slower, a delay of {longest / 1e9:g} s would exceed the timer of SYNs")
+        )
 
     def _keys(self, part: Part) -> dict[str, Any]:
         """Return the keys of a table that become slower, with those of the tables in it."""
@@ -142,7 +157,7 @@ class Slowdown:
 
 
 #: What most comparisons use.
-slower = Slowdown(SLOWER).of
+slower = Slowdown(TIMES).of
 
 
 def not_slower(scenario: Scenario) -> str:

@@ -50,9 +50,16 @@ class LabError(Exception):
         super().__init__(message)
         self.message = message
         self.hint = hint
-        if hint is not None:
-            # For a script or notebook that does not catch it; the command line prints the hint itself.
-            self.add_note(f"hint: {hint}")
+
+    @property
+    def hint(self) -> str | None:
+        """The remedy. It is also the exception's note, for scripts that do not catch it."""
+        return self._hint
+
+    @hint.setter
+    def hint(self, hint: str | None) -> None:
+        self._hint = hint
+        self.__notes__ = [] if hint is None else [f"hint: {hint}"]
 
 
 class InputError(LabError):

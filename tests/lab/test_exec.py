@@ -105,14 +105,14 @@ def test_a_program_that_spins_is_ended() -> None:
     assert "virtual time has stopped" in done.stderr.decode(), done.stderr
 
 
-def test_a_program_with_too_many_pieces_of_memory_is_told_so() -> None:
+def test_a_program_with_too_many_memory_mappings_is_told_so() -> None:
     """Every other page of 600 MB: none has a neighbour, so each is a mapping of its own on this machine."""
     limit = int(Path("/proc/sys/vm/max_map_count").read_text())
     touch = "import mmap; m = mmap.mmap(-1, 600 << 20)\nfor at in range(0, len(m), 8192): m[at] = 1\nprint('done')"
     done = execute("--stall", "5 s", "--", sys.executable, "-c", touch)
     said = done.stderr.decode()
     if limit < 600 << 20 >> 13:
-        assert (done.returncode, f"has {limit} pieces of memory" in said) == (1, True), said
+        assert (done.returncode, f"has {limit} memory mappings" in said) == (1, True), said
     else:
         assert (done.returncode, done.stdout) == (0, b"done\n"), said
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from pathlib import Path
 
@@ -47,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
         ("page:nonsense", "there is no workload 'page'", "use one of pages, download"),
         ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
-        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "or `completion_p95_s`"),
+        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "`completion_p95_s`"),
         ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
         ("fairness", "there is no metric 'fairness'", "results.json"),
     ],
@@ -136,6 +137,16 @@ def test_a_name_without_a_percentile_leads_to_all() -> None:
     with pytest.raises(InputError, match="there is no metric 'response_time'") as caught:
         metric_named("response_time", there)
     assert caught.value.hint == "did you mean `response_p50_ms` or `response_p95_ms` or `response_p99_ms`?"
+
+
+@pytest.mark.parametrize("name", ["delay_ms", "duration_ms", "latency"])
+def test_hints_name_metrics_that_the_results_have(name: str) -> None:
+    there = ["goodput_mbps", "response_p50_ms", "response_p95_ms"]
+    with pytest.raises(InputError) as caught:
+        metric_named(name, there)
+    named = re.findall(r"`(\w+_\w+)`", str(caught.value.hint))
+    assert named or "these results have" in str(caught.value.hint), caught.value.hint
+    assert set(named) <= {*there}, caught.value.hint
 
 
 def test_a_head_with_a_unit_leads_to_the_head() -> None:

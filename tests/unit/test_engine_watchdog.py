@@ -62,6 +62,9 @@ class _StalledMachine:
     def virtual_ns(self) -> int:
         return SECOND
 
+    def cause_of_stall(self) -> str | None:
+        return "it does too much"
+
 
 @pytest.mark.parametrize(
     ("clock", "stopped"),
@@ -78,3 +81,13 @@ def test_only_time_in_which_a_lab_could_run_counts(
     monkeypatch.setattr(time, "monotonic", lambda: next(ticks))
     watchdog = Watchdog(deadline_ns=100 * SECOND, stall_seconds=5)
     assert watch(_StalledMachine(stopped=stopped), watchdog, 0.25, None) is None  # type: ignore[arg-type]
+
+
+def test_a_machine_knows_why_its_time_stands_still_and_nothing_else() -> None:
+    watchdog = Watchdog(deadline_ns=SECOND, stall_seconds=5)
+    late = watchdog.check(wall_seconds=0, virtual_ns=2 * SECOND + ALLOWANCE_NS, cause=lambda: "it does too much")
+    assert late is not None
+    assert "too much" not in late, "it runs on"
+    assert watchdog.check(wall_seconds=0, virtual_ns=SECOND, cause=lambda: "it does too much") is None
+    stalled = watchdog.check(wall_seconds=6, virtual_ns=SECOND, cause=lambda: "it does too much")
+    assert stalled == "virtual time has stopped at 1.000000 s for 5 s: it does too much"

@@ -54,6 +54,7 @@ def _load(
         ('[sweep]\n"links.link2.forward.loss" = ["0 %", "1 %"]', ()),
         ('[sweep]\n"events.0.loss" = ["0 %", "1 %"]', ("events.0.loss=0 %",)),
         ("", ("events.0.loss=0 %",)),
+        ('[sweep]\n"events.1.at" = ["1 s", "4 s"]', ()),
     ],
 )
 def test_a_point_without_a_change_is_a_baseline(tmp_path: Path, sweep: str, overrides: tuple[str, ...]) -> None:
@@ -62,10 +63,31 @@ def test_a_point_without_a_change_is_a_baseline(tmp_path: Path, sweep: str, over
     assert len(points) == (2 if sweep and not overrides else 1)
 
 
-@pytest.mark.parametrize("sweep", ["", '[sweep]\n"links.link2.delay" = ["20 ms", "40 ms"]'])
+@pytest.mark.parametrize(
+    "sweep",
+    [
+        "",
+        '[sweep]\n"links.link2.delay" = ["20 ms", "40 ms"]',
+        '[sweep]\n"links.link1.loss" = ["0 %", "1 %"]',
+        '[[events]]\nat = "1 s"\ntype = "change"\nlink = "link1"\nloss = "2 %"\n'
+        '[sweep]\n"events.2.loss" = ["1 %", "2 %"]',
+        '[[events]]\nat = "6 s"\ntype = "change"\nlink = "link2"\nloss = "2 %"\n'
+        '[sweep]\n"events.2.loss" = ["1 %", "2 %"]',
+    ],
+    ids=["no sweep", "another key", "another link", "an event of another link", "a later event"],
+)
 def test_a_change_to_the_same_in_the_file_is_a_mistake(tmp_path: Path, sweep: str) -> None:
     with pytest.raises(InputError, match=r'events\[0\].loss = "0 %": changes nothing'):
         _load(tmp_path, "0 %", sweep)
+
+
+def test_a_swept_key_of_a_link_without_a_table_is_no_excuse(tmp_path: Path) -> None:
+    """A sweep that makes the link's table varies the key it names, and no other."""
+    file = tmp_path / "s.toml"
+    text = SCENARIO.replace('[links.link2]\nrate = "10 Mbit/s"\ndelay = "20 ms"\n', "")
+    file.write_text(text.format(loss="0 %", type=CHANGE, sweep='[sweep]\n"links.link2.delay" = ["20 ms", "40 ms"]'))
+    with pytest.raises(InputError, match="changes nothing"):
+        load(file)
 
 
 def test_the_list_of_events_is_a_swept_value(tmp_path: Path) -> None:

@@ -122,17 +122,20 @@ def test_the_worst_row_decides_on_the_class(rows: list[dict[str, Any]], expected
 @pytest.mark.parametrize(
     ("verdict", "percent", "half", "is_shown"),
     [("equivalent", 0.0, 0.1, True), ("not shown", -4.0, 22.0, True), ("not shown", -4.0, 60.0, False),
-     ("differs", -5.0, 0.5, False)],
+     ("not shown", 90.0, 8.0, False), ("not shown", -4.0, None, False), ("differs", -5.0, 0.5, False)],
 )  # fmt: skip
 def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
-    verdict: str, percent: float, half: float, is_shown: bool
+    verdict: str, percent: float, half: float | None, is_shown: bool
 ) -> None:
-    """An open row shows it too, if its interval has no difference as large as the former."""
+    """An open row shows it too, if its interval has only smaller differences than the former one."""
     of = {"settings": {}, "workload": "fetch"}
-    sides = {"stock-7.2-slower": {"rows": [_row("goodput_mbps", "differs", -50.0, 2.0) | of]}}
-    sides["stock-7.2-slowest"] = {"rows": [_row("goodput_mbps", verdict, percent, half) | of]}
-    kind, reason = class_of(sides, "")
+    before = [_row("goodput_mbps", "differs", -50.0, 2.0) | of]
+    after = [_row("goodput_mbps", verdict, percent, 0.0) | of | {"percent_half_width": half}]
+    kind, reason = class_of({"stock-7.2-slower": {"rows": before}, "stock-7.2-slowest": {"rows": after}}, "")
     assert (kind, reason.startswith("the CPU")) == (Class.OUTSIDE, is_shown), reason
+    share = _row("share_percent", "differs", 9.0, 1.0) | of
+    more = {"stock-7.2-slower": {"rows": [*before, share]}, "stock-7.2-slowest": {"rows": after}}
+    assert class_of(more, "")[1] == "", "a share that is outside has to be nearer, too"
 
 
 def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:

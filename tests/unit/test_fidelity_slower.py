@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bench.fidelity import forms
-from bench.fidelity.slower import SLOWER, slower
+from bench.fidelity.slower import MOST_TIMES, TIMES, Slowdown, slower
 
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.scenario.load import load
@@ -126,10 +126,10 @@ def test_a_trace_becomes_slower_and_is_another_one(tmp_path: Path) -> None:
     first, second = after.traced.read.steps
     assert dict(first.values) == {"rate": 5_000_000, "delay": 100_000_000, "loss": 0}
     assert (second.at_ns, dict(second.values)["loss"]) == (16 * 10**9, 10**7)
-    assert after.traced.read.period_ns == SLOWER * before.traced.read.period_ns
+    assert after.traced.read.period_ns == TIMES * before.traced.read.period_ns
     assert after.traced.sha256 != before.traced.sha256
     assert before.rate is not None
-    assert after.rate == before.rate // SLOWER, "the mean, by which queues are sized"
+    assert after.rate == before.rate // TIMES, "the mean, by which queues are sized"
 
 
 @pytest.mark.parametrize(
@@ -169,6 +169,17 @@ def test_what_has_a_time_of_its_own_is_refused(tmp_path: Path) -> None:
 def test_outages_and_programs_of_the_users_stay_with_a_scenario() -> None:
     outage = load(forms.files()["gateways/outage"]).points[-1].scenario
     before, after = (next(iter(one.gateways.values())).outages[-1] for one in (outage, slower(outage)))
-    assert (int(after.at), int(after.downtime)) == (SLOWER * int(before.at), SLOWER * int(before.downtime))
+    assert (int(after.at), int(after.downtime)) == (TIMES * int(before.at), TIMES * int(before.downtime))
     control = load(forms.files()["ebpf/my-control"]).points[-1].scenario
     assert slower(control).bpf == control.bpf != ()
+
+
+def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> None:
+    """Beyond it a connection begins otherwise, and MPTCP may fall back; four times slower is what all rows have."""
+    farther = Slowdown(MOST_TIMES)
+    with pytest.raises(ValueError, match=r"64 times slower, a delay of 0.64 s would exceed the timer of SYNs"):
+        farther.of(_made(tmp_path, _FLOW))
+    text = _HEAD.replace('"10 ms"', '"5 ms"')
+    (tmp_path / "near.toml").write_text(text + _FLOW.replace("60 s", "10 s"))
+    changed = farther.of(load(tmp_path / "near.toml").points[-1].scenario)
+    assert _texts(changed.links["link1"].forward, "rate", "delay") == ["156250 bit/s", "320 ms"]

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Sequence
 
 import click
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import swept_key
-from mptcplab.metrics.points import point_text
+from mptcplab.metrics.points import short_names
 from mptcplab.scenario.document import nearest
 from mptcplab.scenario.load import Point
 
@@ -44,17 +45,29 @@ def chosen_point(points: Sequence[Point], wanted: Sequence[str]) -> Point:
     if not left:
         raise InputError(f"--point: no point has all of {', '.join(wanted)}", hint="see `mptcplab show FILE`")
     if len(left) > 1:
-        some = "; ".join(point_text(one.settings) for one in left[:_FEW])
-        more = f"; and {len(left) - _FEW} more" if len(left) > _FEW else ""
-        message = f"--point: {len(left)} points have {', '.join(wanted)}"
-        raise InputError(message, hint=f"add another --point KEY=VALUE: {some}{more}")
+        raise InputError(f"--point: {len(left)} points have {', '.join(wanted)}", hint=_apart(points, left))
     return left[0]
+
+
+def _apart(points: Sequence[Point], left: Sequence[Point]) -> str:
+    """Return how to choose one of the points that are ``left``: by the keys in which they differ, or by numbers."""
+    differ = [key for key in left[0].settings if len({one.settings.get(key) for one in left}) > 1]
+    if not differ:
+        numbers = (f"--point {points.index(one) + 1}" for one in left[:_FEW])
+        return f"use a number: {' or '.join(numbers)}"
+    names = short_names(list(left[0].settings))
+    lines = [f"{names[key]} = {', '.join(_values(left, key))}" for key in differ]
+    return f"add --point KEY=VALUE for {'; and for '.join(lines)}"
+
+
+def _values(points: Sequence[Point], key: str) -> list[str]:
+    return [_quoted(one) for one in dict.fromkeys(one.settings[key] for one in points)]
 
 
 def _numbered(points: Sequence[Point], text: str) -> Point:
     if not text.strip().isdecimal():
         hint = "give its number, as --point 2, or a value of a swept key, as --point KEY=VALUE"
-        raise InputError(f"--point: '{text}' is no point", hint=hint)
+        raise InputError(f"--point: '{text}' is not a point", hint=hint)
     number = int(text)
     if not 1 <= number <= len(points):
         hint = "`mptcplab show FILE` lists them in the order of their numbers"
@@ -65,12 +78,14 @@ def _numbered(points: Sequence[Point], text: str) -> Point:
 def _with_value(points: Sequence[Point], left: Sequence[Point], text: str) -> list[Point]:
     name, equals, value = text.partition("=")
     if not equals:
-        raise InputError(f"--point: '{text}' is neither alone nor KEY=VALUE", hint="give one number, or values only")
+        message = f"--point: the number '{text}' cannot be combined with another --point"
+        raise InputError(message, hint="give one number, or values of keys only")
     key = swept_key(name.strip(), list(dict.fromkeys(key for one in points for key in one.settings)))
     values = list(dict.fromkeys(one.settings[key] for one in points if key in one.settings))
     if value.strip() not in values:
         near = nearest(value.strip(), values)
-        hint = f"did you mean {near}?" if near else f"use one of {', '.join(map(_quoted, values))}"
+        meant = shlex.quote(f"{name.strip()}={near}")
+        hint = f"did you mean --point {meant}?" if near else f"use one of {', '.join(map(_quoted, values))}"
         raise InputError(f"--point: no point has {key} = {value.strip()}", hint=hint)
     return [one for one in left if one.settings.get(key) == value.strip()]
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import select
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -33,17 +34,18 @@ class Watchdog:
     _last_ns: int = field(default=-1, init=False)
     _moved_at: float = field(default=0.0, init=False)
 
-    def check(self, *, wall_seconds: float, virtual_ns: int) -> str | None:
-        """Return the reason to terminate the lab, else None."""
+    def check(
+        self, *, wall_seconds: float, virtual_ns: int, cause: Callable[[], str | None] = lambda: None
+    ) -> str | None:
+        """Return the reason to terminate the lab, else None; ``cause`` is asked for that of a stopped clock."""
         if virtual_ns != self._last_ns:
             self._last_ns, self._moved_at = virtual_ns, wall_seconds
         if virtual_ns > self.deadline_ns + ALLOWANCE_NS:
             return f"the guest was still running at {virtual_ns / 1e9:.0f} s of virtual time, long after the plan's end"
         if wall_seconds - self._moved_at > self.stall_seconds:
-            return (
-                f"virtual time has stopped at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: "
-                "a program in the guest computes or polls without sleeping, or the kernel hangs"
-            )
+            usual = "a program in the guest computes or polls without sleeping, or the kernel hangs"
+            why = cause() or usual
+            return f"virtual time has stopped at {virtual_ns / 1e9:.6f} s for {self.stall_seconds:g} s: {why}"
         return None
 
 
@@ -87,7 +89,9 @@ def watch(
         # Between two checks this process may have been stopped, and the lab with it.
         running += 0.0 if paused or machine.is_stopped() else min(now - checked, MAX_CHECK_SECONDS)
         checked, virtual_ns = now, machine.virtual_ns()
-        problem = watchdog and virtual_ns is not None and watchdog.check(wall_seconds=running, virtual_ns=virtual_ns)
+        if watchdog is None or virtual_ns is None:
+            continue
+        problem = watchdog.check(wall_seconds=running, virtual_ns=virtual_ns, cause=machine.cause_of_stall)
         if problem:
-            return machine.cause_of_stall() or problem
+            return problem
     return None

@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
 #: So many intervals at most, each of which has so many messages or more.
 _INTERVALS, _LEAST = 120, 10
-#: Beyond this factor between the largest and the smallest delay, the axis is logarithmic, as that of a distribution.
+#: Beyond this factor between the largest and the smallest delay, the axis is logarithmic, as that of a distribution; of
+#: round-trip times, between the largest and the median.
 _LOGARITHMIC = 20.0
 #: Up to so large a factor, an axis of one number per power of ten would have too few.
 _FEW_POWERS = 100.0

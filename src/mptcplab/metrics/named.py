@@ -96,13 +96,14 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
     if wanted in OF_POINTS:
         return OF_POINTS[wanted]
-    heads = [head for one in there for head in names_of(METRICS[one]) if head == _UNIT.sub("", wanted)]
+    heads = [head for one in there for head in names_of(METRICS[one]) if head.casefold() == _UNIT.sub("", wanted)]
     if heads:
         return f"did you mean `{heads[0]}`?"
     others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
-    known = [*CALLED, *(word for word, names in others.items() if names)]
+    others = {word: names for word, names in others.items() if names}
+    known = [*(word for word, name in CALLED.items() if not there or name in there), *others]
     alike = difflib.get_close_matches(wanted, known, n=1)
-    near = [wanted] if wanted in known else with_part(wanted, there) or _with_other_percentiles(alike, known)
+    near = [wanted] if wanted in known else with_part(wanted, there) or _with_other_percentiles(alike, there)
     if not near:
         return f"these results have {', '.join(there)}"
     if near[0] not in others:
@@ -116,9 +117,12 @@ def with_part(word: str, names: Iterable[str]) -> list[str]:
     return [one for one in names if word.casefold() in one.split("_")]
 
 
-def _with_other_percentiles(names: Sequence[str], known: Sequence[str]) -> list[str]:
-    """Return names with those that differ from the first in the percentile only: nothing says which was meant."""
-    family = [one for one in known if names and _PERCENTILE.sub("", one) == _PERCENTILE.sub("", names[0])]
+def _with_other_percentiles(names: Sequence[str], there: Iterable[str]) -> list[str]:
+    """Return names, or those that are ``there`` and differ from the first in the percentile only.
+
+    Nothing says which of these was meant.
+    """
+    family = [one for one in there if names and _PERCENTILE.sub("", one) == _PERCENTILE.sub("", names[0])]
     return family or list(names)
 
 

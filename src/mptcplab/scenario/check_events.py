@@ -48,7 +48,7 @@ def check_events(document: Document, scenario: Scenario) -> None:
         if event.is_of_node:
             check_radio_event(document, path, scenario, event, state.radios_off)
         elif event.type == "change":
-            _check_change(document, path, state, event)
+            _check_change(document, scenario, index, state)
         elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)
         else:
@@ -81,7 +81,8 @@ def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: E
         raise document.error((*path, "type"), message, hint=hint, kind=Mistake.MISSING)
 
 
-def _check_change(document: Document, path: KeyPath, state: _State, event: Event) -> None:
+def _check_change(document: Document, scenario: Scenario, index: int, state: _State) -> None:
+    event, path = scenario.events[index], ("events", index)
     for direction in event.directions:
         before = state.directions[event.link, direction]
         measured = before.traced.read.keys if before.traced is not None else ()
@@ -96,7 +97,7 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
             changed = event.changed(before)
         except ValidationError as error:
             raise _impossible(document, path, event, error) from error
-        if changed == before and not _is_varied(document, path, event, direction):
+        if changed == before and not _is_varied(document, scenario, index, direction):
             new = next(iter(event.new))
             message = "changes nothing"
             hint = f"use another value, or remove the event: the {direction} direction has these values already"
@@ -104,15 +105,24 @@ def _check_change(document: Document, path: KeyPath, state: _State, event: Event
         state.directions[event.link, direction] = changed
 
 
-def _is_varied(document: Document, path: KeyPath, event: Event, direction: str) -> bool:
-    """Return whether a sweep or the command line sets a value that the event changes, or the one that it replaces.
+def _is_varied(document: Document, scenario: Scenario, index: int, direction: str) -> bool:
+    """Return whether a sweep or the command line sets a value of this event, or the one that it replaces.
 
     The point is then what the others are compared with, and no mistake of the file.
     """
+    event = scenario.events[index]
+    before = [
+        number
+        for number, other in enumerate(scenario.events)
+        if other.link == event.link and direction in other.directions and (other.at, number) < (event.at, index)
+    ]
     link: KeyPath = ("links", event.link)
-    earlier = (("events", index) for index in range(len(document.tables["events"])))
-    places = [*earlier, path, link, (*link, direction)]
-    return any(document.place((*one, key)).rank >= SWEPT for one in places for key in event.new)
+    paths: list[KeyPath] = [("events", index, key) for key in ("link", "at", "direction")]
+    paths += [(*path, key) for path in (link, (*link, direction)) for key in event.new]
+    paths += [("events", number, key) for number in (*before, index) for key in event.new]
+    # A swept table or list has no places for its parts. A link has one for each key that somebody wrote.
+    paths += [("events",), *(("events", number) for number in (*before, index))]
+    return any(path in document.places and document.places[path].rank >= SWEPT for path in paths)
 
 
 def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:

@@ -25,6 +25,8 @@ from mptcplab.kernel import KernelBuild
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
 _MEMORY = "1G"
 _MAX_MAPPINGS = Path("/proc/sys/vm/max_map_count")
+#: More than all pages of a lab's memory.
+_ENOUGH_MAPPINGS = 1 << 20
 #: hostfs accepts names of up to 4096 bytes, which include the names of files in the recording.
 _MAX_FOLDER_BYTES = 3000
 #: A script's first line is limited, see BINPRM_BUF_SIZE.
@@ -83,8 +85,8 @@ class Machine(GuestProcess):
         if not any(_mappings(pid) >= limit for pid in _processes(self.pid)):
             return None
         return (
-            f"a program in the lab has {limit} pieces of memory, and this machine allows no more to one process: "
-            "see `sysctl vm.max_map_count`"
+            f"a program in the lab has {limit} memory mappings, and this machine allows a process no more; "
+            f"`sudo sysctl -w vm.max_map_count={_ENOUGH_MAPPINGS}` does"
         )
 
 

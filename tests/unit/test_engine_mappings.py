@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: MIT
+"""Why a lab stands still: a program has as many memory mappings as this machine allows a process."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mptcplab.engine.virtual import machine
+from mptcplab.engine.virtual.machine import Machine
+
+
+@pytest.fixture
+def lab() -> Iterator[Machine]:
+    """A machine whose process is a program with a child, in a session of their own."""
+    shell = subprocess.Popen(["sh", "-c", "sleep 100 & wait"], start_new_session=True)
+    made = Machine.__new__(Machine)
+    made._process = shell
+    yield made
+    os.killpg(shell.pid, 9)
+    shell.wait()
+
+
+@pytest.mark.parametrize(("limit", "expected"), [(5, "has 5 memory mappings"), (100_000, None)])
+def test_a_process_at_the_limit_is_the_cause(
+    lab: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, expected: str | None
+) -> None:
+    """Any program has more than five: its code, its data, its stack and the C library's."""
+    (tmp_path / "max_map_count").write_text(f"{limit}\n")
+    monkeypatch.setattr(machine, "_MAX_MAPPINGS", tmp_path / "max_map_count")
+    cause = lab.cause_of_stall()
+    assert (cause is None) == (expected is None), cause
+    assert expected is None or expected in str(cause), cause
+
+
+def test_processes_are_those_of_the_session(lab: Machine) -> None:
+    found = set(machine._processes(lab.pid))
+    assert lab.pid in found
+    assert os.getpid() not in found
