@@ -316,18 +316,15 @@ def spread_table() -> str:
     return table_of(head, lines)
 
 
-def _beside(first: str, second: str, heads: Sequence[str]) -> str:
-    """Return the differences of goodputs on two sides, each from its own lab."""
-    head = ["scenario", "workload", *heads]
+def _beside(first: str, second: str, metric: str = "goodput_mbps", *, heads: Sequence[str]) -> str:
+    """Return the differences of a metric on two sides, each from its own lab."""
     lines = []
     for name, sides in scenarios().items():
-        before, after = (_of_side(sides.get(side, {}), "goodput_mbps") for side in (first, second))
+        before, after = (_of_side(sides.get(side, {}), metric) for side in (first, second))
         for key in after:
-            small, large = (
-                _cell(found[key], lambda row: row["percent"]) if key in found else "" for found in (before, after)
-            )
+            small, large = (_cell(found[key], _value_of) if key in found else "" for found in (before, after))
             lines.append([_scenario(name, key[0]), key[1], small, f"{after[key]['a']:#.4g}", large])
-    return table_of(head, lines)
+    return table_of(["scenario", "workload", *heads], lines)
 
 
 def _of_side(side: dict[str, Any], metric: str) -> dict[tuple[str, str], _Row]:
@@ -359,8 +356,8 @@ def _changed(row: _Row) -> str:
     return f"{row['b']:#.4g} ({row[value] or 0:+.1f}{spread} {unit})"
 
 
-#: Tables of goodputs on two sides: what both are, and the heads of the last three columns.
-_BESIDE: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
+#: Tables of two sides: what both are, the metric if it is not goodput, and the heads of the last three columns.
+_BESIDE: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "fidelity-buckets": (
         ("stock-7.2", BUCKETS),
         ("buckets of a packet, %", "lab with 15 kB, Mbit/s", "buckets of 15 kB, %"),
@@ -371,9 +368,13 @@ _BESIDE: dict[str, tuple[tuple[str, str], tuple[str, ...]]] = {
         (f"{TIMES} times slower, %", f"lab, {MOST_TIMES} times slower, Mbit/s", f"{MOST_TIMES} times slower, %"),
     ),
     "fidelity-timers": ((SLOWER, TIMERS), ("stock 7.2, %", "lab, slower, Mbit/s", "lab with a grain of 4 ms, %")),
+    "fidelity-timer-shares": (
+        (SLOWER, TIMERS, "share_percent"),
+        ("stock 7.2, points", "lab, slower, %", "lab with a grain of 4 ms, points"),
+    ),
 }
 _TABLES: dict[str, Callable[[], str]] = {
-    **{name: partial(_beside, *sides, heads) for name, (sides, heads) in _BESIDE.items()},
+    **{name: partial(_beside, *sides, heads=heads) for name, (sides, heads) in _BESIDE.items()},
     "fidelity-summary": summary_table,
     "fidelity-classes": class_table,
     "fidelity-goodput": goodput_table,
