@@ -63,9 +63,9 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
 
 def _is_nearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
     """Return whether the largest difference in the interval of ``one`` is below the smallest in that of ``other``."""
-    (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (one, other))
     if place(one) == "":
         return True
+    (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (one, other))
     if None in (value, half, other_value, other_half):
         return False
     return bool(abs(value) + half < abs(other_value) - other_half)

@@ -103,15 +103,8 @@ def test_a_point_has_the_values_that_are_named(
     both = run(monkeypatch, capsys, *words, "--point", "transport.congestion_control=balia")
     assert "(transport.scheduler = ecf, transport.congestion_control = balia)" in both.out.splitlines()[1]
     one = run(monkeypatch, capsys, *words)
-    assert (
-        one.status,
-        "5 points have scheduler=ecf" in one.err,
-        "add --point KEY=VALUE for congestion_control = cubic, reno" in one.err,
-    ) == (
-        2,
-        True,
-        True,
-    ), one.err
+    assert (one.status, "5 points have scheduler=ecf" in one.err) == (2, True), one.err
+    assert "add --point KEY=VALUE for congestion_control = cubic, reno" in one.err
 
 
 def test_show_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path) -> None:

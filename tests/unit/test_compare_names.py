@@ -48,7 +48,7 @@ def folder(tmp_path: Path) -> Path:
         ("page:nonsense", "there is no workload 'page'", "use one of pages, download"),
         ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
-        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "`completion_p95_s`"),
+        ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
         ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
         ("fairness", "there is no metric 'fairness'", "results.json"),
     ],

@@ -212,7 +212,7 @@ def test_patches_of_a_user_come_after_ours_in_their_order(tmp_path: Path) -> Non
 
 
 def test_a_lost_timer_frequency_ends_the_build() -> None:
-    with pytest.raises(LabError, match=r"CONFIG_HZ_250(\n|$)"):
+    with pytest.raises(LabError, match=r"CONFIG_HZ_250\n"):
         check_essential(["CONFIG_HZ_250=y"])
 
 
@@ -243,5 +243,5 @@ def test_lost_options_are_those_that_differ_from_the_request() -> None:
 
 def test_essential_options_may_not_be_lost() -> None:
     check_essential(["CONFIG_IP_NF_IPTABLES_LEGACY=y"])
-    with pytest.raises(LabError, match=r"CONFIG_MPTCP, CONFIG_NET_SCH_NETEM(\n|$)"):
+    with pytest.raises(LabError, match=r"CONFIG_MPTCP, CONFIG_NET_SCH_NETEM\n"):
         check_essential(["CONFIG_NET_SCH_NETEM=y", "CONFIG_X=y", "CONFIG_MPTCP=y"])

@@ -10,7 +10,7 @@ import click
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import swept_key
-from mptcplab.metrics.points import short_names
+from mptcplab.metrics.points import quoted, short_names
 from mptcplab.scenario.document import nearest
 from mptcplab.scenario.load import Point
 
@@ -61,7 +61,7 @@ def _apart(points: Sequence[Point], left: Sequence[Point]) -> str:
 
 
 def _values(points: Sequence[Point], key: str) -> list[str]:
-    return [_quoted(one) for one in dict.fromkeys(one.settings[key] for one in points)]
+    return [quoted(one) for one in dict.fromkeys(one.settings[key] for one in points)]
 
 
 def _numbered(points: Sequence[Point], text: str) -> Point:
@@ -85,11 +85,6 @@ def _with_value(points: Sequence[Point], left: Sequence[Point], text: str) -> li
     if value.strip() not in values:
         near = nearest(value.strip(), values)
         meant = shlex.quote(f"{name.strip()}={near}")
-        hint = f"did you mean --point {meant}?" if near else f"use one of {', '.join(map(_quoted, values))}"
+        hint = f"did you mean --point {meant}?" if near else f"use one of {', '.join(map(quoted, values))}"
         raise InputError(f"--point: no point has {key} = {value.strip()}", hint=hint)
     return [one for one in left if one.settings.get(key) == value.strip()]
-
-
-def _quoted(value: str) -> str:
-    """Return a value for a list with commas."""
-    return f'"{value}"' if "," in value else value

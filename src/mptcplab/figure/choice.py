@@ -13,6 +13,7 @@ from typing import Literal, get_args
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import CHOSEN_SCALES, ChosenScale
 from mptcplab.figure.paper import Paper
+from mptcplab.metrics.points import quoted
 
 Kind = Literal["time", "lines", "bars", "cdf"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -158,12 +159,7 @@ def values_hint(key: str, value: str, there: Sequence[str]) -> str:
     parts = [part.strip() for part in value.split(",")]
     if len(parts) > 1 and all(part in there for part in parts):
         return f"give an option for each: {' '.join('--points ' + shlex.quote(f'{key}={part}') for part in parts)}"
-    return f"use one of {', '.join(map(_quoted, there))}"
-
-
-def _quoted(value: str) -> str:
-    """Return a value for a list with commas."""
-    return f'"{value}"' if "," in value else value
+    return f"use one of {', '.join(map(quoted, there))}"
 
 
 def check_of_results(choice: Choice) -> None:

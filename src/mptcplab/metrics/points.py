@@ -34,6 +34,11 @@ def point_text(settings: Mapping[str, str], names: Mapping[str, str] | None = No
     return ", ".join(f"{shown[key]} {value}".strip() for key, value in settings.items())
 
 
+def quoted(value: str) -> str:
+    """Return a value for a list with commas."""
+    return f'"{value}"' if "," in value else value
+
+
 def changed_note(changes: Sequence[str]) -> str:
     """Return which keys the command line set, without a full stop; empty if none."""
     return f"Changed on the command line: {', '.join(changes)}" if changes else ""
