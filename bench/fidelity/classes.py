@@ -7,14 +7,14 @@ from enum import StrEnum
 from typing import Any
 
 from bench.fidelity.place import place, units_of
-from bench.fidelity.slower import MOST_TIMES
+from bench.fidelity.slower import MANY_TIMES, MOST_TIMES
 from mptcplab.scenario.schema import Scenario
 
 #: The side whose CPU is fast, by a network that is slower.
 SLOWER = "stock-7.2-slower"
-#: The side whose network is so slow that no CPU limits it.
-SLOWEST = "stock-7.2-slowest"
-_OF_THE_CPU = f"the CPU: no longer where the network is {MOST_TIMES} times slower"
+#: The sides whose network is so slow that no CPU limits it: as slow as their delays allow.
+FAR_SLOWER, SLOWEST = "stock-7.2-far-slower", "stock-7.2-slowest"
+_TIMES = {FAR_SLOWER: MANY_TIMES, SLOWEST: MOST_TIMES}
 #: What the margins are for.
 COMPARED = ("goodput_mbps", "share_percent")
 
@@ -44,7 +44,8 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
     if not places:
         return Class.NOT_MEASURED, ""
     if "!" in places:
-        return Class.OUTSIDE, _OF_THE_CPU if _is_of_the_cpu(found, sides.get(SLOWEST, {})) else ""
+        shown = [times for side, times in _TIMES.items() if _is_of_the_cpu(found, sides.get(side, {}))]
+        return Class.OUTSIDE, f"the CPU: no longer where the network is {shown[0]} times slower" if shown else ""
     return (Class.OPEN if "?" in places else Class.INSIDE), ""
 
 

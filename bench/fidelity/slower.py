@@ -34,8 +34,8 @@ from mptcplab.scenario.trace import Series, Step, Trace
 from mptcplab.units import Duration, QueueLength, Rate
 
 #: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
-#: is not enough.
-TIMES, MOST_TIMES = 4, 64
+#: is not enough, first where delays are long.
+TIMES, MANY_TIMES, MOST_TIMES = 4, 16, 64
 #: RFC 6298: what TCP waits before it sends its first SYN again.
 _FIRST_TIMEOUT_NS = 10**9
 #: Limits of the time that a program may take, which no run reaches.

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from bench.fidelity import forms, page
+from bench.fidelity import beside, cells, forms, reasons
 from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
 from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
@@ -92,9 +92,9 @@ def test_a_comparison_of_an_earlier_kernel_is_marked(
     written = _found(made={_STOCK: entry})
     written["kernels"][_STOCK] = {"name": "7.2", "digest": "s"}
     assert is_of_earlier_kernel(entry, _STOCK, written["kernels"]) == expected
-    monkeypatch.setattr(page, "document", lambda: written)
-    assert ("-1.0 ± 0.1 †" in page.goodput_table()) == expected
-    assert "-1.0 ± 0.1" in page.goodput_table()
+    monkeypatch.setattr(cells, "document", lambda: written)
+    assert ("-1.0 ± 0.1 †" in beside.TABLES["fidelity-goodput"]()) == expected
+    assert "-1.0 ± 0.1" in beside.TABLES["fidelity-goodput"]()
 
 
 def _row(metric: str, verdict: str, size: float = 0.0, half: float = 0.1) -> dict[str, Any]:
@@ -119,22 +119,24 @@ def test_the_worst_row_decides_on_the_class(rows: list[dict[str, Any]], expected
     assert class_of({"stock-7.2": {"rows": rows}}, "") == (Class.NOT_MEASURED, ""), "its CPU is not fast"
 
 
+@pytest.mark.parametrize(("side", "times"), [("stock-7.2-far-slower", 16), ("stock-7.2-slowest", 64)])
 @pytest.mark.parametrize(
     ("verdict", "percent", "half", "is_shown"),
     [("equivalent", 0.0, 0.1, True), ("not shown", -4.0, 22.0, True), ("not shown", -4.0, 60.0, False),
      ("not shown", 90.0, 8.0, False), ("not shown", -4.0, None, False), ("differs", -5.0, 0.5, False)],
 )  # fmt: skip
 def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
-    verdict: str, percent: float, half: float | None, is_shown: bool
+    verdict: str, percent: float, half: float | None, is_shown: bool, side: str, times: int
 ) -> None:
     """An open row shows it too, if its interval has only smaller differences than the former one."""
     of = {"settings": {}, "workload": "fetch"}
     before = [_row("goodput_mbps", "differs", -50.0, 2.0) | of]
     after = [_row("goodput_mbps", verdict, percent, 0.0) | of | {"percent_half_width": half}]
-    kind, reason = class_of({"stock-7.2-slower": {"rows": before}, "stock-7.2-slowest": {"rows": after}}, "")
-    assert (kind, reason.startswith("the CPU")) == (Class.OUTSIDE, is_shown), reason
+    found = class_of({"stock-7.2-slower": {"rows": before}, side: {"rows": after}}, "")
+    reason = f"the CPU: no longer where the network is {times} times slower" if is_shown else ""
+    assert found == (Class.OUTSIDE, reason)
     share = _row("share_percent", "differs", 9.0, 1.0) | of
-    more = {"stock-7.2-slower": {"rows": [*before, share]}, "stock-7.2-slowest": {"rows": after}}
+    more = {"stock-7.2-slower": {"rows": [*before, share]}, side: {"rows": after}}
     assert class_of(more, "")[1] == "", "a share that is outside has to be nearer, too"
 
 
@@ -176,5 +178,5 @@ def test_runs_that_met_the_bug_of_the_window_are_left_out(monkeypatch: pytest.Mo
     row = _row("goodput_mbps", "not shown", -3.0, 9.0) | {"settings": {}, "workload": "bulk", "a": 100.0, "b": 97.0}
     row |= {"values": [[100.0, 100.0, 100.0], [100.5, 101.5, 89.0]], "beyond": [[0, 0, 0], [0, 0, 13]]}
     written = _found(made={"stock-7.2-slower": _entry("stock-7.2-slower") | {"rows": [row]}})
-    monkeypatch.setattr(page, "document", lambda: written)
-    assert "| bulk | 0 of 3 | 1 of 3 | -3.0 ± 9.0 ? † | 1.00 ± 6.35 | 2 |" in page.window_table()
+    monkeypatch.setattr(cells, "document", lambda: written)
+    assert "| bulk | 0 of 3 | 1 of 3 | -3.0 ± 9.0 ? † | 1.00 ± 6.35 | 2 |" in reasons.window_table()

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""The tables of docs/fidelity.md that have several sides, each compared with its lab, side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from docs.making.pages import table_of
+
+from bench.fidelity.cells import Row, cell, lab_text, label, scenario_text, scenarios
+from bench.fidelity.classes import FAR_SLOWER, SLOWER, SLOWEST
+from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, TIMES
+
+#: The sides of the network as it is, with the heads of their columns.
+AS_IT_IS = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
+#: The stock kernels on the slower network, with the heads of their columns.
+ON_SLOWER = {
+    SLOWER: "stock 7.2, slower",
+    "stock-6.12-slower": "stock 6.12, slower",
+    "stock-6.1-slower": "stock 6.1, slower",
+}
+#: The side with larger token buckets, which is compared with the lab with the same.
+BUCKETS = "stock-7.2-burst"
+#: The lab with the grain of Debian's timers on a slower network.
+TIMERS = "virtual-7.2-hz250-slower"
+TIMES_OF_METRICS = {
+    "duration_s": "duration, s",
+    "completion_mean_s": "mean completion, s",
+    "response_p50_ms": "median response, ms",
+    "gap_s": "gap, s",
+    "mos": "MOS",
+}
+#: In place of a side: the lab's value.
+_LAB = ""
+#: Settings, workload and metric of a row.
+_Key = tuple[str, str, str]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A table with a column for each of ``columns``: the sides with their heads, and the lab's value under ``""``.
+
+    ``deciding`` are the sides whose rows the table has, and the first of which gives the lab's value; the others only
+    add to them. Without any, all sides decide.
+    """
+
+    columns: Mapping[str, str]
+    metrics: tuple[str, ...] = ("goodput_mbps",)
+    deciding: tuple[str, ...] = ()
+
+    def text(self) -> str:
+        """Return the table, which names the metric of each row if it has several."""
+        several = len(self.metrics) > 1
+        head = ["scenario", "workload", *(["metric"] if several else []), *self.columns.values()]
+        lines = []
+        for name, sides in scenarios().items():
+            for key, found in self._rows(sides).items():
+                metric = [TIMES_OF_METRICS[key[2]]] if several else []
+                cells = (self._cell(side, found) for side in self.columns)
+                lines.append([scenario_text(name, key[0]), key[1], *metric, *cells])
+        return table_of(head, lines)
+
+    def _rows(self, sides: Mapping[str, dict[str, Any]]) -> dict[_Key, dict[str, Row]]:
+        """Return the rows of all sides by settings, workload and metric, the deciding ones first."""
+        named = [side for side in self.columns if side != _LAB]
+        deciding = self.deciding or named
+        found: dict[_Key, dict[str, Row]] = {}
+        for side in (*deciding, *(one for one in named if one not in deciding)):
+            for row in sides.get(side, {}).get("rows", ()):
+                key = (label(row["settings"]), row["workload"], row["metric"])
+                if row["metric"] in self.metrics and (side in deciding or key in found):
+                    found.setdefault(key, {})[side] = row
+        return found
+
+    def _cell(self, side: str, found: Mapping[str, Row]) -> str:
+        if side == _LAB:
+            return lab_text(next(iter(found.values())))
+        return cell(found[side]) if side in found else ""
+
+
+_SHARES, _RETRANSMISSIONS, _TIMES = ("share_percent",), ("retransmitted_percent",), tuple(TIMES_OF_METRICS)
+_TABLES = {
+    "fidelity-goodput": Beside({_LAB: "lab, Mbit/s", **AS_IT_IS}),
+    "fidelity-shares": Beside({_LAB: "lab, %", **AS_IT_IS}, _SHARES),
+    "fidelity-times": Beside({_LAB: "lab", **AS_IT_IS}, _TIMES),
+    "fidelity-retransmissions": Beside({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
+    "fidelity-slower": Beside(
+        {
+            "stock-7.2": "network as it is, %",
+            _LAB: "lab, slower, Mbit/s",
+            SLOWER: "slower, %",
+            "stock-6.12-slower": "6.12, slower, %",
+            "stock-6.1-slower": "6.1, slower, %",
+        },
+        deciding=tuple(ON_SLOWER),
+    ),
+    "fidelity-slower-shares": Beside({_LAB: "lab, slower, %", **ON_SLOWER}, _SHARES),
+    "fidelity-slower-times": Beside({_LAB: "lab, slower", **ON_SLOWER}, _TIMES),
+    "fidelity-slower-retransmissions": Beside({_LAB: "lab, slower", **ON_SLOWER}, _RETRANSMISSIONS),
+    "fidelity-buckets": Beside(
+        {"stock-7.2": "buckets of a packet, %", _LAB: "lab with 15 kB, Mbit/s", BUCKETS: "buckets of 15 kB, %"},
+        deciding=(BUCKETS,),
+    ),
+    "fidelity-slowest": Beside(
+        {
+            one: f"{times} times slower, %"
+            for one, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
+        },
+        deciding=(FAR_SLOWER, SLOWEST),
+    ),
+    "fidelity-timers": Beside(
+        {SLOWER: "stock 7.2, %", _LAB: "lab, slower, Mbit/s", TIMERS: "lab with a grain of 4 ms, %"},
+        deciding=(TIMERS,),
+    ),
+    "fidelity-timer-shares": Beside(
+        {SLOWER: "stock 7.2, points", _LAB: "lab, slower, %", TIMERS: "lab with a grain of 4 ms, points"},
+        _SHARES,
+        deciding=(TIMERS,),
+    ),
+}
+TABLES: dict[str, Callable[[], str]] = {name: one.text for name, one in _TABLES.items()}

@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: MIT
+"""The tables of docs/fidelity.md that have several sides beside each other (bench/fidelity/beside.py)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from bench.fidelity import cells, page
+from bench.fidelity.beside import Beside
+from bench.fidelity.sides import SIDES, Side
+
+_SLOWER, _OLD = "stock-7.2-slower", "stock-6.12-slower"
+
+
+def _row(percent: float, metric: str = "goodput_mbps", workload: str = "bulk", a: float = 100.0) -> dict[str, Any]:
+    values = {"a": a, "b": a + percent, "percent": percent, "percent_half_width": 0.5}
+    differences = {"difference": percent, "half_width": 0.25, "verdict": "equivalent"}
+    return {"metric": metric, "settings": {}, "workload": workload} | values | differences
+
+
+@pytest.fixture
+def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
+    """The sides of one scenario, to be filled."""
+    sides: dict[str, Any] = {}
+    monkeypatch.setattr(cells, "document", lambda: {"kernels": {}, "scenarios": {"made": {"sides": sides}}})
+    monkeypatch.setattr(cells, "is_of_earlier_kernel", lambda *_: False)
+    return sides
+
+
+def _lines(table: Beside) -> list[str]:
+    return table.text().splitlines()[2:]
+
+
+def test_a_row_has_what_was_measured_of_each_side(written: dict[str, Any]) -> None:
+    """The lab's value is that of the first side, which may have run with more seeds."""
+    written[_OLD] = {"rows": [_row(-1.0, a=99.0)]}
+    table = Beside({"": "lab", _SLOWER: "7.2", _OLD: "6.12"})
+    assert _lines(table) == ["| `made` | bulk | 99.00 |  | -1.0 ± 0.5 |"]
+    written[_SLOWER] = {"rows": [_row(0.5, a=98.0), _row(7.0, "duration_s")]}
+    assert _lines(table) == ["| `made` | bulk | 98.00 | +0.5 ± 0.5 | -1.0 ± 0.5 |"]
+
+
+def test_a_side_that_does_not_decide_adds_no_rows(written: dict[str, Any]) -> None:
+    written[_SLOWER] = {"rows": [_row(-9.0, a=1.0), _row(-9.0, workload="other")]}
+    written[_OLD] = {"rows": [_row(1.0)]}
+    table = Beside({_SLOWER: "7.2", "": "lab", _OLD: "6.12"}, deciding=(_OLD,))
+    assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 | 100.0 | +1.0 ± 0.5 |"]
+
+
+def test_a_table_of_several_metrics_names_them(written: dict[str, Any]) -> None:
+    written[_SLOWER] = {"rows": [_row(1.0, "duration_s"), _row(2.0, "mos")]}
+    table = Beside({"": "lab", _SLOWER: "7.2"}, ("duration_s", "mos"))
+    assert [line.split(" | ")[2] for line in _lines(table)] == ["duration, s", "MOS"]
+
+
+def test_retransmissions_have_their_value_and_no_mark(written: dict[str, Any]) -> None:
+    """The margin of 2 % of a goodput says nothing about them: a difference of 2 points would be enormous."""
+    written[_SLOWER] = {"rows": [_row(1.5, "retransmitted_percent", a=0.1) | {"verdict": "not shown"}]}
+    table = Beside({"": "lab", _SLOWER: "7.2"}, ("retransmitted_percent",))
+    assert _lines(table) == ["| `made` | bulk | 0.100 | 1.600 (+1.500 ± 0.250) |"]
+
+
+def test_seeds_are_named_by_side_where_they_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    form = {"points": [""], "changes": []}
+    made = {
+        "one": {"form": form, "sides": {"local": {"seeds": 3}, _SLOWER: {"seeds": 3}}},
+        "two": {"form": form, "sides": {"local": {"seeds": 3}, _SLOWER: {"seeds": 12}, _OLD: {"refused": "no"}}},
+    }
+    monkeypatch.setattr(page, "document", lambda: {"scenarios": made})
+    ends = [line.rsplit(" | ", 1)[1] for line in page.form_table().splitlines()[2:]]
+    assert ends == ["3 |", "3 (local); 12 (stock 7.2, slower) |"]
+
+
+@pytest.mark.parametrize(
+    ("name", "points"), [("virtual-7.2-slower", 2), (_SLOWER, 2), (_OLD, 1), ("stock-7.2-far-slower", 2)]
+)
+def test_older_kernels_run_the_last_point_only(name: str, points: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """They are as slow as the newest, and add what years of Linux change."""
+    monkeypatch.setattr("bench.fidelity.sides.forms.changed", lambda *_: ("first", "last"))
+    side: Side = SIDES[name]
+    found: tuple[Any, ...] = side.points(None)  # type: ignore[arg-type]
+    assert (len(found), found[-1]) == (points, "last")
