@@ -79,13 +79,13 @@ def _side(name: str, side: str, out: Path, kernels: dict[str, dict[str, Any]]) -
     document = _read(folder)
     if document is None:
         return None
-    if reason := document.get("refused") or _failure(document):
-        return {"refused": reason}
     other = _read(against)
+    if reason := document.get("refused") or _failure(document, other):
+        return {"refused": reason}
     if other is None or other["form"] != document["form"]:
         return None
-    if "refused" in other:
-        return {"refused": other["refused"]}
+    if reason := other.get("refused") or _failure(other):
+        return {"refused": reason}
     rows: list[dict[str, Any]] = []
     for margin, metrics in FAMILIES:
         there = [metric for metric in metrics if _has((other, document), metric)]
@@ -141,8 +141,13 @@ def _read(folder: Path) -> dict[str, Any] | None:
     return document
 
 
-def _failure(document: dict[str, Any]) -> str:
-    return str(document["failed"][0]["error"]) if document["failed"] else ""
+def _failure(document: dict[str, Any], other: dict[str, Any] | None = None) -> str:
+    """Return how the first run failed, and whether that of the ``other`` side did the same; empty if none failed."""
+    if not document["failed"]:
+        return ""
+    first = document["failed"][0]
+    where = " on both sides" if other and first in other["failed"] else ""
+    return f"a run fails{where}: {first['error']}"
 
 
 def compared(words: Sequence[str]) -> dict[str, Any]:

@@ -28,16 +28,18 @@ def difference_of(rows: Iterable[Mapping[str, Any]]) -> float | None:
     return statistics.mean(row["percent"] for row in together or found) if found else None
 
 
-def pooled(scenarios: Mapping[str, dict[str, Any]], drawn: Collection[str]) -> dict[str, list[float]]:
+def pooled(
+    scenarios: Mapping[str, dict[str, Any]], drawn: Collection[str], kernel: str = SLOWER
+) -> dict[str, list[float]]:
     """Return the differences of scenarios on a fast CPU: of all, then of those that are ``drawn``, and of the others.
 
-    Left out are those that are shown to be outside of the margins, which have a reason of their own, and those whose
-    short forms executed the same as another's.
+    ``kernel`` is the side of a stock kernel. Left out are scenarios that the newest one shows to be outside of the
+    margins, which have a reason of their own, and those whose short forms executed the same as another's.
     """
     found: dict[str, list[float]] = {ALL: [], DRAWN: [], NOT_DRAWN: []}
     executed: set[tuple[str, ...]] = set()
     for name, sides in scenarios.items():
-        side = sides.get(SLOWER, {})
+        side = sides.get(kernel, {})
         value, ran = difference_of(side.get("rows", ())), tuple(side.get("ran", ()))
         if value is None or ran in executed or class_of(sides, "")[0] is Class.OUTSIDE:
             continue

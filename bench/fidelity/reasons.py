@@ -9,6 +9,7 @@ from collections.abc import Callable
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
+from bench.fidelity.beside import ON_SLOWER
 from bench.fidelity.cells import Row, cell, document, label, scenario_text, scenarios
 from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
 from bench.fidelity.classes import COMPARED, SLOWER
@@ -71,14 +72,16 @@ def chance_table() -> str:
 def pooled_table() -> str:
     """Return the median difference of goodput over all scenarios, and over those with random losses or delays."""
     lines = []
-    for title, values in pooled(scenarios(), document().get("drawn", ())).items():
-        if len(values) < MIN_POOLED:
-            continue
-        found = median_interval(values)
-        ends = f"{found.low:+.2f} to {found.high:+.2f}"
-        lower, higher = sum(one < 0 for one in values), sum(one > 0 for one in values)
-        lines.append([title, str(len(values)), f"{found.value:+.2f}", ends, str(lower), str(higher)])
-    head = ["scenarios", "number", "median difference, %", "95 % interval", "stock slower", "stock faster"]
+    for kernel, name in ON_SLOWER.items():
+        for title, values in pooled(scenarios(), document().get("drawn", ()), kernel).items():
+            if len(values) < MIN_POOLED:
+                continue
+            found = median_interval(values)
+            ends = f"{found.low:+.2f} to {found.high:+.2f}"
+            lower, higher = sum(one < 0 for one in values), sum(one > 0 for one in values)
+            cells = [str(len(values)), f"{found.value:+.2f}", ends, str(lower), str(higher)]
+            lines.append([name, title, *cells])
+    head = ["kernel", "scenarios", "number", "median difference, %", "95 % interval", "stock slower", "stock faster"]
     return table_of(head, lines)
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from bench.fidelity import forms
 from bench.fidelity.forms import Form
-from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, Slowdown, slower
+from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, Slowdown, slower, slower_for_older
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.load import Point
 from mptcplab.scenario.schema import Scenario
@@ -79,9 +79,8 @@ SIDES = {
     "stock-7.2-burst": Side("stock:7.2", change=with_buckets),
     "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
-    "stock-6.12-slower": Side("stock:6.12", change=slower),
-    "stock-6.1-slower": Side("stock:6.1", change=slower),
-    "virtual-6.12-slower": Side("virtual", "6.12", slower),
+    "stock-6.12-slower": Side("stock:6.12", change=slower_for_older),
+    "stock-6.1-slower": Side("stock:6.1", change=slower_for_older),
     "virtual-7.2-far-slower": Side("virtual", change=Slowdown(MANY_TIMES).of, whole=True),
     "stock-7.2-far-slower": Side("stock:7.2", change=Slowdown(MANY_TIMES).of, whole=True),
     "virtual-7.2-slowest": Side("virtual", change=Slowdown(MOST_TIMES).of, whole=True),
@@ -102,7 +101,6 @@ PAIRS = {
     "stock-7.2-slower": "virtual-7.2-slower",
     "stock-6.12-slower": "virtual-7.2-slower",
     "stock-6.1-slower": "virtual-7.2-slower",
-    "virtual-6.12-slower": "virtual-7.2-slower",
     "stock-7.2-far-slower": "virtual-7.2-far-slower",
     "stock-7.2-slowest": "virtual-7.2-slowest",
     "virtual-7.2-hz250": "virtual-7.2",

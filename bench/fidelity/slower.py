@@ -16,6 +16,9 @@ What is in bytes, packets or percent stays: files, buffers, buckets, queues in p
 what belongs to the kernel: the first and the minimum retransmission timeout, the number of SYNs before a fallback,
 delayed acknowledgements, the grain of timers, CUBIC's growth, which is a function of seconds, and settings of
 ``sysctl``. Both sides of a comparison have the same of these but for the grain.
+
+One of these has to follow: after two SYNs without an answer, MPTCP falls back to TCP. A slower network whose round trips
+are as long as that would compare TCP, so that there the kernel sends MPTCP's option in more SYNs.
 """
 
 from __future__ import annotations
@@ -28,16 +31,23 @@ from pydantic import ValidationError
 
 from mptcplab.fields import Part
 from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.plan.estimate import paths_of
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Series, Step, Trace
+from mptcplab.node.transport import Transport
 from mptcplab.units import Duration, QueueLength, Rate
 
 #: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
 #: is not enough, first where delays are long.
 TIMES, MANY_TIMES, MOST_TIMES = 4, 16, 64
-#: RFC 6298: what TCP waits before it sends its first SYN again.
+#: RFC 6298: what TCP waits before it sends its first SYN again; Linux waits as long before the next ones.
 _FIRST_TIMEOUT_NS = 10**9
+#: With this round trip and a queue on its way, the answer comes after the second SYN was repeated.
+_FALLBACK_S = 1.5
+#: It always keeps the option with this (Documentation/networking/mptcp-sysctl.rst).
+_PATIENCE = {"net.mptcp.syn_retrans_before_tcp_fallback": 128}
 #: Limits of the time that a program may take, which no run reaches.
 _GUARDS = ("timeout",)
 #: Times of single kinds of workloads that stay: the duration of the voice in a packet decides on the packet's size.
@@ -80,7 +90,7 @@ class Slowdown:
         except ValidationError as error:
             first = error.errors()[0]
             raise ValueError(f"made slower, {'.'.join(map(str, first['loc']))} {first['msg']}") from error
-        return self._with_traces(checked, traces)
+        return _patient(self._with_traces(checked, traces))
 
     def _beyond_timers(self, scenario: Scenario) -> str:
         """Return that a delay would exceed what the kernel waits before it sends a SYN again; else empty.
@@ -158,6 +168,37 @@ class Slowdown:
 
 #: What most comparisons use.
 slower = Slowdown(TIMES).of
+
+
+def slower_for_older(scenario: Scenario) -> Scenario:
+    """Return what :func:`slower` does, for kernels without the setting that keeps MPTCP where handshakes take long.
+
+    :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
+    """
+    changed = slower(scenario)
+    if any(_PATIENCE.items() <= one.sysctl.items() for one in changed.transports.values()):
+        raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
+    return changed
+
+
+def _patient(scenario: Scenario) -> Scenario:
+    """Return the scenario with MPTCP's option in more SYNs if a round trip is as long as those without an answer."""
+    network = Network(scenario)
+    trips = (path.rtt_s for one in scenario.workloads.values() for path in paths_of(network, one))
+    if max(trips, default=0.0) < _FALLBACK_S:
+        return scenario
+    tables: dict[str, Any] = {
+        table: {
+            name: node.model_copy(update={"transport": _with_patience(own)}) if (own := node.own_transport) else node
+            for name, node in nodes.items()
+        }
+        for table, nodes in scenario.node_tables.items()
+    }
+    return scenario.model_copy(update=tables)
+
+
+def _with_patience(transport: Transport) -> Transport:
+    return transport.model_copy(update={"sysctl": {**transport.sysctl, **_PATIENCE}})
 
 
 def not_slower(scenario: Scenario) -> str:

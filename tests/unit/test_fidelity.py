@@ -169,6 +169,20 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     assert place(rows["share_percent"]) == ""
 
 
+@pytest.mark.parametrize(
+    ("lab", "stock", "expected"),
+    [(["a"], ["a"], "a run fails on both sides: a"), ([], ["a"], "a run fails: a"), (["a"], [], "a run fails: a"),
+     (["a"], ["b"], "a run fails: b")],
+)  # fmt: skip
+def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], expected: str, tmp_path: Path) -> None:
+    """A network made slower has outages as long as a program's patience, in the lab as on a stock kernel."""
+    for side, errors in (("virtual-7.2", lab), ("stock-7.2", stock)):
+        failed = [{"run": "seed 1", "error": error} for error in errors]
+        _results(tmp_path / side / "made", [1.0, 2.0, 3.0], failed=failed)
+    found = gather.gathered(["made"], tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
+    assert found == {"refused": expected}
+
+
 def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> None:
     """One takes what the other does not: the parts differ, and their sum does not. A call is not one of the flows."""
     for side, goodputs in (("virtual-7.2", [4.0, 6.0, 5.0]), ("stock-7.2", [5.5, 4.5, 6.0])):

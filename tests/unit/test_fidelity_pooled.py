@@ -54,3 +54,13 @@ def test_each_execution_counts_once_and_what_is_outside_not_at_all() -> None:
 def test_a_network_draws_losses_or_delays(change: str, expected: bool) -> None:
     (scenario, *_) = (point.scenario for point in load(EXAMPLE, overrides=[f"links.link1.{change}"]).points)
     assert is_drawn(scenario) == expected
+
+
+def test_an_older_kernel_is_pooled_over_the_scenarios_of_the_newest() -> None:
+    """What only the older one shows to be outside is a difference of years of Linux, and counts."""
+    older = {"rows": [_row(-19.0, verdict="differs")], "ran": ["a", "old"]}
+    scenarios = {
+        "of years": _sides("a", _row(0.1)) | {"old": older},
+        "a CPU too slow": _sides("c", _row(-65.0, verdict="differs")) | {"old": older | {"ran": ["c", "old"]}},
+    }
+    assert pooled(scenarios, [], "old")[ALL] == [-19.0]
