@@ -13,7 +13,6 @@ import json
 import os
 import sys
 import time
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -125,19 +124,15 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     engine = sides.SIDES[sides.REFERENCE].engine
     if reason := forms.form_of(_SIMPLE, files[_SIMPLE], engine).refused:
         raise LabError(f"no form can be made: {reason}", hint="see docs/engine-stock.md")
-    found = gather.gathered(files, out) | {"wire": wire.gathered_wire(out)}
+    present = {name: kept.Present(forms.form_of(name, path, engine)) for name, path in files.items()}
+    digests = {name: one.digest for name, one in present.items()}
+    found = gather.gathered(digests, out) | {"wire": wire.gathered_wire(out)}
     if file.exists():
-        before = json.loads(file.read_text())
-        present = {name: partial(_present, name, path, engine) for name, path in files.items()}
-        found = kept.with_earlier(found, before, present)
+        found = kept.with_earlier(found, json.loads(file.read_text()), present)
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
     found["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
     found["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
     file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
-
-
-def _present(name: str, path: Path, engine: str) -> kept.Present:
-    return kept.Present(forms.form_of(name, path, engine))
 
 
 def _progress(done: CompletedRun) -> None:

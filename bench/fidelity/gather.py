@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from click.testing import CliRunner
 
 from bench.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
-from bench.fidelity.sides import LAB, PAIRS
+from bench.fidelity.sides import LAB, PAIRS, SIDES
 from bench.fidelity.spread import spread_of
 from mptcplab.cli.compare import compare
 from mptcplab.errors import InputError
@@ -30,20 +30,24 @@ FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
 _DECIMALS = 4
 
 
-def gathered(names: Collection[str], out: Path) -> dict[str, Any]:
+def gathered(forms: Mapping[str, str], out: Path) -> dict[str, Any]:
     """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs.
+
+    ``forms`` has the digest of each scenario's present form; results of another one are left out.
 
     :raises RuntimeError: if a side has results of several kernels.
     """
     for side in {*PAIRS, *PAIRS.values()}:
-        _check_kernels(side, names, out)
+        _check_kernels(side, forms, out)
     found: dict[str, Any] = {}
     kernels: dict[str, dict[str, Any]] = {}
-    for name in names:
-        beside = {side: one for side in PAIRS if (one := _side(name, side, out, kernels)) is not None}
+    for name, digest in forms.items():
+        there = {side: one for side in SIDES if (one := _read(out / side / name)) and one["form"] == digest}
+        beside = {side: one for side in PAIRS if (one := _side(name, side, there, out, kernels)) is not None}
         if beside:
-            found[name] = {"form": _form(name, out), "sides": beside}
-    lab = {name: document for name in names if (document := _read(out / LAB / name)) is not None}
+            found[name] = {"form": _form(next(iter(there.values()))), "sides": beside}
+    labs = {name: _read(out / LAB / name) for name in forms}
+    lab = {name: one for name, one in labs.items() if one is not None and one["form"] == forms[name]}
     spread = {
         name: {"ran": one["ran"], "rows": list(spread_of(one, GOODPUT_MARGIN))}
         for name, one in lab.items()
@@ -64,35 +68,35 @@ def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
         raise RuntimeError(f"results of {side} are of several kernels ({words}): measure the older ones again")
 
 
-def _form(name: str, out: Path) -> dict[str, Any]:
+def _form(document: dict[str, Any]) -> dict[str, Any]:
     """Return the points of a scenario that ran, and what was changed in it."""
-    first = next(document for side in PAIRS if (document := _read(out / side / name)) is not None)
-    return {"digest": first["form"], **{key: first[key] for key in ("points", "changes")}}
+    return {"digest": document["form"], **{key: document[key] for key in ("points", "changes")}}
 
 
-def _side(name: str, side: str, out: Path, kernels: dict[str, dict[str, Any]]) -> dict[str, Any] | None:
-    """Return one side of a scenario against the one that it is compared with; None if one of them was not run.
+def _side(
+    name: str, side: str, there: Mapping[str, dict[str, Any]], out: Path, kernels: dict[str, dict[str, Any]]
+) -> dict[str, Any] | None:
+    """Return one side of a scenario against the one that it is compared with; None if one of them is not ``there``.
 
     ``ran`` and ``kernels`` are the digests of what both executed, and of the kernels on which they did.
     """
     folder, against = out / side / name, out / PAIRS[side] / name
-    document = _read(folder)
+    document, other = (there.get(one) for one in (side, PAIRS[side]))
     if document is None:
         return None
-    other = _read(against)
     if reason := document.get("refused") or _failure(document, other):
         return {"refused": reason}
-    if other is None or other["form"] != document["form"]:
+    if other is None:
         return None
     if reason := other.get("refused") or _failure(other):
         return {"refused": reason}
     rows: list[dict[str, Any]] = []
     for margin, metrics in FAMILIES:
-        there = [metric for metric in metrics if _has((other, document), metric)]
-        if not there:
+        measured_ones = [metric for metric in metrics if _has((other, document), metric)]
+        if not measured_ones:
             continue
         words = [str(against), str(folder), "--json", "--margin", str(margin)]
-        words += [word for metric in there for word in ("--metric", metric)]
+        words += [word for metric in measured_ones for word in ("--metric", metric)]
         found = compared(words)
         for key, one, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
             kernels[key] = {"name": found[measured][0], "digest": one["kernels"][0]}

@@ -7,7 +7,7 @@ present ones. The kernels may be other builds by now; :func:`is_of_earlier_kerne
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -42,19 +42,16 @@ class Present:
         return "refused" in entry or entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]
 
 
-def with_earlier(found: Found, before: Found, present: Mapping[str, Callable[[], Present]]) -> Found:
+def with_earlier(found: Found, before: Found, present: Mapping[str, Present]) -> Found:
     """Return what was ``found``, and what was there ``before`` of scenarios and sides that were not measured since.
 
-    ``present`` has all scenarios in order; those of which nothing may be kept are not called.
+    ``present`` has all scenarios in order.
     """
     scenarios, spread = dict(found["scenarios"]), dict(found["spread"])
-    for name, of_now in present.items():
+    for name, here in present.items():
         earlier, now = before["scenarios"].get(name), scenarios.get(name, {"sides": {}})
         missing = {side: one for side, one in (earlier or {"sides": {}})["sides"].items() if side not in now["sides"]}
         has_spread = name in before["spread"] and name not in spread
-        if not missing and not has_spread:
-            continue
-        here = of_now()
         if earlier is not None and earlier["form"]["digest"] == here.digest:
             kept = {side: one for side, one in missing.items() if side in PAIRS and here.has(one, side)}
             if kept:

@@ -17,8 +17,8 @@ what belongs to the kernel: the first and the minimum retransmission timeout, th
 delayed acknowledgements, the grain of timers, CUBIC's growth, which is a function of seconds, and settings of
 ``sysctl``. Both sides of a comparison have the same of these but for the grain.
 
-One of these has to follow: after two SYNs without an answer, MPTCP falls back to TCP. A slower network whose round trips
-are as long as that would compare TCP, so that there the kernel sends MPTCP's option in more SYNs.
+One of these has to follow: after three SYNs without an answer, MPTCP falls back to TCP. A slower network whose round
+trips are as long as that would compare TCP, so that there the kernel sends MPTCP's option in all SYNs.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ from pydantic import ValidationError
 
 from mptcplab.fields import Part
 from mptcplab.network.disciplines.registry import DISCIPLINES
+from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import paths_of
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Series, Step, Trace
-from mptcplab.node.transport import Transport
 from mptcplab.units import Duration, QueueLength, Rate
 
 #: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
@@ -44,7 +44,8 @@ from mptcplab.units import Duration, QueueLength, Rate
 TIMES, MANY_TIMES, MOST_TIMES = 4, 16, 64
 #: RFC 6298: what TCP waits before it sends its first SYN again; Linux waits as long before the next ones.
 _FIRST_TIMEOUT_NS = 10**9
-#: With this round trip and a queue on its way, the answer comes after the second SYN was repeated.
+#: Of the SYNs at 0, 1, 2 and 3 s, the last one has no option. The answer comes later than that with this round trip, as
+#: ARP takes another one before.
 _FALLBACK_S = 1.5
 #: It always keeps the option with this (Documentation/networking/mptcp-sysctl.rst).
 _PATIENCE = {"net.mptcp.syn_retrans_before_tcp_fallback": 128}

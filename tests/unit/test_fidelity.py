@@ -152,14 +152,14 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
     _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
-    found = gather.gathered(["made", "missing"], tmp_path)["scenarios"]
+    found = gather.gathered({"made": "f", "missing": "f"}, tmp_path)["scenarios"]
     assert list(found) == ["made"]
     compared = found["made"]["sides"]["stock-7.2"]
     assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
     assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     _results(tmp_path / "virtual-7.2" / "other", [], refused="no eBPF")
     _results(tmp_path / "stock-7.2" / "other", [95.0, 96.1, 97.0])
-    other = gather.gathered(["other"], tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
+    other = gather.gathered({"other": "f"}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
     assert other == {"refused": "no eBPF"}, "the lab cannot, which is why there is nothing to compare"
     rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
@@ -179,7 +179,7 @@ def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], exp
     for side, errors in (("virtual-7.2", lab), ("stock-7.2", stock)):
         failed = [{"run": "seed 1", "error": error} for error in errors]
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], failed=failed)
-    found = gather.gathered(["made"], tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
+    found = gather.gathered({"made": "f"}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
     assert found == {"refused": expected}
 
 
@@ -194,11 +194,22 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
         document["rows"] += [row | {"workload": name, "goodput_mbps": rest} for name in ("other", "call")]
         document["rows"] += totals(document["rows"], {"bulk", "other"})
         (folder / "results.json").write_text(json.dumps(document))
-    rows = gather.gathered(["made"], tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
+    rows = gather.gathered({"made": "f"}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
     found = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
     assert found[TOGETHER]["a"] == pytest.approx(10.01)
     assert place(found[TOGETHER]) == ""
     assert place(found["bulk"]) == "?"
+
+
+def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
+    """They stayed beside those of the present one: a table compared TCP, and named the points with OLIA."""
+    for side in ("virtual-7.2", "stock-7.2"):
+        _results(tmp_path / side / "made", [1.0, 2.0, 3.0], form="former")
+    _results(tmp_path / "local" / "made", [1.0, 2.0, 3.0])
+    assert gather.gathered({"made": "f"}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
+    found = gather.gathered({"made": "former"}, tmp_path)
+    assert list(found["scenarios"]["made"]["sides"]) == ["stock-7.2"]
+    assert list(found["spread"]) == ["made"]
 
 
 def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
@@ -210,7 +221,7 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
 def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
     """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
-    (found,) = gather.gathered(["made", "missing"], tmp_path)["spread"].values()
+    (found,) = gather.gathered({"made": "f", "missing": "f"}, tmp_path)["spread"].values()
     (row,) = found["rows"]
     assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
     assert 5 < row["needed"] < 15
@@ -256,7 +267,7 @@ def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0], kernels=["a"])
     _results(tmp_path / "virtual-7.2" / "other", [99.0, 100.0, 101.0], kernels=["b"])
     with pytest.raises(RuntimeError, match=r"virtual-7.2 are of several kernels \(a: made; b: other\)"):
-        gather.gathered(["made", "other"], tmp_path)
+        gather.gathered({"made": "f", "other": "f"}, tmp_path)
 
 
 @pytest.mark.parametrize(

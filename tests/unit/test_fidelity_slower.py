@@ -8,7 +8,9 @@ from typing import Any
 
 import pytest
 from bench.fidelity import forms
-from bench.fidelity.slower import MOST_TIMES, TIMES, Slowdown, slower
+from bench.fidelity.cells import document
+from bench.fidelity.classes import SLOWER
+from bench.fidelity.slower import MOST_TIMES, TIMES, Slowdown, slower, slower_for_older
 
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.scenario.load import load
@@ -183,3 +185,25 @@ def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> Non
     (tmp_path / "near.toml").write_text(text + _FLOW.replace("60 s", "10 s"))
     changed = farther.of(load(tmp_path / "near.toml").points[-1].scenario)
     assert _texts(changed.links["link1"].forward, "rate", "delay") == ["156250 bit/s", "320 ms"]
+
+
+@pytest.mark.parametrize(("delay", "is_kept"), [("187 ms", False), ("188 ms", True)])
+def test_mptcp_stays_where_a_handshake_takes_long(delay: str, is_kept: bool, tmp_path: Path) -> None:
+    """Four times slower, a delay of 188 ms is a round trip of 1.5 s: with that of ARP, the fourth SYN has left."""
+    (tmp_path / "long.toml").write_text(_HEAD.replace('"10 ms"', f'"{delay}"') + _FLOW)
+    scenario = load(tmp_path / "long.toml").points[-1].scenario
+    setting = "net.mptcp.syn_retrans_before_tcp_fallback"
+    found = {name: one.sysctl.get(setting) for name, one in slower(scenario).transports.items()}
+    assert found == dict.fromkeys(("client", "server"), 128 if is_kept else None)
+    if is_kept:
+        with pytest.raises(ValueError, match="MPTCP would fall back on this kernel"):
+            slower_for_older(scenario)
+    else:
+        assert slower_for_older(scenario) == slower(scenario)
+
+
+def test_no_comparison_of_mptcp_is_one_of_tcp() -> None:
+    """It was in eight scenarios. In many-flows the server has plain TCP on purpose."""
+    uses = {name: found["sides"].get(SLOWER, {}).get("mptcp", {}) for name, found in document()["scenarios"].items()}
+    fallen = {name for name, use in uses.items() if any("fell back" in str(one) for one in use.values())}
+    assert fallen == {"behaviour/many-flows"}
