@@ -10,6 +10,7 @@ from typing import Any
 
 from click.testing import CliRunner
 
+from bench.fidelity.kept import Present
 from bench.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from bench.fidelity.sides import LAB, PAIRS, SIDES
 from bench.fidelity.spread import spread_of
@@ -30,24 +31,26 @@ FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
 _DECIMALS = 4
 
 
-def gathered(forms: Mapping[str, str], out: Path) -> dict[str, Any]:
+def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
     """Return all comparisons by scenario and side, the kernels of the sides, and the spread of the lab's own runs.
 
-    ``forms`` has the digest of each scenario's present form; results of another one are left out.
+    Results of what a scenario or a side executed formerly, and would not execute now, are left out.
 
     :raises RuntimeError: if a side has results of several kernels.
     """
     for side in {*PAIRS, *PAIRS.values()}:
-        _check_kernels(side, forms, out)
+        _check_kernels(side, present, out)
     found: dict[str, Any] = {}
+    lab: dict[str, dict[str, Any]] = {}
     kernels: dict[str, dict[str, Any]] = {}
-    for name, digest in forms.items():
-        there = {side: one for side in SIDES if (one := _read(out / side / name)) and one["form"] == digest}
+    for name, of_now in present.items():
+        read = {side: one for side in SIDES if (one := _read(out / side / name)) is not None}
+        there = {side: one for side, one in read.items() if of_now.made(one, side)}
         beside = {side: one for side in PAIRS if (one := _side(name, side, there, out, kernels)) is not None}
         if beside:
             found[name] = {"form": _form(next(iter(there.values()))), "sides": beside}
-    labs = {name: _read(out / LAB / name) for name in forms}
-    lab = {name: one for name, one in labs.items() if one is not None and one["form"] == forms[name]}
+        if LAB in there:
+            lab[name] = there[LAB]
     spread = {
         name: {"ran": one["ran"], "rows": list(spread_of(one, GOODPUT_MARGIN))}
         for name, one in lab.items()

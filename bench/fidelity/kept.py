@@ -37,6 +37,11 @@ class Present:
         except ValueError:
             return ""
 
+    def made(self, document: dict[str, Any], side: str) -> bool:
+        """Return whether results are those of what a side would execute now; a refusal runs nothing."""
+        same = "refused" in document or document["ran"] == self.ran(side)
+        return bool(document["form"] == self.digest and same)
+
     def has(self, entry: dict[str, Any], side: str) -> bool:
         """Return whether a compared side is what would be compared now; a refusal runs nothing."""
         return "refused" in entry or entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 import pytest
 from bench.fidelity import __main__ as command
 from bench.fidelity import forms, gather, sides, wire
+from bench.fidelity.kept import Present
 from bench.fidelity.place import place
 from bench.fidelity.totals import TOGETHER, totals
 
@@ -117,6 +119,21 @@ def test_a_files_time_is_divided_by_what_is_on_the_wire(tmp_path: Path, monkeypa
     assert wire.parts_of(tmp_path) == {"whole": 100, "rest": 40, "wire": 60, "beginning": 20, "bulk": 40}
 
 
+@dataclass(frozen=True)
+class _Now(Present):
+    """A scenario whose form has this digest, and each of whose sides executes what :func:`_results` writes."""
+
+    form: forms.Form = field(default=forms.Form("made", "made", (), ()), init=False)
+    of_form: str
+
+    @property
+    def digest(self) -> str:
+        return self.of_form
+
+    def ran(self, side: str) -> str:
+        return side
+
+
 def _results(folder: Path, goodputs: list[float], **more: Any) -> None:
     described = {"values": goodputs, "n": len(goodputs)}
     row = {
@@ -152,14 +169,14 @@ def test_a_side_is_compared_with_the_lab(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [100.0, 101.0, 102.0])
     _results(tmp_path / "stock-7.2" / "made", [95.0, 96.1, 97.0], beyond=[0, 7, 0])
     _results(tmp_path / "stock-6.12" / "made", [], refused="the kernel lacks it")
-    found = gather.gathered({"made": "f", "missing": "f"}, tmp_path)["scenarios"]
+    found = gather.gathered({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["scenarios"]
     assert list(found) == ["made"]
     compared = found["made"]["sides"]["stock-7.2"]
     assert (compared["ran"], compared["kernels"]) == (["virtual-7.2", "stock-7.2"], ["kernel"] * 2)
     assert found["made"]["sides"]["stock-6.12"] == {"refused": "the kernel lacks it"}
     _results(tmp_path / "virtual-7.2" / "other", [], refused="no eBPF")
     _results(tmp_path / "stock-7.2" / "other", [95.0, 96.1, 97.0])
-    other = gather.gathered({"other": "f"}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
+    other = gather.gathered({"other": _Now("f")}, tmp_path)["scenarios"]["other"]["sides"]["stock-7.2"]
     assert other == {"refused": "no eBPF"}, "the lab cannot, which is why there is nothing to compare"
     rows = {row["metric"]: row for row in found["made"]["sides"]["stock-7.2"]["rows"]}
     assert rows["goodput_mbps"]["percent"] == pytest.approx(-4.92, abs=0.01)
@@ -179,7 +196,7 @@ def test_a_side_whose_runs_fail_says_where(lab: list[str], stock: list[str], exp
     for side, errors in (("virtual-7.2", lab), ("stock-7.2", stock)):
         failed = [{"run": "seed 1", "error": error} for error in errors]
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], failed=failed)
-    found = gather.gathered({"made": "f"}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
+    found = gather.gathered({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]
     assert found == {"refused": expected}
 
 
@@ -194,7 +211,7 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
         document["rows"] += [row | {"workload": name, "goodput_mbps": rest} for name in ("other", "call")]
         document["rows"] += totals(document["rows"], {"bulk", "other"})
         (folder / "results.json").write_text(json.dumps(document))
-    rows = gather.gathered({"made": "f"}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
+    rows = gather.gathered({"made": _Now("f")}, tmp_path)["scenarios"]["made"]["sides"]["stock-7.2"]["rows"]
     found = {row["workload"]: row for row in rows if row["metric"] == "goodput_mbps"}
     assert found[TOGETHER]["a"] == pytest.approx(10.01)
     assert place(found[TOGETHER]) == ""
@@ -206,8 +223,9 @@ def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
     for side in ("virtual-7.2", "stock-7.2"):
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], form="former")
     _results(tmp_path / "local" / "made", [1.0, 2.0, 3.0])
-    assert gather.gathered({"made": "f"}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
-    found = gather.gathered({"made": "former"}, tmp_path)
+    assert gather.gathered({"made": _Now("f")}, tmp_path) == {"kernels": {}, "scenarios": {}, "spread": {}}
+    _results(tmp_path / "stock-6.12" / "made", [1.0, 2.0, 3.0], form="former", ran="something else")
+    found = gather.gathered({"made": _Now("former")}, tmp_path)
     assert list(found["scenarios"]["made"]["sides"]) == ["stock-7.2"]
     assert list(found["spread"]) == ["made"]
 
@@ -221,7 +239,7 @@ def test_one_flow_has_no_row_of_all(tmp_path: Path) -> None:
 def test_seeds_follow_from_how_much_the_lab_itself_differs(tmp_path: Path) -> None:
     """With a deviation of 1 % on both sides, the interval of five seeds is ± 1.76 %, which is 2.78 * sqrt(2 / 5) %."""
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0])
-    (found,) = gather.gathered({"made": "f", "missing": "f"}, tmp_path)["spread"].values()
+    (found,) = gather.gathered({"made": _Now("f"), "missing": _Now("f")}, tmp_path)["spread"].values()
     (row,) = found["rows"]
     assert (row["mean"], row["percent"], row["n"]) == (100.0, 1.0, 3)
     assert 5 < row["needed"] < 15
@@ -267,7 +285,7 @@ def test_results_of_several_kernels_are_not_compared(tmp_path: Path) -> None:
     _results(tmp_path / "virtual-7.2" / "made", [99.0, 100.0, 101.0], kernels=["a"])
     _results(tmp_path / "virtual-7.2" / "other", [99.0, 100.0, 101.0], kernels=["b"])
     with pytest.raises(RuntimeError, match=r"virtual-7.2 are of several kernels \(a: made; b: other\)"):
-        gather.gathered({"made": "f", "other": "f"}, tmp_path)
+        gather.gathered({"made": _Now("f"), "other": _Now("f")}, tmp_path)
 
 
 @pytest.mark.parametrize(
