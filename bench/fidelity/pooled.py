@@ -34,14 +34,15 @@ def pooled(
     """Return the differences of scenarios on a fast CPU: of all, then of those that are ``drawn``, and of the others.
 
     ``kernel`` is the side of a stock kernel. Left out are scenarios that the newest one shows to be outside of the
-    margins, which have a reason of their own, and those whose short forms executed the same as another's.
+    margins for a reason that is shown, and those whose short forms executed the same as another's.
     """
     found: dict[str, list[float]] = {ALL: [], DRAWN: [], NOT_DRAWN: []}
     executed: set[tuple[str, ...]] = set()
     for name, sides in scenarios.items():
         side = sides.get(kernel, {})
         value, ran = difference_of(side.get("rows", ())), tuple(side.get("ran", ()))
-        if value is None or ran in executed or class_of(sides, "")[0] is Class.OUTSIDE:
+        kind, reason = class_of(sides, "")
+        if value is None or ran in executed or (kind is Class.OUTSIDE and reason):
             continue
         executed.add(ran)
         found[ALL].append(value)

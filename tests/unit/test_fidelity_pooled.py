@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.fidelity.classes import SLOWER
+from bench.fidelity.classes import SLOWER, SLOWEST
 from bench.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pooled
 
 from mptcplab.scenario.load import load
@@ -18,6 +18,7 @@ EXAMPLE = Path(__file__).resolve().parents[2] / "examples" / "two-paths.toml"
 def _row(percent: float, workload: str = "bulk", verdict: str = "not shown") -> dict[str, Any]:
     return {
         "metric": "goodput_mbps",
+        "settings": {},
         "workload": workload,
         "percent": percent,
         "percent_half_width": 0.5,
@@ -29,6 +30,10 @@ def _sides(ran: str, *rows: dict[str, Any]) -> dict[str, Any]:
     return {SLOWER: {"rows": list(rows), "ran": [ran, ran]}}
 
 
+#: Where no CPU limits, nothing differs.
+_NO_CPU = {SLOWEST: {"rows": [_row(0.1, verdict="equivalent")]}}
+
+
 def test_flows_that_compete_count_as_one_value() -> None:
     rows = [_row(-20.0, "one"), _row(30.0, "two"), _row(1.0, "all together")]
     assert difference_of(rows) == 1.0
@@ -36,15 +41,16 @@ def test_flows_that_compete_count_as_one_value() -> None:
     assert difference_of([]) is None
 
 
-def test_each_execution_counts_once_and_what_is_outside_not_at_all() -> None:
+def test_each_execution_counts_once_and_what_a_cpu_limits_not_at_all() -> None:
     scenarios = {
         "lossy": _sides("a", _row(2.0)),
         "clean": _sides("b", _row(-0.1)),
         "the same as clean": _sides("b", _row(-0.1)),
-        "a CPU too slow": _sides("c", _row(-65.0, verdict="differs")),
+        "a CPU too slow": _sides("c", _row(-65.0, verdict="differs")) | _NO_CPU,
+        "for no known reason": _sides("d", _row(-9.0, verdict="differs")),
         "not measured": {},
     }
-    assert pooled(scenarios, ["lossy"]) == {ALL: [2.0, -0.1], DRAWN: [2.0], NOT_DRAWN: [-0.1]}
+    assert pooled(scenarios, ["lossy"]) == {ALL: [2.0, -0.1, -9.0], DRAWN: [2.0], NOT_DRAWN: [-0.1, -9.0]}
 
 
 @pytest.mark.parametrize(
@@ -61,6 +67,8 @@ def test_an_older_kernel_is_pooled_over_the_scenarios_of_the_newest() -> None:
     older = {"rows": [_row(-19.0, verdict="differs")], "ran": ["a", "old"]}
     scenarios = {
         "of years": _sides("a", _row(0.1)) | {"old": older},
-        "a CPU too slow": _sides("c", _row(-65.0, verdict="differs")) | {"old": older | {"ran": ["c", "old"]}},
+        "a CPU too slow": _sides("c", _row(-65.0, verdict="differs"))
+        | _NO_CPU
+        | {"old": older | {"ran": ["c", "old"]}},
     }
     assert pooled(scenarios, [], "old")[ALL] == [-19.0]
