@@ -25,7 +25,7 @@ ON_SLOWER = {
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
-TIMES_OF_METRICS = {
+_HEADS = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
     "response_p50_ms": "median response, ms",
@@ -56,13 +56,13 @@ class Beside:
         head = ["scenario", "workload", *(["metric"] if several else []), *self.columns.values()]
         lines = []
         for name, sides in scenarios().items():
-            for key, found in self._rows(sides).items():
-                metric = [TIMES_OF_METRICS[key[2]]] if several else []
+            for key, found in self.rows(sides).items():
+                metric = [_HEADS[key[2]]] if several else []
                 cells = (self._cell(side, found) for side in self.columns)
                 lines.append([scenario_text(name, key[0]), key[1], *metric, *cells])
         return table_of(head, lines)
 
-    def _rows(self, sides: Mapping[str, dict[str, Any]]) -> dict[_Key, dict[str, Row]]:
+    def rows(self, sides: Mapping[str, dict[str, Any]]) -> dict[_Key, dict[str, Row]]:
         """Return the rows of all sides by settings, workload and metric, the deciding ones first."""
         named = [side for side in self.columns if side != _LAB]
         deciding = self.deciding or named
@@ -80,7 +80,7 @@ class Beside:
         return cell(found[side]) if side in found else ""
 
 
-_SHARES, _RETRANSMISSIONS, _TIMES = ("share_percent",), ("retransmitted_percent",), tuple(TIMES_OF_METRICS)
+_SHARES, _RETRANSMISSIONS, _TIMES = ("share_percent",), ("retransmitted_percent",), tuple(_HEADS)
 _TABLES = {
     "fidelity-goodput": Beside({_LAB: "lab, Mbit/s", **AS_IT_IS}),
     "fidelity-shares": Beside({_LAB: "lab, %", **AS_IT_IS}, _SHARES),

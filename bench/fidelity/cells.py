@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from bench.fidelity.gather import FILE
@@ -19,6 +20,7 @@ _EARLIER = "†"
 _RETRANSMITTED = "retransmitted_percent"
 
 
+@cache
 def document() -> dict[str, Any]:
     """Return the measurements."""
     found: dict[str, Any] = json.loads(FILE.read_text())

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -19,6 +19,7 @@ from mptcplab.campaign.identity import resolved
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.engine.stock.algorithms import SETTINGS_OF_LAB
 from mptcplab.errors import LabError
+from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import goodput_bps, paths_of
 from mptcplab.scenario.load import Point, Run, load
 from mptcplab.scenario.network import Network
@@ -35,7 +36,7 @@ _MIN_SECONDS, _MAX_SECONDS, _MIN_ROUND_TRIPS = 2.0, 10.0, 20
 #: Schedulers of the lab are not in stock kernels, and lab kernels are chosen by the engine. Both are left out.
 _NOT_COMPARED = ("scheduler", "kernel")
 #: A setting that 6.12 does not have. It matters where handshakes get lost.
-_NEW_SETTING = "net.mptcp.syn_retrans_before_tcp_fallback"
+NEW_SETTING = "net.mptcp.syn_retrans_before_tcp_fallback"
 #: Every point runs with the seeds from 1 to this, unless the command asks for another number.
 SEEDS = 5
 _FIRST_SEED = 1
@@ -180,20 +181,27 @@ def _without_algorithms(scenario: Scenario) -> tuple[Scenario, list[str]]:
         if part.scheduler is not None:
             named[f"scheduler `default` in place of `{part.scheduler}`"] = None
             new["scheduler"] = None
-        if _NEW_SETTING in getattr(part, "sysctl", {}):
-            named[f"without `{_NEW_SETTING}`"] = None
-            new["sysctl"] = {name: value for name, value in part.sysctl.items() if name != _NEW_SETTING}
+        if NEW_SETTING in getattr(part, "sysctl", {}):
+            named[f"without `{NEW_SETTING}`"] = None
+            new["sysctl"] = {name: value for name, value in part.sysctl.items() if name != NEW_SETTING}
         return part.model_copy(update=new)
 
+    changed = with_transports(scenario, without)
+    workloads = {name: without(one) for name, one in scenario.workloads.items()}
+    words = [word for word in named if not word.endswith("of `default`")]
+    return changed.model_copy(update={"workloads": workloads}), words
+
+
+def with_transports(scenario: Scenario, change: Callable[[Transport], Transport]) -> Scenario:
+    """Return the scenario with the transports of all nodes with sockets of their own changed."""
     tables: dict[str, Any] = {
         table: {
-            name: node.model_copy(update={"transport": without(node.own_transport)}) if node.own_transport else node
+            name: node.model_copy(update={"transport": change(own)}) if (own := node.own_transport) else node
             for name, node in nodes.items()
         }
         for table, nodes in scenario.node_tables.items()
     }
-    tables["workloads"] = {name: without(one) for name, one in scenario.workloads.items()}
-    return scenario.model_copy(update=tables), [word for word in named if not word.endswith("of `default`")]
+    return scenario.model_copy(update=tables)
 
 
 def _without_kernel(scenario: Scenario) -> tuple[Scenario, list[str]]:

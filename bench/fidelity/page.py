@@ -33,8 +33,9 @@ def summary_table() -> str:
         "open",
     ]
     lines = []
+    compared = scenarios()
     for side, title in _SIDES.items():
-        rows = [row for sides in scenarios().values() for row in sides.get(side, {}).get("rows", ())]
+        rows = [row for sides in compared.values() for row in sides.get(side, {}).get("rows", ())]
         cells = []
         for metric in ("goodput_mbps", "share_percent"):
             own = [place(row) for row in rows if row["metric"] == metric]

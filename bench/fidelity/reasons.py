@@ -9,7 +9,7 @@ from collections.abc import Callable
 from docs.making.pages import table_of
 
 from bench.fidelity import wire
-from bench.fidelity.beside import ON_SLOWER
+from bench.fidelity.beside import ON_SLOWER, Beside
 from bench.fidelity.cells import Row, cell, document, label, scenario_text, scenarios
 from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
 from bench.fidelity.classes import COMPARED, SLOWER
@@ -72,8 +72,9 @@ def chance_table() -> str:
 def pooled_table() -> str:
     """Return the median difference of goodput over all scenarios, and over those with random losses or delays."""
     lines = []
+    compared, drawn = scenarios(), document().get("drawn", ())
     for kernel, name in ON_SLOWER.items():
-        for title, values in pooled(scenarios(), document().get("drawn", ()), kernel).items():
+        for title, values in pooled(compared, drawn, kernel).items():
             if len(values) < MIN_POOLED:
                 continue
             found = median_interval(values)
@@ -105,14 +106,10 @@ def window_table() -> str:
 def offload_table() -> str:
     """Return the difference that segmentation offload makes, in a stock kernel and in the lab itself."""
     head = ["scenario", "workload", "metric", "lab without", *OFFLOADS.values()]
+    table = Beside(OFFLOADS, tuple(_OF_OFFLOAD))
     lines = []
     for name, sides in scenarios().items():
-        found: dict[tuple[str, str, str], dict[str, Row]] = {}
-        for side in OFFLOADS:
-            for row in sides.get(side, {}).get("rows", ()):
-                if row["metric"] in _OF_OFFLOAD:
-                    found.setdefault((label(row["settings"]), row["workload"], row["metric"]), {})[side] = row
-        for (settings, workload, metric), rows in found.items():
+        for (settings, workload, metric), rows in table.rows(sides).items():
             first = next(iter(rows.values()))
             cells = [_changed(rows[side]) if side in rows else "" for side in OFFLOADS]
             lines.append([scenario_text(name, settings), workload, _OF_OFFLOAD[metric], f"{first['a']:#.4g}", *cells])

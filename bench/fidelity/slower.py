@@ -29,6 +29,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from bench.fidelity.forms import NEW_SETTING, with_transports
 from mptcplab.fields import Part
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.node.transport import Transport
@@ -48,7 +49,7 @@ _FIRST_TIMEOUT_NS = 10**9
 #: ARP takes another one before.
 _FALLBACK_S = 1.5
 #: It always keeps the option with this (Documentation/networking/mptcp-sysctl.rst).
-_PATIENCE = {"net.mptcp.syn_retrans_before_tcp_fallback": 128}
+_PATIENCE = {NEW_SETTING: 128}
 #: Limits of the time that a program may take, which no run reaches.
 _GUARDS = ("timeout",)
 #: Times of single kinds of workloads that stay: the duration of the voice in a packet decides on the packet's size.
@@ -177,25 +178,20 @@ def slower_for_older(scenario: Scenario) -> Scenario:
     :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
     """
     changed = slower(scenario)
-    if any(_PATIENCE.items() <= one.sysctl.items() for one in changed.transports.values()):
+    if _has_long_handshakes(changed):
         raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
     return changed
 
 
-def _patient(scenario: Scenario) -> Scenario:
-    """Return the scenario with MPTCP's option in more SYNs if a round trip is as long as those without an answer."""
+def _has_long_handshakes(scenario: Scenario) -> bool:
     network = Network(scenario)
     trips = (path.rtt_s for one in scenario.workloads.values() for path in paths_of(network, one))
-    if max(trips, default=0.0) < _FALLBACK_S:
-        return scenario
-    tables: dict[str, Any] = {
-        table: {
-            name: node.model_copy(update={"transport": _with_patience(own)}) if (own := node.own_transport) else node
-            for name, node in nodes.items()
-        }
-        for table, nodes in scenario.node_tables.items()
-    }
-    return scenario.model_copy(update=tables)
+    return max(trips, default=0.0) >= _FALLBACK_S
+
+
+def _patient(scenario: Scenario) -> Scenario:
+    """Return the scenario with MPTCP's option in all SYNs if a handshake takes as long as those that have it."""
+    return with_transports(scenario, _with_patience) if _has_long_handshakes(scenario) else scenario
 
 
 def _with_patience(transport: Transport) -> Transport:

@@ -63,7 +63,7 @@ def test_a_network_draws_losses_or_delays(change: str, expected: bool) -> None:
 
 
 def test_an_older_kernel_is_pooled_over_the_scenarios_of_the_newest() -> None:
-    """What only the older one shows to be outside is a difference of years of Linux, and counts."""
+    """A scenario that only the older kernel puts outside stays in its median: years of Linux are the difference."""
     older = {"rows": [_row(-19.0, verdict="differs")], "ran": ["a", "old"]}
     scenarios = {
         "of years": _sides("a", _row(0.1)) | {"old": older},

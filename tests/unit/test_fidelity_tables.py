@@ -6,7 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from bench.fidelity import cells, page
+from bench.fidelity import cells, forms, page
 from bench.fidelity.beside import Beside
 from bench.fidelity.sides import SIDES, Side
 
@@ -79,5 +79,5 @@ def test_older_kernels_run_the_last_point_only(name: str, points: int, monkeypat
     """They are as slow as the newest, and add what years of Linux change."""
     monkeypatch.setattr("bench.fidelity.sides.forms.changed", lambda *_: ("first", "last"))
     side: Side = SIDES[name]
-    found: tuple[Any, ...] = side.points(None)  # type: ignore[arg-type]
+    found: tuple[Any, ...] = side.points(forms.Form("made", "made", (), ()))
     assert (len(found), found[-1]) == (points, "last")
