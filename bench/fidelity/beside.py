@@ -25,6 +25,8 @@ ON_SLOWER = {
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
+#: Linux 6.1 with a larger part of receive buffers as window.
+WINDOW = "stock-6.1-window-slower"
 _HEADS = {
     "duration_s": "duration, s",
     "completion_mean_s": "mean completion, s",
@@ -109,6 +111,15 @@ _TABLES = {
             for one, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
         },
         deciding=(FAR_SLOWER, SLOWEST),
+    ),
+    "fidelity-older-window": Beside(
+        {
+            _LAB: "lab, slower, Mbit/s",
+            "stock-6.12-slower": "6.12, %",
+            "stock-6.1-slower": "6.1, %",
+            WINDOW: "6.1 with three quarters, %",
+        },
+        deciding=(WINDOW,),
     ),
     "fidelity-timers": Beside(
         {SLOWER: "stock 7.2, %", _LAB: "lab, slower, Mbit/s", TIMERS: "lab with a grain of 4 ms, %"},

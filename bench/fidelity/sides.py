@@ -17,6 +17,8 @@ from mptcplab.units import Size
 
 Change = Callable[[Scenario], Scenario]
 _AGGREGATE, _BUCKET = Size(64_000), Size(15_000)
+#: What a receive buffer has of more than its window is a power of two: here 2 ** -2 of it.
+_THREE_QUARTERS = {"net.ipv4.tcp_adv_win_scale": 2}
 
 
 def _as_it_is(scenario: Scenario) -> Scenario:
@@ -41,6 +43,19 @@ def _with_links(scenario: Scenario, change: Callable[[DirectionSettings], dict[s
         links[name] = link.model_copy(update=new)
     scenario = scenario.model_copy(update={"links": links})
     return type(scenario).model_validate(scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True))
+
+
+def slower_with_wider_window(scenario: Scenario) -> Scenario:
+    """Return the slower scenario in which Linux 6.1 offers three quarters of its receive buffers as window, not half.
+
+    Later kernels measure the part, since Linux 6.6 (net/ipv4/tcp_input.c, ``tcp_measure_rcv_mss``), and have no use for
+    the setting.
+
+    :raises ValueError: with the reason, if it cannot be made slower.
+    """
+    return forms.with_transports(
+        slower_for_older(scenario), lambda own: own.model_copy(update={"sysctl": {**own.sysctl, **_THREE_QUARTERS}})
+    )
 
 
 @dataclass(frozen=True)
@@ -81,6 +96,7 @@ SIDES = {
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
     "stock-6.12-slower": Side("stock:6.12", change=slower_for_older),
     "stock-6.1-slower": Side("stock:6.1", change=slower_for_older),
+    "stock-6.1-window-slower": Side("stock:6.1", change=slower_with_wider_window),
     "virtual-7.2-far-slower": Side("virtual", change=Slowdown(MANY_TIMES).of, whole=True),
     "stock-7.2-far-slower": Side("stock:7.2", change=Slowdown(MANY_TIMES).of, whole=True),
     "virtual-7.2-slowest": Side("virtual", change=Slowdown(MOST_TIMES).of, whole=True),
@@ -101,6 +117,7 @@ PAIRS = {
     "stock-7.2-slower": "virtual-7.2-slower",
     "stock-6.12-slower": "virtual-7.2-slower",
     "stock-6.1-slower": "virtual-7.2-slower",
+    "stock-6.1-window-slower": "virtual-7.2-slower",
     "stock-7.2-far-slower": "virtual-7.2-far-slower",
     "stock-7.2-slowest": "virtual-7.2-slowest",
     "virtual-7.2-hz250": "virtual-7.2",

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""``python -m bench.fidelity.bursts``: why small messages take other paths on Linux 6.1.
+
+Scenarios run on the lab kernel 7.2 with one of 6.1's rules, which a patch puts back. Where the shares of paths become
+those of 6.1 with it, the rule is the cause. The kernel is built if it is not there.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from docs.making.pages import table_of
+
+from bench.fidelity import forms, sides
+from bench.fidelity.cells import document
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import prepare_engines
+from mptcplab.errors import LabError
+from mptcplab.kernel.build import BuildOptions, build_kernel
+from mptcplab.metrics.rows import rows_of
+
+FILE = Path(__file__).with_name("bursts.json")
+PATCH = Path(__file__).parents[2] / "kernel/experiments/keep-subflow.patch"
+#: Scenarios with few data at a time, whose paths are others on 6.1.
+SCENARIOS = ("requests", "gateways/bonding-messages")
+_OLDER, _LAB = "stock-6.1-slower", "virtual-7.2-slower"
+_DIGITS = 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """The part of a workload's payload that crosses a path, in percent, mean of the seeds, with the older rule."""
+
+    scenario: str
+    workload: str
+    share_percent: float
+    seeds: int
+
+
+def measured(name: str, seeds: int, folder: Path) -> Iterator[Row]:
+    """Yield the shares of a scenario's short form with the older rule; finished runs are kept in ``folder``.
+
+    :raises LabError: if the kernel cannot be built, or a run fails.
+    """
+    kernel = build_kernel(options=BuildOptions(patches=[PATCH]))
+    form = forms.form_of(name, forms.files()[name], sides.SIDES[sides.REFERENCE].engine)
+    points = [
+        replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel.path)}))
+        for point in sides.SIDES[_LAB].points(form)[-1:]
+    ]
+    stop = Stop()
+    with stop.on_signals():
+        engines = prepare_engines(runs := forms.runs_of(points, seeds), name="virtual")
+        done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
+    for run in done:
+        if run.error is not None:
+            raise run.error
+    for row in rows_of([run.result for run in done if run.result is not None]):
+        for path, share in (row.to_json()["shares"] or {}).items():
+            yield Row(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
+
+
+def rows(file: Path) -> list[Row]:
+    """Return what was measured; nothing before that."""
+    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+
+
+def table() -> str:
+    """Return the shares in the lab, on Linux 6.1, and in the lab with the rule of 6.1."""
+    lines = []
+    for row in rows(FILE):
+        older = document()["scenarios"][row.scenario]["sides"][_OLDER]["rows"]
+        of_row = (one for one in older if (one["workload"], one["metric"]) == (row.workload, "share_percent"))
+        for one in of_row:
+            shares = (one["a"], one["b"], row.share_percent)
+            lines.append([f"`{row.scenario}`", row.workload, *(f"{share:.1f}" for share in shares)])
+    return table_of(["scenario", "workload", "lab, %", "stock 6.1, %", "lab with the rule of 6.1, %"], lines)
+
+
+def main() -> None:
+    """Measure, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.bursts", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=forms.SEEDS, help="runs of each scenario; default %(default)s")
+    parser.add_argument("--out", type=Path, default=Path("results/fidelity-bursts"), help="folder of the runs")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
+    arguments = parser.parse_args()
+    found: list[Row] = []
+    for name in SCENARIOS:
+        try:
+            found += measured(name, arguments.seeds, arguments.out / name)
+        except LabError as error:
+            print(f"python -m bench.fidelity.bursts: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+            sys.exit(error.status)
+    for row in found:
+        print(f"{row.scenario}, {row.workload}: {row.share_percent} %", file=sys.stderr)
+    if arguments.write:
+        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,29 @@
+# SPDX-License-Identifier: MIT
+"""What `bench.fidelity.bursts` puts beside each other."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from bench.fidelity import bursts
+from bench.fidelity.bursts import Row
+
+
+def test_a_path_has_its_shares_with_and_without_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "bursts.json"
+    made = [Row("requests", "screen over link1>access1", 75.0, 3), Row("requests", "screen over link9", 1.0, 3)]
+    file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
+    older = {"workload": "screen over link1>access1", "metric": "share_percent", "a": 100.0, "b": 70.92}
+    goodput = older | {"metric": "goodput_mbps", "a": 1.0, "b": 2.0}
+    sides = {"stock-6.1-slower": {"rows": [goodput, older]}}
+    monkeypatch.setattr(bursts, "FILE", file)
+    monkeypatch.setattr(bursts, "document", lambda: {"scenarios": {"requests": {"sides": sides}}})
+    _, _, *lines = bursts.table().splitlines()
+    assert lines == ["| `requests` | screen over link1>access1 | 100.0 | 70.9 | 75.0 |"]
+
+
+def test_nothing_was_measured_before_there_is_a_file(tmp_path: Path) -> None:
+    assert bursts.rows(tmp_path / "none.json") == []
