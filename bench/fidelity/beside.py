@@ -25,6 +25,8 @@ ON_SLOWER = {
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
+#: The lab kernel 6.12, beside the lab's default one.
+LAB_OLDER = "virtual-6.12-slower"
 #: Linux 6.1 with a larger part of receive buffers as window.
 WINDOW = "stock-6.1-window-slower"
 _HEADS = {
@@ -111,6 +113,10 @@ _TABLES = {
             for one, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
         },
         deciding=(FAR_SLOWER, SLOWEST),
+    ),
+    "fidelity-lab-older": Beside(
+        {_LAB: "lab 7.2, slower, Mbit/s", LAB_OLDER: "lab 6.12, %", "stock-6.12-slower": "stock 6.12, %"},
+        deciding=(LAB_OLDER,),
     ),
     "fidelity-older-window": Beside(
         {
