@@ -8,6 +8,7 @@ from typing import Any
 
 from bench.fidelity.place import place, units_of
 from bench.fidelity.slower import MANY_TIMES, MOST_TIMES
+from bench.fidelity.totals import TOGETHER
 from mptcplab.scenario.schema import Scenario
 
 #: The side whose CPU is fast, by a network that is slower.
@@ -44,17 +45,30 @@ def class_of(sides: dict[str, Any], unlimited: str) -> tuple[Class, str]:
     if not places:
         return Class.NOT_MEASURED, ""
     if "!" in places:
-        shown = [times for side, times in _TIMES.items() if _is_of_the_cpu(found, sides.get(side, {}))]
-        return Class.OUTSIDE, f"the CPU: no longer where the network is {shown[0]} times slower" if shown else ""
+        return Class.OUTSIDE, _shown(found, sides)
     return (Class.OPEN if "?" in places else Class.INSIDE), ""
 
 
-def _is_of_the_cpu(slower: dict[str, Any], slowest: dict[str, Any]) -> bool:
-    """Return whether all that is outside is nearer where no CPU limits, and nothing is outside there."""
+def _shown(slower: dict[str, Any], sides: dict[str, Any]) -> str:
+    """Return the reason that a still slower network shows for what is outside; empty if none does.
+
+    Where the intervals of many single flows are too wide for that, the goodput of all together may show it.
+    """
+    outside = [row for row in slower["rows"] if row["metric"] in COMPARED and place(row) == "!"]
+    has_sum = any(row["workload"] == TOGETHER for row in outside)
+    sums = [row for row in outside if row["workload"] == TOGETHER or row["metric"] != "goodput_mbps"]
+    for rows, of in ((outside, ""), *([(sums, "all flows together ")] if has_sum else [])):
+        for side, times in _TIMES.items():
+            if _are_of_the_cpu(rows, sides.get(side, {})):
+                return f"the CPU: {of}no longer where the network is {times} times slower"
+    return ""
+
+
+def _are_of_the_cpu(outside: list[dict[str, Any]], slowest: dict[str, Any]) -> bool:
+    """Return whether rows that are outside are nearer where no CPU limits, and nothing is outside there."""
     after = {_key(row): row for row in slowest.get("rows", ()) if row["metric"] in COMPARED}
     if not after or "!" in _places(slowest):
         return False
-    outside = [row for row in slower["rows"] if row["metric"] in COMPARED and place(row) == "!"]
     return all(_key(row) in after and _is_nearer(after[_key(row)], row) for row in outside)
 
 

@@ -139,6 +139,27 @@ def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
     assert class_of(more, "")[1] == "", "a share that is outside has to be nearer, too"
 
 
+@pytest.mark.parametrize(
+    ("half", "share", "is_shown"),
+    [(15.0, "equivalent", True), (60.0, "equivalent", False), (15.0, "not shown", False)],
+)
+def test_all_flows_together_show_it_where_single_ones_are_too_few(half: float, share: str, is_shown: bool) -> None:
+    one, together, path = ({"settings": {}, "workload": name} for name in ("fetch1", "all together", "over line1"))
+    before = [
+        _row("goodput_mbps", "differs", -50.0, 29.0) | one,
+        _row("goodput_mbps", "differs", -49.0, 12.0) | together,
+        _row("share_percent", "differs", 9.0, 1.0) | path,
+    ]
+    after = [
+        _row("goodput_mbps", "not shown", 0.0, 40.0) | one,
+        _row("goodput_mbps", "not shown", -2.0, half) | together,
+        _row("share_percent", share, 0.0, 20.0) | path,
+    ]
+    found = class_of({"stock-7.2-slower": {"rows": before}, "stock-7.2-far-slower": {"rows": after}}, "")
+    reason = "the CPU: all flows together no longer where the network is 16 times slower" if is_shown else ""
+    assert found == (Class.OUTSIDE, reason)
+
+
 def test_why_a_scenario_is_in_no_class_of_measured_ones() -> None:
     assert class_of({"stock-7.2-slower": {"refused": "it lacks a module"}}, "") == (Class.REFUSED, "it lacks a module")
     assert class_of({"stock-7.2-slower": {"refused": "no radios"}}, "radios") == (Class.UNLIMITED, "radios")
