@@ -21,6 +21,21 @@ ON_SLOWER = {
     "stock-6.12-slower": "stock 6.12, slower",
     "stock-6.1-slower": "stock 6.1, slower",
 }
+_OLDER_TOO = {SLOWER: "stock 7.2, %", "stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"}
+#: At least one of each study whose network has rates, and the first ones that a newcomer runs.
+_WELL_KNOWN = (
+    "two-paths",
+    "transfer",
+    "shared-bottleneck",
+    "unequal-paths",
+    "ipv6",
+    "nguyen2014/shared",
+    "subramani2018/table-4.2",
+    "sriaimsard2019/table-4.1",
+    "ito2016/rates",
+    "gateways/bonding",
+    "ride/1-two-paths",
+)
 #: The side with larger token buckets, which is compared with the lab with the same.
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
@@ -47,20 +62,22 @@ class Beside:
     """A table with a column for each of ``columns``: the sides with their heads, and the lab's value under ``""``.
 
     ``deciding`` are the sides whose rows the table has, and the first of which gives the lab's value; the others only
-    add to them. Without any, all sides decide.
+    add to them. Without any, all sides decide. ``only`` are the scenarios of an excerpt, in their order.
     """
 
     columns: Mapping[str, str]
     metrics: tuple[str, ...] = ("goodput_mbps",)
     deciding: tuple[str, ...] = ()
+    only: tuple[str, ...] = ()
 
     def text(self) -> str:
         """Return the table, which names the metric of each row if it has several."""
         several = len(self.metrics) > 1
         head = ["scenario", "workload", *(["metric"] if several else []), *self.columns.values()]
         lines = []
-        for name, sides in scenarios().items():
-            for key, found in self.rows(sides).items():
+        compared = scenarios()
+        for name in self.only or compared:
+            for key, found in self.rows(compared[name]).items():
                 metric = [_HEADS[key[2]]] if several else []
                 cells = (self._cell(side, found) for side in self.columns)
                 lines.append([scenario_text(name, key[0]), key[1], *metric, *cells])
@@ -90,6 +107,7 @@ _TABLES = {
     "fidelity-shares": Beside({_LAB: "lab, %", **AS_IT_IS}, _SHARES),
     "fidelity-times": Beside({_LAB: "lab", **AS_IT_IS}, _TIMES),
     "fidelity-retransmissions": Beside({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
+    "fidelity-excerpt": Beside({_LAB: "lab, Mbit/s", **_OLDER_TOO}, deciding=(SLOWER,), only=_WELL_KNOWN),
     "fidelity-slower": Beside(
         {
             "stock-7.2": "network as it is, %",

@@ -53,9 +53,9 @@ def measured(name: str, seeds: int, folder: Path) -> Iterator[Row]:
         replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel.path)}))
         for point in sides.SIDES[_LAB].points(form)[-1:]
     ]
-    stop = Stop()
+    runs, stop = forms.runs_of(points, seeds), Stop()
     with stop.on_signals():
-        engines = prepare_engines(runs := forms.runs_of(points, seeds), name="virtual")
+        engines = prepare_engines(runs, name="virtual")
         done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
     for run in done:
         if run.error is not None:
