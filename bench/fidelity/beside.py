@@ -12,6 +12,7 @@ from docs.making.pages import table_of
 from bench.fidelity.cells import Row, cell, lab_text, label, scenario_text, scenarios
 from bench.fidelity.classes import FAR_SLOWER, SLOWER, SLOWEST
 from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, TIMES
+from bench.fidelity.totals import TOGETHER
 
 #: The sides of the network as it is, with the heads of their columns.
 AS_IT_IS = {"stock-7.2": "stock 7.2", "stock-6.12": "stock 6.12", "stock-6.1": "stock 6.1", "local": "local"}
@@ -63,12 +64,14 @@ class Beside:
 
     ``deciding`` are the sides whose rows the table has, and the first of which gives the lab's value; the others only
     add to them. Without any, all sides decide. ``only`` are the scenarios of an excerpt, in their order.
+    Where there are more than ``most_flows``, the table has the row of all together.
     """
 
     columns: Mapping[str, str]
     metrics: tuple[str, ...] = ("goodput_mbps",)
     deciding: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
+    most_flows: int | None = None
 
     def text(self) -> str:
         """Return the table, which names the metric of each row if it has several."""
@@ -77,7 +80,7 @@ class Beside:
         lines = []
         compared = scenarios()
         for name in self.only or compared:
-            for key, found in self.rows(compared[name]).items():
+            for key, found in self.rows(compared.get(name, {})).items():
                 metric = [_HEADS[key[2]]] if several else []
                 cells = (self._cell(side, found) for side in self.columns)
                 lines.append([scenario_text(name, key[0]), key[1], *metric, *cells])
@@ -93,7 +96,8 @@ class Beside:
                 key = (label(row["settings"]), row["workload"], row["metric"])
                 if row["metric"] in self.metrics and (side in deciding or key in found):
                     found.setdefault(key, {})[side] = row
-        return found
+        sums = {key: rows for key, rows in found.items() if key[1] == TOGETHER}
+        return sums if sums and self.most_flows is not None and len(found) > self.most_flows else found
 
     def _cell(self, side: str, found: Mapping[str, Row]) -> str:
         if side == _LAB:
@@ -131,6 +135,7 @@ _TABLES = {
             for one, times in zip((SLOWER, FAR_SLOWER, SLOWEST), (TIMES, MANY_TIMES, MOST_TIMES), strict=True)
         },
         deciding=(FAR_SLOWER, SLOWEST),
+        most_flows=8,
     ),
     "fidelity-lab-older": Beside(
         {_LAB: "lab 7.2, slower, Mbit/s", LAB_OLDER: "lab 6.12, %", "stock-6.12-slower": "stock 6.12, %"},

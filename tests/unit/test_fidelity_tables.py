@@ -48,6 +48,21 @@ def test_a_side_that_does_not_decide_adds_no_rows(written: dict[str, Any]) -> No
     assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 | 100.0 | +1.0 ± 0.5 |"]
 
 
+def test_an_excerpt_has_the_scenarios_that_it_names(written: dict[str, Any]) -> None:
+    written[_SLOWER] = {"rows": [_row(1.0)]}
+    columns = {"": "lab", _SLOWER: "7.2"}
+    assert _lines(Beside(columns, only=("other",))) == []
+    assert _lines(Beside(columns, only=("other", "made"))) == ["| `made` | bulk | 100.0 | +1.0 ± 0.5 |"]
+
+
+@pytest.mark.parametrize(("most", "expected"), [(3, 3), (2, 1), (None, 3)])
+def test_of_many_flows_a_table_may_have_the_sum(written: dict[str, Any], most: int | None, expected: int) -> None:
+    written[_SLOWER] = {"rows": [_row(1.0, workload=one) for one in ("fetch1", "fetch2", "all together")]}
+    lines = _lines(Beside({_SLOWER: "7.2"}, most_flows=most))
+    assert len(lines) == expected
+    assert "all together" in lines[-1]
+
+
 def test_a_table_of_several_metrics_names_them(written: dict[str, Any]) -> None:
     written[_SLOWER] = {"rows": [_row(1.0, "duration_s"), _row(2.0, "mos")]}
     table = Beside({"": "lab", _SLOWER: "7.2"}, ("duration_s", "mos"))
