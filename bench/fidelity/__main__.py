@@ -19,6 +19,7 @@ from typing import Any
 from bench.fidelity import classes, forms, gather, kept, pooled, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
+from bench.fidelity.lines import wrapped
 from bench.fidelity.totals import totals
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.engine.protocol import RunInterruptedError
@@ -131,7 +132,7 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
     found["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
     found["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
-    file.write_text(json.dumps(found, indent=1, ensure_ascii=False) + "\n")
+    file.write_text(wrapped(found) + "\n")
 
 
 def _progress(done: CompletedRun) -> None:

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,7 @@ from bench.fidelity import beside, cells, forms, reasons
 from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
 from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
+from bench.fidelity.lines import wrapped
 
 from mptcplab.scenario.load import load
 
@@ -48,6 +50,13 @@ def _found(**scenarios: dict[str, Any]) -> dict[str, Any]:
 
 def _of(digest: str = "f", ran: str = "x") -> dict[str, Present]:
     return {"made": _Now(digest, ran), "other": _Now(digest, ran)}
+
+
+def test_a_row_is_one_line_and_reads_as_it_was() -> None:
+    rows = [{"workload": "Mbit/s →", "values": [[0.5] * 30, [0.25] * 30]} for _ in range(3)]
+    text = wrapped(document := {"scenarios": {"made": {"rows": rows, "refused": "x" * 600}}, "none": []})
+    assert json.loads(text) == document
+    assert [line.strip()[:12] for line in text.splitlines() if "workload" in line] == ['{"workload":'] * 3
 
 
 def test_a_machine_adds_to_what_others_measured() -> None:
