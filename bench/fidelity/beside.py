@@ -11,6 +11,7 @@ from docs.making.pages import table_of
 
 from bench.fidelity.cells import Row, cell, lab_text, label, scenario_text, scenarios
 from bench.fidelity.classes import FAR_SLOWER, SLOWER, SLOWEST
+from bench.fidelity.place import place
 from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, TIMES
 from bench.fidelity.totals import TOGETHER
 
@@ -64,7 +65,8 @@ class Beside:
 
     ``deciding`` are the sides whose rows the table has, and the first of which gives the lab's value; the others only
     add to them. Without any, all sides decide. ``only`` are the scenarios of an excerpt, in their order.
-    Where there are more than ``most_flows``, the table has the row of all together.
+    Where there are more than ``most_flows``, the table has the row of all together. With ``is_outside`` it has only the
+    rows in which a deciding side is shown to be outside the margin.
     """
 
     columns: Mapping[str, str]
@@ -72,6 +74,7 @@ class Beside:
     deciding: tuple[str, ...] = ()
     only: tuple[str, ...] = ()
     most_flows: int | None = None
+    is_outside: bool = False
 
     def text(self) -> str:
         """Return the table, which names the metric of each row if it has several."""
@@ -94,7 +97,8 @@ class Beside:
         for side in (*deciding, *(one for one in named if one not in deciding)):
             for row in sides.get(side, {}).get("rows", ()):
                 key = (label(row["settings"]), row["workload"], row["metric"])
-                if row["metric"] in self.metrics and (side in deciding or key in found):
+                decides = side in deciding and (not self.is_outside or place(row) == "!")
+                if row["metric"] in self.metrics and (decides or key in found):
                     found.setdefault(key, {})[side] = row
         sums = {key: rows for key, rows in found.items() if key[1] == TOGETHER}
         return sums if sums and self.most_flows is not None and len(found) > self.most_flows else found
@@ -138,8 +142,13 @@ _TABLES = {
         most_flows=8,
     ),
     "fidelity-lab-older": Beside(
-        {_LAB: "lab 7.2, slower, Mbit/s", LAB_OLDER: "lab 6.12, %", "stock-6.12-slower": "stock 6.12, %"},
+        {
+            _LAB: "lab 7.2, Mbit/s",
+            LAB_OLDER: "lab 6.12 against it, %",
+            "stock-6.12-slower": "stock 6.12 against lab 6.12, %",
+        },
         deciding=(LAB_OLDER,),
+        is_outside=True,
     ),
     "fidelity-older-window": Beside(
         {

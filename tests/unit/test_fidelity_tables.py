@@ -55,6 +55,14 @@ def test_an_excerpt_has_the_scenarios_that_it_names(written: dict[str, Any]) -> 
     assert _lines(Beside(columns, only=("other", "made"))) == ["| `made` | bulk | 100.0 | +1.0 ± 0.5 |"]
 
 
+def test_a_table_may_have_only_what_is_outside(written: dict[str, Any]) -> None:
+    outside = _row(-9.0) | {"verdict": "differs"}
+    written[_SLOWER] = {"rows": [outside, _row(0.5, workload="other")]}
+    written[_OLD] = {"rows": [_row(1.0), _row(1.0, workload="other")]}
+    table = Beside({_SLOWER: "7.2", _OLD: "6.12"}, deciding=(_SLOWER,), is_outside=True)
+    assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 ! | +1.0 ± 0.5 |"]
+
+
 @pytest.mark.parametrize(("most", "expected"), [(3, 3), (2, 1), (None, 3)])
 def test_of_many_flows_a_table_may_have_the_sum(written: dict[str, Any], most: int | None, expected: int) -> None:
     written[_SLOWER] = {"rows": [_row(1.0, workload=one) for one in ("fetch1", "fetch2", "all together")]}
