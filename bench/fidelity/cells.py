@@ -15,8 +15,9 @@ from mptcplab.metrics.points import short_names
 
 #: A row of a comparison, as :func:`bench.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]
-#: The mark of a difference that was measured with an earlier build of a kernel.
-_EARLIER = "†"
+#: The marks of a difference from a single run, whose interval is that of bench/fidelity/single.py, and of one that was
+#: measured with an earlier build of a kernel.
+_MARKS = {"single": "¹", "earlier": "†"}
 _RETRANSMITTED = "retransmitted_percent"
 
 
@@ -73,4 +74,5 @@ def cell(row: Row) -> str:
     else:
         spread = "" if half is None else f" ± {half:.1f}"
         parts = [f"{value:+.1f}{spread}", place(row)]
-    return " ".join(filter(None, (*parts, _EARLIER if row.get("earlier") else "")))
+    marks = [mark for key, mark in _MARKS.items() if row.get(key)]
+    return " ".join(filter(None, (*parts, *marks)))

@@ -13,6 +13,7 @@ from click.testing import CliRunner
 from bench.fidelity.kept import Present
 from bench.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from bench.fidelity.sides import LAB, PAIRS, SIDES
+from bench.fidelity.single import with_single_runs
 from bench.fidelity.spread import spread_of
 from mptcplab.cli.compare import compare
 from mptcplab.errors import InputError
@@ -103,7 +104,7 @@ def _side(
         found = compared(words)
         for key, one, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
             kernels[key] = {"name": found[measured][0], "digest": one["kernels"][0]}
-        rows += _with_values(rows_of(found, document["sized"]), (other, document))
+        rows += with_single_runs(_with_values(rows_of(found, document["sized"]), (other, document)), margin)
     use = {row["workload"]: row["mptcp"] for row in document["rows"]}
     return {
         "rows": rows,

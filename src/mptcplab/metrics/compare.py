@@ -283,7 +283,7 @@ def _match(key: Key, test: _Test, margin: float, family: int) -> Match:
     assert half_width is not None, "without an interval, the verdict is known to be too few runs"
     assert difference.p is not None
     assert one_sided is not None
-    verdict = _verdict(abs(difference.mean), half_width, margin)
+    verdict = verdict_of(abs(difference.mean), half_width, margin)
     return Match(
         settings,
         key[1],
@@ -299,7 +299,8 @@ def _match(key: Key, test: _Test, margin: float, family: int) -> Match:
     )
 
 
-def _verdict(size: float, half_width: float, margin: float) -> Verdict:
+def verdict_of(size: float, half_width: float, margin: float) -> Verdict:
+    """Return what a difference of this ``size`` shows with half its interval and the smallest one that matters."""
     is_inside = size + half_width <= margin
     if size <= half_width:
         return Verdict.EQUIVALENT if is_inside else Verdict.NOT_SHOWN
