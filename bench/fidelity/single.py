@@ -17,7 +17,7 @@ from scipy.special import stdtrit
 from mptcplab.metrics.compare import SIGNIFICANCE, Verdict, verdict_of
 
 #: Fewer runs of the lab do not tell how much they differ.
-MIN_LAB = 3
+MIN_LAB = 2
 _DECIMALS = 4
 
 
