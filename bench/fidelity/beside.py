@@ -150,6 +150,12 @@ _TABLES = {
         deciding=(LAB_OLDER,),
         is_outside=True,
     ),
+    "fidelity-older-outside": Beside(
+        {SLOWER: "7.2, %", "stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"},
+        deciding=("stock-6.12-slower", "stock-6.1-slower"),
+        most_flows=8,
+        is_outside=True,
+    ),
     "fidelity-older-window": Beside(
         {
             _LAB: "lab, slower, Mbit/s",
