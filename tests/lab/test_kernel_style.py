@@ -67,7 +67,9 @@ def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
             ("kernel/net/mptcp/*.[ch]", "kernel/options/**/*.[ch]", "examples/**/*.c"),
             id="kernel",
         ),
-        pytest.param(PATCH, ("kernel/patches/**/*.patch", "kernel/options/*/*.patch", "kernel/experiments/*.patch"), id="patches"),
+        pytest.param(
+            PATCH, ("kernel/patches/**/*.patch", "kernel/options/*/*.patch", "kernel/experiments/*.patch"), id="patches"
+        ),
         pytest.param(UPSTREAM, ("kernel/upstream/*/*.patch",), id="upstream"),
         pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
     ],
