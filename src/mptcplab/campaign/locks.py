@@ -19,7 +19,8 @@ from mptcplab.cache import cache_root
 
 #: ``struct flock`` of 64-bit Linux: type, whence, start, length, process.
 _FLOCK = "hhqqi4x"
-_TURNS = itertools.count()
+#: Bytes from a lab's CPU to that of the next lab with the same: more than Linux has CPUs.
+_ROW = 1 << 16
 
 
 @contextmanager
@@ -42,16 +43,17 @@ def _try_lock(descriptor: int, place: int) -> bool:
 
 @contextmanager
 def leased_cpu() -> Iterator[int]:
-    """Yield a CPU for one lab: one that no lab of any command of this user has, if there is one.
+    """Yield a CPU for one lab: one that as few labs of all commands of this user have as any other.
 
-    Two labs on one CPU take turns, and each becomes several times slower. More labs than CPUs share them in turn.
+    Two labs on one CPU take turns, and each becomes several times slower. So a CPU has a second lab only if all have
+    one: each lab holds the lock on the byte of its CPU in the first row of bytes where one is free.
     """
     available = sorted(os.sched_getaffinity(0), reverse=True)
     folder = cache_root() / "locks"
     folder.mkdir(parents=True, exist_ok=True)
     descriptor = os.open(folder / "cpus", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
-        free = next((cpu for cpu in available if _try_lock(descriptor, cpu)), None)
-        yield available[next(_TURNS) % len(available)] if free is None else free
+        rows = itertools.count(step=_ROW)
+        yield next(cpu for row in rows for cpu in available if _try_lock(descriptor, row + cpu))
     finally:
         os.close(descriptor)
