@@ -153,7 +153,8 @@ def test_a_network_that_no_cpu_limits_shows_why_a_scenario_is_outside(
     [(15.0, "equivalent", True), (60.0, "equivalent", False), (15.0, "not shown", False)],
 )
 def test_all_flows_together_show_it_where_single_ones_are_too_few(half: float, share: str, is_shown: bool) -> None:
-    one, together, path = ({"settings": {}, "workload": name} for name in ("fetch1", "all together", "over line1"))
+    names = ("fetch1", "all together", "over line1")
+    one, together, path = ({"settings": dict[str, str](), "workload": name} for name in names)
     before = [
         _row("goodput_mbps", "differs", -50.0, 29.0) | one,
         _row("goodput_mbps", "differs", -49.0, 12.0) | together,
