@@ -18,8 +18,7 @@ from docs.making.pages import table_of
 
 from bench.fidelity import forms, sides
 from bench.fidelity.cells import document
-from mptcplab.campaign.lab import Lab, Stop
-from mptcplab.campaign.record import prepare_engines
+from bench.fidelity.executed import executed
 from mptcplab.errors import LabError
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.rows import rows_of
@@ -42,24 +41,17 @@ class Row:
     seeds: int
 
 
-def measured(name: str, seeds: int, folder: Path) -> Iterator[Row]:
-    """Yield the shares of a scenario's short form with the older rule; finished runs are kept in ``folder``.
+def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]:
+    """Yield the shares of a scenario's short form on a lab kernel; finished runs are kept in ``folder``.
 
-    :raises LabError: if the kernel cannot be built, or a run fails.
+    :raises LabError: if a run fails.
     """
-    kernel = build_kernel(options=BuildOptions(patches=[PATCH]))
     form = forms.form_of(name, forms.files()[name], sides.SIDES[sides.REFERENCE].engine)
     points = [
-        replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel.path)}))
+        replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel)}))
         for point in sides.SIDES[_LAB].points(form)[-1:]
     ]
-    runs, stop = forms.runs_of(points, seeds), Stop()
-    with stop.on_signals():
-        engines = prepare_engines(runs, name="virtual")
-        done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
-    for run in done:
-        if run.error is not None:
-            raise run.error
+    done = executed(points, "virtual", seeds=seeds, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         for path, share in (row.to_json()["shares"] or {}).items():
             yield Row(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
@@ -90,12 +82,13 @@ def main() -> None:
     parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
     arguments = parser.parse_args()
     found: list[Row] = []
-    for name in SCENARIOS:
-        try:
-            found += measured(name, arguments.seeds, arguments.out / name)
-        except LabError as error:
-            print(f"python -m bench.fidelity.bursts: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-            sys.exit(error.status)
+    try:
+        kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
+        for name in SCENARIOS:
+            found += measured(name, kernel, arguments.seeds, arguments.out / name)
+    except LabError as error:
+        print(f"python -m bench.fidelity.bursts: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.status)
     for row in found:
         print(f"{row.scenario}, {row.workload}: {row.share_percent} %", file=sys.stderr)
     if arguments.write:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import ceil
 from pathlib import Path
@@ -202,6 +202,11 @@ def with_transports(scenario: Scenario, change: Callable[[Transport], Transport]
         for table, nodes in scenario.node_tables.items()
     }
     return scenario.model_copy(update=tables)
+
+
+def with_sysctl(scenario: Scenario, settings: Mapping[str, int]) -> Scenario:
+    """Return the scenario with these ``settings`` of the kernel on all nodes with sockets of their own."""
+    return with_transports(scenario, lambda own: own.model_copy(update={"sysctl": {**own.sysctl, **settings}}))
 
 
 def _without_kernel(scenario: Scenario) -> tuple[Scenario, list[str]]:

@@ -20,8 +20,7 @@ from unittest.mock import patch
 from docs.making.pages import table_of
 
 from bench.fidelity import forms, sides
-from mptcplab.campaign.lab import Lab, Stop
-from mptcplab.campaign.record import prepare_engines
+from bench.fidelity.executed import executed
 from mptcplab.errors import LabError
 from mptcplab.report.table import interval_text
 from mptcplab.scenario.schema import Scenario
@@ -108,13 +107,9 @@ def measured(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Ro
     form = forms.form_of(_EXAMPLE, forms.files()[_EXAMPLE], sides.SIDES[sides.REFERENCE].engine)
     one = VARIANTS[variant]
     points = [replace(point, scenario=one.change(point.scenario)) for point in form.points[-1:]]
-    stop = Stop()
-    with one.patched(), stop.on_signals():
-        runs = forms.runs_of(points, seeds)
-        done = Lab(prepare_engines(runs, name=kernel), folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
+    with one.patched():
+        done = executed(points, kernel, seeds=seeds, folder=folder)
     for run in done:
-        if run.error is not None:
-            raise run.error
         assert run.result is not None
         (workload,) = run.result.measured
         yield Row(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))

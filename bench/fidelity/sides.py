@@ -53,9 +53,7 @@ def slower_with_wider_window(scenario: Scenario) -> Scenario:
 
     :raises ValueError: with the reason, if it cannot be made slower.
     """
-    return forms.with_transports(
-        slower_for_older(scenario), lambda own: own.model_copy(update={"sysctl": {**own.sysctl, **_THREE_QUARTERS}})
-    )
+    return forms.with_sysctl(slower_for_older(scenario), _THREE_QUARTERS)
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The interval of a difference where the other side has a single run.
 
-One run does not tell how much it differs from the next. But the lab's runs do, and if those of the other side differ as
-much, the difference has Student's interval for two sets of equal variance, whose second set has one value.
+One run does not show how much runs vary. But the lab's runs do, and if those of the other side vary as much, the
+difference has Student's interval for two sets of equal variance, whose second set has one value.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scipy.special import stdtrit
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Verdict, verdict_of
 
-#: Fewer runs of the lab do not tell how much they differ.
+#: Fewer runs of the lab have no deviation.
 MIN_LAB = 2
 _DECIMALS = 4
 

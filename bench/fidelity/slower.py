@@ -29,10 +29,9 @@ from typing import Any
 
 from pydantic import ValidationError
 
-from bench.fidelity.forms import NEW_SETTING, with_transports
+from bench.fidelity.forms import NEW_SETTING, with_sysctl
 from mptcplab.fields import Part
 from mptcplab.network.disciplines.registry import DISCIPLINES
-from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import paths_of
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
@@ -191,11 +190,7 @@ def _has_long_handshakes(scenario: Scenario) -> bool:
 
 def _patient(scenario: Scenario) -> Scenario:
     """Return the scenario with MPTCP's option in all SYNs if a handshake takes as long as those that have it."""
-    return with_transports(scenario, _with_patience) if _has_long_handshakes(scenario) else scenario
-
-
-def _with_patience(transport: Transport) -> Transport:
-    return transport.model_copy(update={"sysctl": {**transport.sysctl, **_PATIENCE}})
+    return with_sysctl(scenario, _PATIENCE) if _has_long_handshakes(scenario) else scenario
 
 
 def not_slower(scenario: Scenario) -> str:

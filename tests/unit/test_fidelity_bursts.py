@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `bench.fidelity.bursts` puts beside each other."""
+"""The table of `bench.fidelity.bursts`."""
 
 from __future__ import annotations
 

@@ -37,7 +37,7 @@ def test_the_margin_is_that_of_the_metric(other: float, metric: str, verdict: st
 
 @pytest.mark.parametrize("values", [([9.0], [10.0]), ([10.0] * 3, [10.5]), ([9.0, 10.0, 11.0], [9.0, 10.0])])
 def test_other_rows_stay(values: tuple[list[float], list[float]]) -> None:
-    """One run of the lab, or three that are all alike, do not tell how much runs differ; two runs are compared."""
+    """One run of the lab, or three that are all alike, do not show how much runs vary; two runs are compared."""
     row = _row(*values)
     assert with_single_runs([row], 2) == [row]
 
