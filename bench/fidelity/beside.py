@@ -23,7 +23,7 @@ ON_SLOWER = {
     "stock-6.12-slower": "stock 6.12, slower",
     "stock-6.1-slower": "stock 6.1, slower",
 }
-_OLDER_TOO = {SLOWER: "stock 7.2, %", "stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"}
+_OLDER = {"stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"}
 #: At least one of each study whose network has rates, and the first ones that a newcomer runs.
 _WELL_KNOWN = (
     "two-paths",
@@ -115,7 +115,9 @@ _TABLES = {
     "fidelity-shares": Beside({_LAB: "lab, %", **AS_IT_IS}, _SHARES),
     "fidelity-times": Beside({_LAB: "lab", **AS_IT_IS}, _TIMES),
     "fidelity-retransmissions": Beside({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
-    "fidelity-excerpt": Beside({_LAB: "lab, Mbit/s", **_OLDER_TOO}, deciding=(SLOWER,), only=_WELL_KNOWN),
+    "fidelity-excerpt": Beside(
+        {_LAB: "lab, Mbit/s", SLOWER: "stock 7.2, %", **_OLDER}, deciding=(SLOWER,), only=_WELL_KNOWN
+    ),
     "fidelity-slower": Beside(
         {
             "stock-7.2": "network as it is, %",
@@ -151,16 +153,15 @@ _TABLES = {
         is_outside=True,
     ),
     "fidelity-older-outside": Beside(
-        {SLOWER: "7.2, %", "stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"},
-        deciding=("stock-6.12-slower", "stock-6.1-slower"),
+        {SLOWER: "7.2, %", **_OLDER},
+        deciding=tuple(_OLDER),
         most_flows=8,
         is_outside=True,
     ),
     "fidelity-older-window": Beside(
         {
             _LAB: "lab, slower, Mbit/s",
-            "stock-6.12-slower": "6.12, %",
-            "stock-6.1-slower": "6.1, %",
+            **_OLDER,
             WINDOW: "6.1 with three quarters, %",
         },
         deciding=(WINDOW,),
