@@ -93,6 +93,7 @@ SIDES = {
     "virtual-7.2-slower": Side("virtual", change=slower, whole=True),
     "stock-7.2-slower": Side("stock:7.2", change=slower, whole=True),
     "virtual-6.12-slower": Side("virtual", "6.12", slower_for_older),
+    "virtual-6.1-slower": Side("virtual", "6.1", slower_for_older),
     "stock-6.12-slower": Side("stock:6.12", change=slower_for_older),
     "stock-6.1-slower": Side("stock:6.1", change=slower_for_older),
     "stock-6.1-window-slower": Side("stock:6.1", change=slower_with_wider_window),
@@ -103,8 +104,8 @@ SIDES = {
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
     "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }
-#: Each side with the one that it is compared with. On a slower network 6.12 has the lab kernel 6.12. There is none of
-#: 6.1: where an older kernel is compared with the lab's default one, years of Linux are a part of the difference.
+#: Each side with the one that it is compared with. On a slower network 6.12 and 6.1 have lab kernels of their own
+#: versions. Where an older kernel is compared with the lab's default one, years of Linux are a part of the difference.
 PAIRS = {
     "stock-7.2": "virtual-7.2",
     "stock-6.12": "virtual-7.2",
@@ -115,8 +116,9 @@ PAIRS = {
     "stock-7.2-burst": "virtual-7.2-burst",
     "stock-7.2-slower": "virtual-7.2-slower",
     "virtual-6.12-slower": "virtual-7.2-slower",
+    "virtual-6.1-slower": "virtual-7.2-slower",
     "stock-6.12-slower": "virtual-6.12-slower",
-    "stock-6.1-slower": "virtual-7.2-slower",
+    "stock-6.1-slower": "virtual-6.1-slower",
     "stock-6.1-window-slower": "virtual-7.2-slower",
     "stock-7.2-far-slower": "virtual-7.2-far-slower",
     "stock-7.2-slowest": "virtual-7.2-slowest",

@@ -4,8 +4,9 @@
 kernel/config/lab.config     options of every lab kernel
        config/hz100.config   options that `mptcplab kernel build --hz 100` adds; hz250.config likewise
        config/debug.config   options that `mptcplab kernel build --debug` adds to these
+       config/6.1.config     options that only this version has
        patches/*.patch       for every version, in the order of their names; `--plain` applies only NNNN-um-*.patch
-       patches/7.2/*.patch   only for that version, after the others
+       patches/7.2/*.patch   only for that version, after the others, or in place of the one with the same name
        net/                  files that are copied into the tree, except with `--plain`
        options/cpu/          patches, options and files that `mptcplab kernel build --cpu` adds; options/wifi/ likewise
        upstream/             patches for mainline, see its README; a kernel has those that `--fix` names
@@ -26,6 +27,9 @@ from mptcplab.shipped import shipped_folder
 DEFAULT_VERSION = "7.2"
 #: The versions that the tests of this project build and run; our patches may not apply to others.
 TESTED_VERSIONS = (DEFAULT_VERSION, "6.12")
+#: Versions before mainline had schedulers to choose from, Linux 6.6. Their kernels have our congestion controls, and of
+#: the patches those of the machine and their own.
+WITHOUT_SCHEDULERS = ("6.1",)
 
 # Part of every key. Increase it when the make flags, the environment or the stripping of the build change, so that a
 # kernel built the old way is not mistaken for a new one.
@@ -185,7 +189,7 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     """Return the inputs of a kernel of `version` (such as "7.2"), without those that only concern other versions.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
-    a patch. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
+    a patch. A patch of the version replaces the common one with its name. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
     variant has only the patches of the machine, and no source files of net/. The parts `cpu` and `wifi` add the
     patches, options and files of their folders in options/. Fixes are applied last.
     """
@@ -193,20 +197,24 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     patches = directory / "patches"
     plain = is_plain(variant)
     pattern = MACHINE_PATCHES if plain else "*.patch"
+    common = MACHINE_PATCHES if version in WITHOUT_SCHEDULERS else pattern
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
     options = [part for part in parts if part not in ("", _PLAIN, *_OPTIONS, *FIXES)]
-    folders = (patches, patches / version)
+    own = sorted((patches / version).glob(pattern))
+    by_name = {path.name: path for path in (*sorted(patches.glob(common)), *own)}
     added = [directory / "options" / part for part in _OPTIONS if part in parts]
     files = () if plain else tuple(_named(path, directory) for path in _sources(directory / "net"))
-    fragments = [(directory / "config" / f"{name}.config").read_text() for name in ("lab", *options)]
+    configs = [directory / "config" / f"{name}.config" for name in ("lab", *options)]
+    configs += (directory / "config").glob(f"{version}.config")
+    fragments = [path.read_text() for path in configs]
     fragments += [path.read_text() for folder in added for path in sorted(folder.glob("*.config"))]
     if variant:
         fragments.append(f'CONFIG_LOCALVERSION="-mptcplab-{variant}"\n')
     return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
-            *(_named(path, patches) for folder in folders for path in sorted(folder.glob(pattern))),
+            *(_named(path, patches) for path in by_name.values()),
             *(_named(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
             *(_named(path, directory) for path in fixes),
         ),

@@ -23,8 +23,9 @@ from mptcplab.kernel.process import CommandError, capture, require_tools, run_lo
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import Source, file_sha256
 
-# Not every mirror has every suite; apt only warns about those that are missing.
-SUITES = ("bookworm-backports", "trixie", "trixie-backports", "forky", "sid")
+# Older suites have the older long-term kernels. Not every mirror has every suite; apt only warns about those that are
+# missing.
+SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "forky", "sid")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "tar": "tar"}
 ALTERNATIVE = "give a Linux tarball or tree with --source"

@@ -19,14 +19,12 @@ from typing import TextIO
 from mptcplab.cache import locked, work_dir
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.bzimage import uncompressed
-from mptcplab.kernel.debian import SUITES, Apt, download, mirrors, parse_madison, update
+from mptcplab.kernel.debian import Apt, download, mirrors, parse_madison, update
 from mptcplab.kernel.process import capture, require_tools
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import file_sha256
 from mptcplab.kernel.stock import FORMAT, VERSION_PATTERN, StockKernel, find_stock, numbers, stock_folder
 
-#: Older suites have the older long-term kernels.
-STOCK_SUITES = ("bookworm", *SUITES)
 TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "zstd": "zstd"}
 #: The parts of a release in separate packages, see above.
 _PARTS = ("image", "binary", "modules", "base")
@@ -57,7 +55,7 @@ def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) 
     with locked("apt-stock", cache, waiting=lambda: progress.stage("waiting for another download")):
         for mirror in mirrors():
             progress.stage(f"looking for Linux {version} in Debian's suites")
-            apt.configure(mirror, STOCK_SUITES)
+            apt.configure(mirror)
             update(apt, log)
             names = capture(["apt-cache", *apt.options, "pkgnames", f"linux-image-{version}"]).split()
             for release in releases(names, version):
