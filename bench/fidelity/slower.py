@@ -93,6 +93,16 @@ class Slowdown:
             raise ValueError(f"made slower, {'.'.join(map(str, first['loc']))} {first['msg']}") from error
         return _patient(self._with_traces(checked, traces))
 
+    def for_older(self, scenario: Scenario) -> Scenario:
+        """Return what :meth:`of` does, for kernels without the setting that keeps MPTCP where handshakes take long.
+
+        :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
+        """
+        changed = self.of(scenario)
+        if _has_long_handshakes(changed):
+            raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
+        return changed
+
     def _beyond_timers(self, scenario: Scenario) -> str:
         """Return that a delay would exceed what the kernel waits before it sends a SYN again; else empty.
 
@@ -169,17 +179,8 @@ class Slowdown:
 
 #: What most comparisons use.
 slower = Slowdown(TIMES).of
-
-
-def slower_for_older(scenario: Scenario) -> Scenario:
-    """Return what :func:`slower` does, for kernels without the setting that keeps MPTCP where handshakes take long.
-
-    :raises ValueError: with the reason, if the scenario needs it, or cannot be made slower.
-    """
-    changed = slower(scenario)
-    if _has_long_handshakes(changed):
-        raise ValueError("made slower, a handshake takes so long that MPTCP would fall back on this kernel")
-    return changed
+#: The same for kernels without the setting that keeps MPTCP where handshakes take long.
+slower_for_older = Slowdown(TIMES).for_older
 
 
 def _has_long_handshakes(scenario: Scenario) -> bool:

@@ -6,11 +6,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.errors import InputError
-from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, schedulers
+from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, has_one_scheduler, schedulers
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.load import Experiment
 from mptcplab.scenario.replaced import or_removed
 from mptcplab.scenario.schema import Scenario
+
+_SCHEDULER = "MPTCP scheduler"
 
 
 def check_algorithms(experiment: Experiment) -> None:
@@ -20,23 +22,26 @@ def check_algorithms(experiment: Experiment) -> None:
 
     :raises InputError: for the first such name.
     """
-    checked: set[tuple[str, str]] = set()
+    checked: set[tuple[str, str, str]] = set()
     scenarios = [(point.scenario, False) for point in experiment.points]
     scenarios += [(scenario, True) for scenario in experiment.replaced]
     for scenario, is_replaced in scenarios:
         if scenario.bpf or not has_known_algorithms(scenario.kernel):
             continue
         for noun, name in _named(scenario):
-            if (noun, name) not in checked:
-                checked.add((noun, name))
-                _check(noun, name, is_replaced=is_replaced)
+            if (scenario.kernel, noun, name) not in checked:
+                checked.add((scenario.kernel, noun, name))
+                _check(scenario.kernel, noun, name, is_replaced=is_replaced)
 
 
-def _check(noun: str, name: str, *, is_replaced: bool) -> None:
+def _check(kernel: str, noun: str, name: str, *, is_replaced: bool) -> None:
     known = congestion_controls() if noun == "congestion control" else schedulers()
     if name not in known:
         hint = name_hint(name, sorted(known))
         raise InputError(f"the lab kernel has no {noun} '{name}'", hint=or_removed(hint) if is_replaced else hint)
+    if noun == _SCHEDULER and has_one_scheduler(kernel):
+        message = f"the lab kernel {kernel} has one {noun}, and no choice of '{name}'"
+        raise InputError(message, hint="remove the key scheduler, or choose a later kernel")
 
 
 def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:
@@ -44,4 +49,4 @@ def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:
     found += [(one.congestion_control, one.scheduler) for one in scenario.workloads.values()]
     for control, scheduler in found:
         yield from [("congestion control", control)] if control is not None else []
-        yield from [("MPTCP scheduler", scheduler)] if scheduler is not None else []
+        yield from [(_SCHEDULER, scheduler)] if scheduler is not None else []

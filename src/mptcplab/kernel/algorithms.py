@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from mptcplab.kernel.data import data_dir
+from mptcplab.kernel.data import WITHOUT_SCHEDULERS, data_dir
 
 _PLAIN_VERSION = re.compile(r"\d+\.\d+(?:-(?!plain)[a-z]+[0-9]*)*")
 _NAME = re.compile(r'^\s*\.name\s*=\s*"([a-z0-9_]+)"', re.MULTILINE)
@@ -22,6 +22,11 @@ _CONTROL, _SCHEDULER = "reno", "default"
 def has_known_algorithms(kernel: str) -> bool:
     """Return whether a scenario's ``kernel`` is one of ours without a user's patches, so that the names are known."""
     return _PLAIN_VERSION.fullmatch(kernel) is not None
+
+
+def has_one_scheduler(kernel: str) -> bool:
+    """Return whether a scenario's ``kernel`` is of a version whose scheduler cannot be chosen."""
+    return kernel.partition("-")[0] in WITHOUT_SCHEDULERS
 
 
 @cache
