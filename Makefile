@@ -26,6 +26,7 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 60
 # Stock kernels that tests need.
 STOCK := 6.12
+LTS := 6.12 6.1
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
@@ -143,9 +144,10 @@ $(STAMP): pyproject.toml
 kernel: programs
 	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
 
-# The tests run on the long-term kernel as well.
+# Tests run on long-term kernels as well.
 kernel-lts: programs
-	@$(BIN)/mptcplab kernel path 6.12 >/dev/null 2>&1 || $(BIN)/mptcplab kernel build 6.12
+	@for version in $(LTS); do \
+		$(BIN)/mptcplab kernel path $$version >/dev/null 2>&1 || $(BIN)/mptcplab kernel build $$version || exit; done
 
 kernel-cpu: programs
 	@$(BIN)/mptcplab kernel path 7.2-cpu >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --cpu

@@ -13,6 +13,7 @@ from mptcplab.engine.tools import flow_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
+from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.plan.steering import STEER
 from mptcplab.workload.context import FLOW
 
@@ -50,9 +51,9 @@ def _kernel(version: str) -> KernelBuild:
 
 @pytest.fixture(scope="session")
 def engines() -> dict[str, VirtualEngine]:
-    """An engine for both kernels that we support."""
+    """An engine for each kernel that we support."""
     tools = {FLOW: flow_program(), STEER: steer_program()}
-    return {version: VirtualEngine(_kernel(version), tools) for version in ("7.2", "6.12")}
+    return {version: VirtualEngine(_kernel(version), tools) for version in TESTED_VERSIONS}
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import json
 
 import pytest
 
+from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.metrics.rows import result_rows
 
 from .bench import Bench, bare_plan, client, server
@@ -28,7 +29,7 @@ print(json.dumps({"looks": looks, "mixed": mixed, "slept": slept}))
 """
 
 
-@pytest.mark.parametrize("version", ["7.2", "6.12"])
+@pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_every_look_takes_the_same_time(bench: Bench, version: str) -> None:
     """Also where the vDSO has counted to its limit and makes a system call. And waiting for the clock ends."""
     lived = bench.live(bare_plan(client("look", "python3", "-IS", "-c", LOOK)), version=version)
@@ -98,7 +99,7 @@ print(one.recv(100).decode())
 """
 
 
-@pytest.mark.parametrize("version", ["7.2", "6.12"])
+@pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_time_passes_while_softirqs_raise_each_other(bench: Bench, version: str) -> None:
     """TCP cannot send, which wakes its small queues, which cannot send: until the line lets go of what it holds."""
     programs = [
@@ -126,7 +127,7 @@ protocol = "tcp"
 """
 
 
-@pytest.mark.parametrize("version", ["7.2", "6.12"])
+@pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_a_run_with_delayed_softirqs_is_marked(bench: Bench, version: str) -> None:
     (recording,) = bench.record(NO_ROUTE + STREAM, f"kernel={version}")
     (row,) = result_rows([recording])
@@ -136,7 +137,7 @@ def test_a_run_with_delayed_softirqs_is_marked(bench: Bench, version: str) -> No
     assert any(f"delayed {rounds} rounds of softirqs" in warning for warning in row.warnings), row.warnings
 
 
-@pytest.mark.parametrize("version", ["7.2", "6.12"])
+@pytest.mark.parametrize("version", TESTED_VERSIONS)
 def test_a_usual_run_has_no_delayed_softirqs(bench: Bench, version: str) -> None:
     """Neither a transfer with loss, nor one whose link goes down where the route stays."""
     text = NO_ROUTE.replace('mode = "interface"', 'mode = "silent"').replace('delay = "3 s"', 'loss = "2 %"')

@@ -41,14 +41,15 @@ def test_smallest_window_on_a_lossy_path(bench: Bench, control: str, smallest: i
     assert all(later > earlier for earlier, later in pairwise(acked))
 
 
-def test_settings_and_counter(bench: Bench) -> None:
+@pytest.mark.parametrize("version", ["7.2", "6.1"])
+def test_settings_and_counter(bench: Bench, version: str) -> None:
     """Off by default, 0 and 1 are all that they take, and a fresh namespace has counted nothing."""
     files = " ".join(f"/proc/sys/net/mptcp/{name}" for name in SETTINGS)
     script = (
         f"cat {files} /proc/net/mptcp_coupled; "
         f"for file in {files}; do echo 1 > $file; echo 2 > $file || echo refused; cat $file; done"
     )
-    lived = bench.live(bare_plan(client("c", "sh", "-c", script)))
+    lived = bench.live(bare_plan(client("c", "sh", "-c", script)), version=version)
     lines = lived.text("c").split("\n")
     print(lines)
     assert lines == ["0"] * 3 + ["uncoupled 0"] + ["refused", "1"] * 3 + [""]

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.cache import cache_root
-from mptcplab.kernel.data import TESTED_VERSIONS, load_inputs
+from mptcplab.kernel.data import TESTED_VERSIONS, WITHOUT_SCHEDULERS, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.progress import SilentProgress
 
@@ -62,7 +62,8 @@ def test_every_hunk_has_one_place(version: str, tmp_path: Path) -> None:
                 if places != 1:
                     wrong.append(f"{patch}: {name} has {places} places for\n{before}")
                 sources[name] = sources[name].replace(before, after, 1)
-    assert hunks_seen > 50, f"only {hunks_seen} hunks were seen"
+    # Linux 6.1 has the machine's patches and few more.
+    assert hunks_seen > (25 if version in WITHOUT_SCHEDULERS else 50), f"only {hunks_seen} hunks were seen"
     assert not wrong, "\n".join(wrong)
 
 

@@ -147,7 +147,7 @@ def test_handover_is_there_only_when_the_other_has_gone(bench: Bench) -> None:
     assert "remove" in [line["event"] for line in _log(recording)], "the server was not told"
 
 
-@pytest.mark.parametrize("version", ["6.12"])
+@pytest.mark.parametrize("version", ["6.12", "6.1"])
 def test_handover_on_another_kernel(bench: Bench, version: str) -> None:
     recording = _run(
         bench,

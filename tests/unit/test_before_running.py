@@ -91,6 +91,15 @@ def test_a_patched_kernel_is_asked_when_it_runs(file: Path) -> None:
     assert has_known_algorithms("6.12")
 
 
+def test_a_kernel_with_one_scheduler_is_given_none(file: Path) -> None:
+    """Linux 6.1 has no setting for it: even its own one has no name there."""
+    for name in ("ecf", "default"):
+        with pytest.raises(InputError, match=r"the lab kernel 6\.1 has one MPTCP scheduler") as refused:
+            check_algorithms(load(file, overrides=[f"transport.scheduler={name}", "kernel=6.1"]))
+        assert refused.value.hint == "remove the key scheduler, or choose a later kernel"
+    check_algorithms(load(file, overrides=["transport.congestion_control=olia", "kernel=6.1"]))
+
+
 def test_the_names_are_those_of_the_sources() -> None:
     assert {"default", "blest", "ecf", "redundant", "roundrobin", "minrtt_v09"} <= schedulers()
     assert {"reno", "cubic", "bbr", "lia", "olia", "balia", "wvegas", "olia_v09"} <= congestion_controls()
@@ -168,4 +177,4 @@ def test_a_version_without_a_package_names_the_tested_ones(tmp_path: Path) -> No
         [sys.executable, "-c", code, str(tmp_path / "cache")],
         capture_output=True, text=True, check=True, env={**os.environ, "PATH": f"{tools}:/usr/bin:/bin"},
     )  # fmt: skip
-    assert "no package linux-source-5.10; tested are 7.2 and 6.12" in done.stdout, done.stderr
+    assert "no package linux-source-5.10; tested are 7.2, 6.12, 6.1" in done.stdout, done.stderr

@@ -94,6 +94,29 @@ def test_a_version_has_patches_of_its_own(tmp_path: Path) -> None:
     assert [patch.name for patch in load_inputs("6.18", directory=tmp_path).patches] == ["0002-b.patch"]
 
 
+def test_a_version_can_replace_common_patches_and_leave_out_those_of_the_network(tmp_path: Path) -> None:
+    """Linux 6.1 has no place for the hooks of schedulers. Other versions have all common patches, as they are."""
+    for name in ("0001-um-a", "0002-net-b", "0003-um-c", "6.1/0003-um-c", "6.1/0004-net-d", "6.12/0003-um-c"):
+        file = tmp_path / "patches" / f"{name}.patch"
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.write_text(name)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config" / "lab.config").write_text("CONFIG_NET=y\n")
+    (tmp_path / "config" / "6.1.config").write_text("# CONFIG_MPTCP_SCHEDULERS is not set\n")
+    found = {
+        (version, variant): [patch.name for patch in load_inputs(version, variant=variant, directory=tmp_path).patches]
+        for version, variant in (("6.1", ""), ("6.1", "plain"), ("6.12", ""), ("7.2", ""))
+    }
+    assert found == {
+        ("6.1", ""): ["0001-um-a.patch", "6.1/0003-um-c.patch", "6.1/0004-net-d.patch"],
+        ("6.1", "plain"): ["0001-um-a.patch", "6.1/0003-um-c.patch"],
+        ("6.12", ""): ["0001-um-a.patch", "0002-net-b.patch", "6.12/0003-um-c.patch"],
+        ("7.2", ""): ["0001-um-a.patch", "0002-net-b.patch", "0003-um-c.patch"],
+    }
+    assert "MPTCP_SCHEDULERS" in load_inputs("6.1", directory=tmp_path).fragment
+    assert "MPTCP_SCHEDULERS" not in load_inputs("6.12", directory=tmp_path).fragment
+
+
 def test_the_debug_variant_has_other_options_and_so_another_key(tmp_path: Path) -> None:
     (tmp_path / "config").mkdir()
     (tmp_path / "config" / "lab.config").write_text('CONFIG_NET=y\nCONFIG_LOCALVERSION="-a"\n')

@@ -26,7 +26,7 @@ from mptcplab.shipped import shipped_folder
 
 DEFAULT_VERSION = "7.2"
 #: The versions that the tests of this project build and run; our patches may not apply to others.
-TESTED_VERSIONS = (DEFAULT_VERSION, "6.12")
+TESTED_VERSIONS = (DEFAULT_VERSION, "6.12", "6.1")
 #: Versions before mainline had schedulers to choose from, Linux 6.6. Their kernels have our congestion controls, and of
 #: the patches those of the machine and their own.
 WITHOUT_SCHEDULERS = ("6.1",)
@@ -189,9 +189,10 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     """Return the inputs of a kernel of `version` (such as "7.2"), without those that only concern other versions.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
-    a patch. A patch of the version replaces the common one with its name. A `variant` adds an option file for each of its parts, and its release has the variant's name. The plain
-    variant has only the patches of the machine, and no source files of net/. The parts `cpu` and `wifi` add the
-    patches, options and files of their folders in options/. Fixes are applied last.
+    a patch. A patch of the version replaces the common one with its name. A `variant` adds an option file for each of
+    its parts, and its release has the variant's name. The plain variant has only the patches of the machine, and no
+    source files of net/. The parts `cpu` and `wifi` add the patches, options and files of their folders in options/.
+    Fixes are applied last.
     """
     directory = directory or data_dir()
     patches = directory / "patches"

@@ -97,7 +97,7 @@ def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO)
                         progress.stage(f"downloading {package} {package_version} (about 160 MB)")
                         if download(apt, package, package_version, work=work, log=log):
                             return _keep(version, package, package_version, work=work, cache=cache)
-        tested = "" if version in TESTED_VERSIONS else f"; tested are {' and '.join(TESTED_VERSIONS)}"
+        tested = "" if version in TESTED_VERSIONS else f"; tested are {', '.join(TESTED_VERSIONS)}"
         raise MissingError(f"this machine's Debian mirror has no package {package}{tested}", hint=ALTERNATIVE)
 
 
