@@ -42,8 +42,19 @@ _WELL_KNOWN = (
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
-#: The lab kernel 6.12, beside the lab's default one.
-LAB_OLDER = "virtual-6.12-slower"
+#: The older lab kernels, beside the default one, and the stock kernels of the same versions beside these.
+_LAB_OLDER = {
+    "virtual-6.12-slower": "lab 6.12 against it, %",
+    "stock-6.12-slower": "stock 6.12 against lab 6.12, %",
+    "virtual-6.1-slower": "lab 6.1 against it, %",
+    "stock-6.1-slower": "stock 6.1 against lab 6.1, %",
+}
+#: The older stock kernels on networks so slow that no CPU limits them.
+_OLDER_SLOWEST = {
+    f"stock-{version}-{side}": f"{version}, {times} times slower, %"
+    for version in ("6.12", "6.1")
+    for side, times in (("slower", TIMES), ("far-slower", MANY_TIMES), ("slowest", MOST_TIMES))
+}
 #: Linux 6.1 with a larger part of receive buffers as window.
 WINDOW = "stock-6.1-window-slower"
 _HEADS = {
@@ -144,13 +155,21 @@ _TABLES = {
         most_flows=8,
     ),
     "fidelity-lab-older": Beside(
-        {
-            _LAB: "lab 7.2, Mbit/s",
-            LAB_OLDER: "lab 6.12 against it, %",
-            "stock-6.12-slower": "stock 6.12 against lab 6.12, %",
-        },
-        deciding=(LAB_OLDER,),
+        {_LAB: "lab 7.2, Mbit/s", **_LAB_OLDER},
+        deciding=tuple(one for one in _LAB_OLDER if one.startswith("virtual")),
+        most_flows=8,
         is_outside=True,
+    ),
+    "fidelity-lab-older-shares": Beside(
+        {_LAB: "lab 7.2, %", **{side: head.replace("%", "points") for side, head in _LAB_OLDER.items()}},
+        _SHARES,
+        deciding=tuple(one for one in _LAB_OLDER if one.startswith("virtual")),
+        is_outside=True,
+    ),
+    "fidelity-older-slowest": Beside(
+        _OLDER_SLOWEST,
+        deciding=tuple(one for one in _OLDER_SLOWEST if one not in ON_SLOWER),
+        most_flows=8,
     ),
     "fidelity-older-outside": Beside(
         {SLOWER: "7.2, %", **_OLDER},
@@ -160,9 +179,9 @@ _TABLES = {
     ),
     "fidelity-older-window": Beside(
         {
-            _LAB: "lab, slower, Mbit/s",
-            **_OLDER,
-            WINDOW: "6.1 with three quarters, %",
+            _LAB: "lab 7.2, Mbit/s",
+            "virtual-6.1-slower": "lab 6.1 against it, %",
+            WINDOW: "stock 6.1 with three quarters against it, %",
         },
         deciding=(WINDOW,),
     ),

@@ -27,7 +27,7 @@ FILE = Path(__file__).with_name("bursts.json")
 PATCH = Path(__file__).parents[2] / "kernel/experiments/keep-subflow.patch"
 #: Scenarios with few data at a time, whose paths are others on 6.1.
 SCENARIOS = ("requests", "gateways/bonding-messages")
-_OLDER, _LAB = "stock-6.1-slower", "virtual-7.2-slower"
+_OLDER, _LAB = ("virtual-6.1-slower", "stock-6.1-slower"), "virtual-7.2-slower"
 _DIGITS = 2
 
 
@@ -63,15 +63,22 @@ def rows(file: Path) -> list[Row]:
 
 
 def table() -> str:
-    """Return the shares in the lab, on Linux 6.1, and in the lab with the rule of 6.1."""
+    """Return the shares in the lab, with Linux 7.2 and 6.1, on stock 6.1, and in the lab with the rule of 6.1."""
     lines = []
     for row in rows(FILE):
-        older = document()["scenarios"][row.scenario]["sides"][_OLDER]["rows"]
-        of_row = (one for one in older if (one["workload"], one["metric"]) == (row.workload, "share_percent"))
-        for one in of_row:
-            shares = (one["a"], one["b"], row.share_percent)
+        of_lab, of_stock = (_share(row, side) for side in _OLDER)
+        if of_lab is not None and of_stock is not None:
+            shares = (*of_lab, of_stock[1], row.share_percent)
             lines.append([f"`{row.scenario}`", row.workload, *(f"{share:.1f}" for share in shares)])
-    return table_of(["scenario", "workload", "lab, %", "stock 6.1, %", "lab with the rule of 6.1, %"], lines)
+    head = ["scenario", "workload", "lab 7.2, %", "lab 6.1, %", "stock 6.1, %", "lab 7.2 with the rule of 6.1, %"]
+    return table_of(head, lines)
+
+
+def _share(row: Row, side: str) -> tuple[float, float] | None:
+    """Return the share of a row on the lab that ``side`` is compared with, and on ``side``; None if it has none."""
+    found = document()["scenarios"][row.scenario]["sides"].get(side, {}).get("rows", ())
+    of_row = (one for one in found if (one["workload"], one["metric"]) == (row.workload, "share_percent"))
+    return next(((one["a"], one["b"]) for one in of_row), None)
 
 
 def main() -> None:

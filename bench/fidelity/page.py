@@ -8,7 +8,7 @@ from typing import Any
 
 from docs.making.pages import table_of
 
-from bench.fidelity import beside, reasons
+from bench.fidelity import beside, clock, reasons
 from bench.fidelity.beside import AS_IT_IS, ON_SLOWER
 from bench.fidelity.cells import document, label, scenario_text, scenarios
 from bench.fidelity.classes import FAR_SLOWER, SLOWEST, Class, class_of
@@ -51,6 +51,7 @@ def class_table() -> str:
     for name, unlimited in written["all"].items():
         folder, _, own = name.rpartition("/")
         kind, reason = class_of(written["scenarios"].get(name, {}).get("sides", {}), unlimited)
+        reason = reason or (clock.reason(name) if kind is Class.OUTSIDE else "")
         found.setdefault((kind, reason, folder), []).append(own)
     lines = [
         [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{one}`" for one in names)]

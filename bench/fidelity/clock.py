@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: MIT
+"""``python -m bench.fidelity.clock``: why a proxy takes another line on a stock kernel than in the lab.
+
+``ss-redir`` has two servers, behind a line each, and takes one at random for each connection. It seeds its generator
+with the second at which it starts. Here that second is set, to the same ones in the lab and on the stock kernel. Where
+the two agree for each second, it is the cause. Finished runs are kept in the results folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from unittest.mock import patch
+
+from docs.making.pages import table_of
+
+from bench.fidelity import forms, sides
+from bench.fidelity.executed import executed
+from mptcplab.errors import LabError
+from mptcplab.gateway.context import Context
+from mptcplab.gateway.shadowsocks_libev import ShadowsocksLibev
+from mptcplab.metrics.rows import rows_of
+from mptcplab.steps import Call, shell
+
+FILE = Path(__file__).with_name("clock.json")
+SCENARIO, PATH = "subramani2018/gateway-delay", "lan1>line1"
+#: The engines with the heads of their columns.
+SIDES = {
+    "virtual-7.2-slower": "lab, %",
+    "virtual-7.2-hz250-slower": "lab with a grain of 4 ms, %",
+    "stock-7.2-slower": "stock 7.2, %",
+}
+#: 2025-01-01 00:00:00 UTC, where the lab's clock begins, and the seconds after it that are tried.
+EPOCH_S, SECONDS = 1_735_689_600, range(6)
+_HALF, _DIGITS = 50, 2
+
+
+@dataclass(frozen=True)
+class Row:
+    """The part of the payload that crosses the first line, in percent, with the second at which the proxy starts."""
+
+    side: str
+    second: int
+    share_percent: float
+
+
+def starting_at(second: int) -> AbstractContextManager[object]:
+    """Return a context in which the entry's program sets the clock to ``second`` of the lab's first day, and starts."""
+    entry_call = ShadowsocksLibev.entry_call
+
+    def after(self: ShadowsocksLibev, context: Context) -> Call:
+        call = entry_call(self, context)
+        date = Call(("date", "--set", f"@{EPOCH_S + second}"))
+        return shell(f"{date} >/dev/null && {call}", call, date)
+
+    return patch.object(ShadowsocksLibev, "entry_call", after)
+
+
+def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
+    """Yield the share of one run on a side; a finished run is kept in ``folder``. :raises LabError: if it fails."""
+    form = forms.form_of(SCENARIO, forms.files()[SCENARIO], sides.SIDES[sides.REFERENCE].engine)
+    of = sides.SIDES[side]
+    with starting_at(second):
+        done = executed(of.points(form)[-1:], of.engine, seeds=1, folder=folder)
+    for row in rows_of([run.result for run in done if run.result is not None]):
+        yield Row(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
+
+
+def rows(file: Path) -> list[Row]:
+    """Return what was measured; nothing before that."""
+    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+
+
+def reason(name: str) -> str:
+    """Return why a scenario is outside, if it is this one and all sides take the same line at each second; or empty."""
+    found = rows(FILE)
+    halves = {second: {row.share_percent > _HALF for row in found if row.second == second} for second in SECONDS}
+    agree = found and all(len(one) <= 1 for one in halves.values())
+    return "the second at which its proxy starts" if agree and name == SCENARIO else ""
+
+
+def table() -> str:
+    """Return the share of the first line by the second of the start, on each side."""
+    found = {(row.side, row.second): row.share_percent for row in rows(FILE)}
+    lines = [
+        [str(second), *(f"{found[side, second]:.1f}" for side in SIDES)]
+        for second in SECONDS
+        if all((side, second) in found for side in SIDES)
+    ]
+    return table_of(["start of the proxy, s", *SIDES.values()], lines)
+
+
+def main() -> None:
+    """Measure, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.clock", description=__doc__)
+    parser.add_argument("--out", type=Path, default=Path("results/fidelity-clock"), help="folder of the runs")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
+    arguments = parser.parse_args()
+    found: list[Row] = []
+    for side in SIDES:
+        for second in SECONDS:
+            try:
+                new = list(measured(side, second, arguments.out / side / str(second)))
+            except LabError as error:
+                print(f"python -m bench.fidelity.clock: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+                sys.exit(error.status)
+            print(f"{side}, second {second}: {[row.share_percent for row in new]} %", file=sys.stderr, flush=True)
+            found += new
+    if arguments.write:
+        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()

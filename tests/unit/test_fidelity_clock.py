@@ -1,0 +1,54 @@
+# SPDX-License-Identifier: MIT
+"""What `bench.fidelity.clock` sets before a proxy starts, and its table."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+from bench.fidelity import clock, forms
+from bench.fidelity.clock import Row
+
+from mptcplab.plan.compile import compile_plan
+from mptcplab.scenario.load import load
+
+
+def _entry(second: int | None) -> tuple[str, ...]:
+    point = load(forms.files()[clock.SCENARIO]).points[-1]
+    if second is None:
+        plan = compile_plan(point.scenario, seed=1)
+    else:
+        with clock.starting_at(second):
+            plan = compile_plan(point.scenario, seed=1)
+    (program,) = (one for one in plan.programs if "ss-redir" in str(one.argv))
+    assert ("date" in program.uses) == (second is not None)
+    return program.argv
+
+
+def test_the_clock_is_set_and_then_the_proxy_starts() -> None:
+    plain = _entry(None)
+    assert _entry(3)[-1] == f"date --set @1735689603 >/dev/null && {shlex.join(plain)}"
+    assert _entry(None) == plain, "a change must not outlive its run"
+
+
+def test_a_second_has_a_line_where_all_sides_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "clock.json"
+    made = [Row(side, 0, 80.0 + number) for number, side in enumerate(clock.SIDES)]
+    made += [Row("virtual-7.2-slower", 1, 7.0)]
+    file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
+    monkeypatch.setattr(clock, "FILE", file)
+    assert clock.table().splitlines()[2:] == ["| 0 | 80.0 | 81.0 | 82.0 |"]
+    assert clock.reason(clock.SCENARIO) == "the second at which its proxy starts"
+    assert not clock.reason("two-paths")
+    assert clock.rows(tmp_path / "none.json") == []
+
+
+def test_sides_that_differ_at_a_second_show_no_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    file = tmp_path / "clock.json"
+    made = [Row(side, 0, share) for side, share in zip(clock.SIDES, (80.0, 81.0, 20.0), strict=True)]
+    file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
+    monkeypatch.setattr(clock, "FILE", file)
+    assert not clock.reason(clock.SCENARIO)
