@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench import boot, cpu, large, machines, page, shares
-from bench.fidelity import bursts, clock, older
+from bench.fidelity import bursts, clock, commands, older
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
 from bench.steering import page as steering_page
@@ -141,6 +141,7 @@ SOURCES: dict[str, Source] = {
     **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
     "fidelity-older": Source(lambda _: older.table(), inputs=(older.FILE,), is_cheap=True),
     "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, fidelity.FILE), is_cheap=True),
+    "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, fidelity.FILE), is_cheap=True),
     "fidelity-clock": Source(lambda _: clock.table(), inputs=(clock.FILE,), is_cheap=True),
     "smp": Source(lambda _: outcomes.table(), inputs=(outcomes.FILE,), is_cheap=True),
     "settings": Source(lambda _: f"{machine.table_of(machine.KERNELS)}\n"),

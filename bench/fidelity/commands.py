@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""``python -m bench.fidelity.commands``: why a path that comes back ends otherwise on stock kernels than in the lab.
+
+The commands of an event take no time in the lab, so that an interface is up, and has its address and its routes, in the
+same instant. On a stock kernel a program starts for each. Here the lab pauses before each command of an `up` event.
+Where it then has what a stock kernel has, that is the cause. Finished runs are kept in the results folder.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shlex
+import sys
+from collections.abc import Iterator
+from contextlib import AbstractContextManager
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+from typing import Any
+from unittest.mock import patch
+
+from docs.making.pages import table_of
+
+from bench.fidelity import forms, sides
+from bench.fidelity.cells import document
+from bench.fidelity.executed import executed
+from mptcplab.campaign import record
+from mptcplab.errors import LabError
+from mptcplab.metrics.rows import rows_of
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.report.table import interval_text
+from mptcplab.stats import mean_interval
+from mptcplab.steps import Command
+
+FILE = Path(__file__).with_name("commands.json")
+SCENARIO, _METRIC = "ride/6-failure", "goodput_mbps"
+#: Each lab kernel with the stock kernel of its version.
+SIDES = {
+    "virtual-7.2-slower": "stock-7.2-slower",
+    "virtual-6.12-slower": "stock-6.12-slower",
+    "virtual-6.1-slower": "stock-6.1-slower",
+}
+#: About what the emulated CPU takes to start a program.
+_PAUSE_S = 0.02
+_DIGITS = 3
+
+
+@dataclass(frozen=True)
+class Row:
+    """The goodput of one run of the lab with pauses."""
+
+    side: str
+    seed: int
+    goodput_mbps: float
+
+
+def paused() -> AbstractContextManager[object]:
+    """Return a context in which plans pause before each command of an `up` event."""
+
+    def slow(*words: Any, **named: Any) -> Plan:
+        plan = compile_plan(*words, **named)
+        events = (
+            replace(one, commands=tuple(map(_late, one.commands))) if one.kind == "up" else one for one in plan.events
+        )
+        return replace(plan, events=tuple(events))
+
+    return patch.object(record, "compile_plan", slow)
+
+
+def _late(command: Command) -> Command:
+    line = f"sleep {_PAUSE_S} && exec {shlex.join(command.argv)}"
+    return replace(command, argv=("sh", "-c", line), starts=(*command.starts, "sleep", command.argv[0]))
+
+
+def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
+    """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
+    form = forms.form_of(SCENARIO, forms.files()[SCENARIO], sides.SIDES[sides.REFERENCE].engine)
+    of = sides.SIDES[side]
+    with paused():
+        done = executed(of.points(form)[-1:], of.engine, seeds=seeds, folder=folder)
+    for run in done:
+        (row,) = rows_of([run.result] if run.result is not None else [])
+        yield Row(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
+
+
+def rows(file: Path) -> list[Row]:
+    """Return what was measured; nothing before that."""
+    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
+
+
+def table() -> str:
+    """Return the goodput of each version in the lab, in the lab with pauses, and on its stock kernel."""
+    lines = []
+    for lab, stock in SIDES.items():
+        found = [row.goodput_mbps for row in rows(FILE) if row.side == lab]
+        beside = document()["scenarios"][SCENARIO]["sides"].get(stock, {}).get("rows", ())
+        of_stock = next((row["values"] for row in beside if row["metric"] == _METRIC), None)
+        if found and of_stock:
+            cells = (interval_text(mean_interval(values)) for values in (of_stock[0], found, of_stock[1]))
+            runs = ", ".join(str(len(one)) for one in (of_stock[0], found, of_stock[1]))
+            lines.append([lab.split("-")[1], *cells, runs])
+    head = ["Linux", "lab, Mbit/s", "lab with pauses, Mbit/s", "stock kernel, Mbit/s", "runs"]
+    return table_of(head, lines)
+
+
+def main() -> None:
+    """Measure, and write the rows."""
+    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.commands", description=__doc__)
+    parser.add_argument("--seeds", type=int, default=8, help="runs with the seeds 1 to this; default %(default)s")
+    parser.add_argument("--out", type=Path, default=Path("results/fidelity-commands"), help="folder of the runs")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
+    arguments = parser.parse_args()
+    found: list[Row] = []
+    for side in SIDES:
+        try:
+            new = list(measured(side, arguments.seeds, arguments.out / side))
+        except LabError as error:
+            print(f"python -m bench.fidelity.commands: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+            sys.exit(error.status)
+        print(f"{side}: {[row.goodput_mbps for row in new]} Mbit/s", file=sys.stderr, flush=True)
+        found += new
+    if arguments.write:
+        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    main()
