@@ -26,6 +26,7 @@ JOBS ?= $(shell nproc)
 MINUTES ?= 60
 # Stock kernels that tests need.
 STOCK := 6.12
+# The long-term versions whose lab kernels are tested.
 LTS := 6.12 6.1
 export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1

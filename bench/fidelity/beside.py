@@ -49,6 +49,7 @@ _LAB_OLDER = {
     "virtual-6.1-slower": "lab 6.1 against it, %",
     "stock-6.1-slower": "stock 6.1 against lab 6.1, %",
 }
+_LAB_OLDER_ONLY = ("virtual-6.12-slower", "virtual-6.1-slower")
 #: The older stock kernels on networks so slow that no CPU limits them.
 _OLDER_SLOWEST = {
     f"stock-{version}-{side}": f"{version}, {times} times slower, %"
@@ -105,19 +106,26 @@ class Beside:
         named = [side for side in self.columns if side != _LAB]
         deciding = self.deciding or named
         found: dict[_Key, dict[str, Row]] = {}
+        deciding_rows = (row for side in deciding for row in self._of(sides, side))
+        wanted = {_key(row) for row in deciding_rows if not self.is_outside or place(row) == "!"}
         for side in (*deciding, *(one for one in named if one not in deciding)):
-            for row in sides.get(side, {}).get("rows", ()):
-                key = (label(row["settings"]), row["workload"], row["metric"])
-                decides = side in deciding and (not self.is_outside or place(row) == "!")
-                if row["metric"] in self.metrics and (decides or key in found):
-                    found.setdefault(key, {})[side] = row
+            for row in self._of(sides, side):
+                if _key(row) in wanted:
+                    found.setdefault(_key(row), {})[side] = row
         sums = {key: rows for key, rows in found.items() if key[1] == TOGETHER}
         return sums if sums and self.most_flows is not None and len(found) > self.most_flows else found
+
+    def _of(self, sides: Mapping[str, dict[str, Any]], side: str) -> list[Row]:
+        return [row for row in sides.get(side, {}).get("rows", ()) if row["metric"] in self.metrics]
 
     def _cell(self, side: str, found: Mapping[str, Row]) -> str:
         if side == _LAB:
             return lab_text(next(iter(found.values())))
         return cell(found[side]) if side in found else ""
+
+
+def _key(row: Row) -> _Key:
+    return label(row["settings"]), row["workload"], row["metric"]
 
 
 _SHARES, _RETRANSMISSIONS, _TIMES = ("share_percent",), ("retransmitted_percent",), tuple(_HEADS)
@@ -127,12 +135,12 @@ _TABLES = {
     "fidelity-times": Beside({_LAB: "lab", **AS_IT_IS}, _TIMES),
     "fidelity-retransmissions": Beside({_LAB: "lab 7.2", **AS_IT_IS}, _RETRANSMISSIONS),
     "fidelity-excerpt": Beside(
-        {_LAB: "lab, Mbit/s", SLOWER: "stock 7.2, %", **_OLDER}, deciding=(SLOWER,), only=_WELL_KNOWN
+        {_LAB: "lab 7.2, Mbit/s", SLOWER: "stock 7.2, %", **_OLDER}, deciding=(SLOWER,), only=_WELL_KNOWN
     ),
     "fidelity-slower": Beside(
         {
             "stock-7.2": "network as it is, %",
-            _LAB: "lab, slower, Mbit/s",
+            _LAB: "lab 7.2, slower, Mbit/s",
             SLOWER: "slower, %",
             "stock-6.12-slower": "6.12, slower, %",
             "stock-6.1-slower": "6.1, slower, %",
@@ -156,14 +164,14 @@ _TABLES = {
     ),
     "fidelity-lab-older": Beside(
         {_LAB: "lab 7.2, Mbit/s", **_LAB_OLDER},
-        deciding=tuple(one for one in _LAB_OLDER if one.startswith("virtual")),
+        deciding=_LAB_OLDER_ONLY,
         most_flows=8,
         is_outside=True,
     ),
     "fidelity-lab-older-shares": Beside(
         {_LAB: "lab 7.2, %", **{side: head.replace("%", "points") for side, head in _LAB_OLDER.items()}},
         _SHARES,
-        deciding=tuple(one for one in _LAB_OLDER if one.startswith("virtual")),
+        deciding=_LAB_OLDER_ONLY,
         is_outside=True,
     ),
     "fidelity-older-slowest": Beside(
@@ -181,6 +189,7 @@ _TABLES = {
         {
             _LAB: "lab 7.2, Mbit/s",
             "virtual-6.1-slower": "lab 6.1 against it, %",
+            "stock-6.1-slower": "stock 6.1 against lab 6.1, %",
             WINDOW: "stock 6.1 with three quarters against it, %",
         },
         deciding=(WINDOW,),

@@ -21,6 +21,7 @@ from docs.making.pages import table_of
 
 from bench.fidelity import forms, sides
 from bench.fidelity.executed import executed
+from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
 from mptcplab.errors import LabError
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.shadowsocks_libev import ShadowsocksLibev
@@ -29,14 +30,15 @@ from mptcplab.steps import Call, shell
 
 FILE = Path(__file__).with_name("clock.json")
 SCENARIO, PATH = "subramani2018/gateway-delay", "lan1>line1"
-#: The engines with the heads of their columns.
+LAB = "virtual-7.2-slower"
+#: The sides with the heads of their columns.
 SIDES = {
-    "virtual-7.2-slower": "lab, %",
+    LAB: "lab, %",
     "virtual-7.2-hz250-slower": "lab with a grain of 4 ms, %",
     "stock-7.2-slower": "stock 7.2, %",
 }
-#: 2025-01-01 00:00:00 UTC, where the lab's clock begins, and the seconds after it that are tried.
-EPOCH_S, SECONDS = 1_735_689_600, range(6)
+#: Where the lab's clock begins, and the seconds after it that are tried.
+EPOCH_S, SECONDS = WALL_CLOCK_NS // 10**9, range(6)
 _HALF, _DIGITS = 50, 2
 
 
@@ -77,10 +79,13 @@ def rows(file: Path) -> list[Row]:
 
 
 def reason(name: str) -> str:
-    """Return why a scenario is outside, if it is this one and all sides take the same line at each second; or empty."""
-    found = rows(FILE)
-    halves = {second: {row.share_percent > _HALF for row in found if row.second == second} for second in SECONDS}
-    agree = found and all(len(one) <= 1 for one in halves.values())
+    """Return why a scenario is outside, if this shows it; or empty.
+
+    That is so if all sides take the same path at each second, and one path at some seconds and the other at others.
+    """
+    taken = {(row.side, row.second): row.share_percent > _HALF for row in rows(FILE)}
+    by_side = [[taken.get((side, second)) for second in SECONDS] for side in SIDES]
+    agree = by_side[0] == by_side[1] == by_side[2] and {True, False} == set(by_side[0])
     return "the second at which its proxy starts" if agree and name == SCENARIO else ""
 
 

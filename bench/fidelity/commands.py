@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.fidelity.commands``: why a path that comes back ends otherwise on stock kernels than in the lab.
+"""``python -m bench.fidelity.commands``: why a download over a path that comes back is slower on stock kernels.
 
 The commands of an event take no time in the lab, so that an interface is up, and has its address and its routes, in the
 same instant. On a stock kernel a program starts for each. Here the lab pauses before each command of an `up` event.

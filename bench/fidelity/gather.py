@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,7 @@ def _side(
         "seeds": document["seeds"],
         "ran": [one["ran"] for one in (other, document)],
         "kernels": [one["kernels"][0] for one in (other, document)],
+        "against": PAIRS[side],
     }
 
 
@@ -170,10 +172,11 @@ def compared(words: Sequence[str]) -> dict[str, Any]:
 def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dict[str, Any]]:
     """Yield the rows of a comparison that say something; ``sized`` are workloads whose duration is a result."""
     for one in document["comparisons"]:
+        paths = Counter(map(_flow_of, one["rows"]))
         for row in one["rows"]:
             if one["metric"] == "duration_s" and row["workload"] not in sized:
                 continue  # it lasts as long as the scenario says
-            if one["metric"] == "share_percent" and {row["mean_a"], row["mean_b"]} == {100.0}:
+            if one["metric"] == _SHARE and {row["mean_a"], row["mean_b"]} == {100.0} and paths[_flow_of(row)] == 1:
                 continue  # the only path
             yield {
                 "metric": one["metric"],
@@ -189,6 +192,11 @@ def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dic
                 "more": row["more_runs"],
                 "verdict": row["verdict"],
             }
+
+
+def _flow_of(row: dict[str, Any]) -> tuple[str, str]:
+    """Return what the shares of one workload have in common, whose rows are "WORKLOAD over PATH"."""
+    return str(row["settings"]), row["workload"].rpartition(" over ")[0]
 
 
 def _short(value: float | None) -> float | None:

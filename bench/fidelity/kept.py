@@ -44,7 +44,10 @@ class Present:
 
     def has(self, entry: dict[str, Any], side: str) -> bool:
         """Return whether a compared side is what would be compared now; a refusal runs nothing."""
-        return "refused" in entry or entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]
+        if "refused" in entry:
+            return True
+        same = entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]
+        return bool(same and entry.get("against", PAIRS[side]) == PAIRS[side])
 
 
 def with_earlier(found: Found, before: Found, present: Mapping[str, Present]) -> Found:

@@ -83,6 +83,8 @@ class Side:
 SIDES = {
     "virtual-7.2": Side("virtual"),
     "stock-7.2": Side("stock:7.2"),
+    "virtual-6.12": Side("virtual", "6.12", whole=True),
+    "virtual-6.1": Side("virtual", "6.1", whole=True),
     "stock-6.12": Side("stock:6.12"),
     "stock-6.1": Side("stock:6.1"),
     "local": Side("local"),
@@ -112,12 +114,12 @@ SIDES = {
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
     "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }
-#: Each side with the one that it is compared with. On a slower network 6.12 and 6.1 have lab kernels of their own
-#: versions. Where an older kernel is compared with the lab's default one, years of Linux are a part of the difference.
+#: Each side with the one that it is compared with: a stock kernel with the lab kernel of its version, and an older lab
+#: kernel with the default one.
 PAIRS = {
     "stock-7.2": "virtual-7.2",
-    "stock-6.12": "virtual-7.2",
-    "stock-6.1": "virtual-7.2",
+    "stock-6.12": "virtual-6.12",
+    "stock-6.1": "virtual-6.1",
     "local": "virtual-7.2",
     "stock-7.2-offload": "virtual-7.2",
     "virtual-7.2-offload": "virtual-7.2",

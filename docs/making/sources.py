@@ -139,6 +139,9 @@ SOURCES: dict[str, Source] = {
     "wifi-cost": _wifi(wifi_page.cost_table),
     "wifi-cost-n": _wifi(wifi_page.cost_n_table),
     **{name: _fidelity(make) for name, make in fidelity_page.tables().items()},
+    "fidelity-classes": Source(
+        lambda _: fidelity_page.class_table(), inputs=(fidelity.FILE, clock.FILE), is_cheap=True
+    ),
     "fidelity-older": Source(lambda _: older.table(), inputs=(older.FILE,), is_cheap=True),
     "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, fidelity.FILE), is_cheap=True),
     "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, fidelity.FILE), is_cheap=True),

@@ -83,7 +83,8 @@ def test_timers_tick_as_the_kernel_says(engines: dict[str, VirtualEngine]) -> No
     print(ticks)
     assert ticks == {version: str(engine.kernel.hz) for version, engine in engines.items()}
     assert set(ticks.values()) == {"1000"}
-    rows = {name: (ours, theirs, same) for name, ours, theirs, same, _ in machine.rows(found)}
+    described = {version: found[version] for version in machine.KERNELS}
+    rows = {name: (ours, theirs, same) for name, ours, theirs, same, _ in machine.rows(described)}
     for name, row in rows.items():
         print(name, *row, sep=" | ")
     assert rows["HZ"] == ("1000", "250", "**no**")

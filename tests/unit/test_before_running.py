@@ -93,8 +93,8 @@ def test_a_patched_kernel_is_asked_when_it_runs(file: Path) -> None:
 
 def test_a_kernel_with_one_scheduler_is_given_none(file: Path) -> None:
     """Linux 6.1 has no setting for it: even its own one has no name there."""
-    for name in ("ecf", "default"):
-        with pytest.raises(InputError, match=r"the lab kernel 6\.1 has one MPTCP scheduler") as refused:
+    for name in ("ecf", "default", "eff"):
+        with pytest.raises(InputError, match=r"the lab kernel 6\.1 has a single MPTCP scheduler") as refused:
             check_algorithms(load(file, overrides=[f"transport.scheduler={name}", "kernel=6.1"]))
         assert refused.value.hint == "remove the key scheduler, or choose a later kernel"
     check_algorithms(load(file, overrides=["transport.congestion_control=olia", "kernel=6.1"]))

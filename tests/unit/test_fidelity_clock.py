@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
@@ -37,18 +37,30 @@ def test_the_clock_is_set_and_then_the_proxy_starts() -> None:
 def test_a_second_has_a_line_where_all_sides_ran(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = tmp_path / "clock.json"
     made = [Row(side, 0, 80.0 + number) for number, side in enumerate(clock.SIDES)]
-    made += [Row("virtual-7.2-slower", 1, 7.0)]
+    made += [Row(clock.LAB, 1, 7.0)]
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     monkeypatch.setattr(clock, "FILE", file)
     assert clock.table().splitlines()[2:] == ["| 0 | 80.0 | 81.0 | 82.0 |"]
-    assert clock.reason(clock.SCENARIO) == "the second at which its proxy starts"
-    assert not clock.reason("two-paths")
     assert clock.rows(tmp_path / "none.json") == []
 
 
-def test_sides_that_differ_at_a_second_show_no_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize(
+    ("shares", "is_shown"),
+    [
+        ([80.0, 7.0] * 3, True),
+        ([80.0] * 6, False),  # the same path at all seconds: the second decides nothing
+        ([80.0, 7.0], False),  # not all seconds were tried
+    ],
+)
+def test_the_second_is_the_reason_if_paths_follow_it(
+    shares: list[float], is_shown: bool, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     file = tmp_path / "clock.json"
-    made = [Row(side, 0, share) for side, share in zip(clock.SIDES, (80.0, 81.0, 20.0), strict=True)]
-    file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     monkeypatch.setattr(clock, "FILE", file)
-    assert not clock.reason(clock.SCENARIO)
+    made = [Row(side, second, share) for side in clock.SIDES for second, share in enumerate(shares)]
+    file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
+    assert bool(clock.reason(clock.SCENARIO)) == is_shown
+    assert not clock.reason("two-paths")
+    other = replace(made[0], share_percent=20.0)
+    file.write_text(json.dumps({"rows": [asdict(row) for row in (other, *made[1:])]}))
+    assert not clock.reason(clock.SCENARIO), "one side takes the other path"

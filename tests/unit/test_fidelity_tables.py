@@ -63,6 +63,14 @@ def test_a_table_may_have_only_what_is_outside(written: dict[str, Any]) -> None:
     assert _lines(table) == ["| `made` | bulk | -9.0 ± 0.5 ! | +1.0 ± 0.5 |"]
 
 
+def test_what_is_outside_on_one_side_stands_beside_what_is_not_on_another(written: dict[str, Any]) -> None:
+    """An empty cell would say that it was not measured."""
+    written[_SLOWER] = {"rows": [_row(1.0), _row(2.0, workload="other")]}
+    written[_OLD] = {"rows": [_row(-9.0) | {"verdict": "differs"}, _row(3.0, workload="other")]}
+    table = Beside({_SLOWER: "7.2", _OLD: "6.12"}, is_outside=True)
+    assert _lines(table) == ["| `made` | bulk | +1.0 ± 0.5 | -9.0 ± 0.5 ! |"]
+
+
 @pytest.mark.parametrize(("most", "expected"), [(3, 3), (2, 1), (None, 3)])
 def test_of_many_flows_a_table_may_have_the_sum(written: dict[str, Any], most: int | None, expected: int) -> None:
     written[_SLOWER] = {"rows": [_row(1.0, workload=one) for one in ("fetch1", "fetch2", "all together")]}

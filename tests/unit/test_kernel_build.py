@@ -281,3 +281,12 @@ def test_other_installed_tools_have_no_effect(tree: Path, tmp_path: Path) -> Non
     made = [line for line in log.splitlines() if line.startswith("$ make")]
     assert made
     assert all("RUSTC=absent PAHOLE=absent" in line for line in made)
+
+
+@pytest.mark.parametrize("options", [BuildOptions(cpu=True), BuildOptions(wifi=True), BuildOptions(fixes=("join",))])
+def test_linux_61_has_no_variants_with_patches_for_later_versions(options: BuildOptions, tmp_path: Path) -> None:
+    """Refused before anything is downloaded."""
+    with pytest.raises(InputError, match=rf"Linux 6\.1 has no variant '{options.variant}'") as refused:
+        build.build_kernel("6.1", options=options, cache=tmp_path)
+    assert refused.value.hint == "leave --cpu, --wifi and --fix out, or build a later version"
+    assert not list(tmp_path.iterdir())

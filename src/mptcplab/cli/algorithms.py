@@ -35,13 +35,13 @@ def check_algorithms(experiment: Experiment) -> None:
 
 
 def _check(kernel: str, noun: str, name: str, *, is_replaced: bool) -> None:
+    if noun == _SCHEDULER and has_one_scheduler(kernel):
+        message = f"the lab kernel {kernel} has a single {noun}: '{name}' cannot be chosen"
+        raise InputError(message, hint="remove the key scheduler, or choose a later kernel")
     known = congestion_controls() if noun == "congestion control" else schedulers()
     if name not in known:
         hint = name_hint(name, sorted(known))
         raise InputError(f"the lab kernel has no {noun} '{name}'", hint=or_removed(hint) if is_replaced else hint)
-    if noun == _SCHEDULER and has_one_scheduler(kernel):
-        message = f"the lab kernel {kernel} has one {noun}, and no choice of '{name}'"
-        raise InputError(message, hint="remove the key scheduler, or choose a later kernel")
 
 
 def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:

@@ -61,7 +61,7 @@ Examples:
     "kernel build": """\b
 Examples:
   mptcplab kernel build                               the default version, from Debian's source
-  mptcplab kernel build 6.12                          the long-term version
+  mptcplab kernel build 6.12                          a long-term version; 6.1 is another
   mptcplab kernel build --source ~/linux --jobs 8     your own tree or tarball
 """,
     "kernel list": """\b

@@ -25,7 +25,15 @@ from mptcplab.kernel.cache import (
     install_entry,
 )
 from mptcplab.kernel.config import timer_frequency
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, KernelInputs, load_inputs, variant_of, with_patches
+from mptcplab.kernel.data import (
+    DEFAULT_HZ,
+    DEFAULT_VERSION,
+    WITHOUT_SCHEDULERS,
+    KernelInputs,
+    load_inputs,
+    variant_of,
+    with_patches,
+)
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter, SilentProgress
@@ -128,6 +136,7 @@ def build_kernel(
             f"'{version}' is not a kernel version",
             hint=f"write it as two numbers, such as {DEFAULT_VERSION}, or name a tarball or a tree with --source",
         )
+    _check_parts(version, options)
     cache = cache or cache_root()
     progress = progress or SilentProgress()
     require_tools(TOOLS)
@@ -136,6 +145,7 @@ def build_kernel(
         origin = _origin(version, source, cache, progress)
         actual = source_version(origin)
         _check_version(actual, version)
+        _check_parts(actual, options)
         inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
         recipe = _Recipe(origin, actual, options.variant, inputs, compiler)
         with _alone(recipe.key[:KEY_CHARS], progress, cache):
@@ -194,6 +204,12 @@ def _check_version(actual: str, requested: str | None) -> None:
     if requested is not None and actual != requested:
         hint = f"leave the version out, or write {actual}"
         raise InputError(f"the source is Linux {actual}, not {requested}", hint=hint)
+
+
+def _check_parts(version: str | None, options: BuildOptions) -> None:
+    if version in WITHOUT_SCHEDULERS and (options.cpu or options.wifi or options.fixes):
+        message = f"Linux {version} has no variant '{options.variant}': patches of it are for later versions"
+        raise InputError(message, hint="leave --cpu, --wifi and --fix out, or build a later version")
 
 
 @contextmanager
