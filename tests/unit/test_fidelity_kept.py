@@ -13,6 +13,7 @@ from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
 from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
 from bench.fidelity.lines import wrapped
+from bench.fidelity.sides import PAIRS
 
 from mptcplab.scenario.load import load
 
@@ -36,7 +37,9 @@ class _Now(Present):
 
 
 def _entry(side: str, ran: str = "x", kernels: tuple[str, str] = ("k", "s")) -> dict[str, Any]:
-    return {"rows": [], "ran": [f"{ran} on {_LAB}", f"{ran} on {side}"], "kernels": list(kernels), "seeds": 3}
+    pair = PAIRS[side]
+    ran_of = [f"{ran} on {one}" for one in (pair, side)]
+    return {"rows": [], "ran": ran_of, "kernels": list(kernels), "seeds": 3, "against": pair}
 
 
 def _found(**scenarios: dict[str, Any]) -> dict[str, Any]:
@@ -76,6 +79,13 @@ def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
     found = with_earlier(_found(), before, _of(digest, ran))
     assert found["scenarios"] == {}
     assert bool(found["spread"]) == (ran == "x"), "the spread follows from what ran alone"
+
+
+def test_what_would_be_compared_with_another_side_now_is_dropped() -> None:
+    """Both sides may run the same as before: the kernel is not a part of what runs."""
+    entry = _entry(_OLD)
+    assert _of()["made"].has(entry, _OLD)
+    assert not _of()["made"].has(entry | {"against": _LAB}, _OLD)
 
 
 def test_a_scenario_that_is_no_more_is_dropped() -> None:
