@@ -8,10 +8,8 @@ those of 6.1 with it, the rule is the cause. The kernel is built if it is not th
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from docs.making.pages import table_of
@@ -19,7 +17,7 @@ from docs.making.pages import table_of
 from bench.fidelity import forms, sides
 from bench.fidelity.cells import document
 from bench.fidelity.executed import executed
-from mptcplab.errors import LabError
+from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.rows import rows_of
 
@@ -57,15 +55,10 @@ def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]
             yield Row(name, f"{row.workload} over {path}", round(100 * share, _DIGITS), seeds)
 
 
-def rows(file: Path) -> list[Row]:
-    """Return what was measured; nothing before that."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
-
-
 def table() -> str:
     """Return the shares in the lab, with Linux 7.2 and 6.1, on stock 6.1, and in the lab with the rule of 6.1."""
     lines = []
-    for row in rows(FILE):
+    for row in rows_of_file(FILE, Row):
         of_lab, of_stock = (_share(row, side) for side in _OLDER)
         if of_lab is not None and of_stock is not None:
             shares = (*of_lab, of_stock[1], row.share_percent)
@@ -81,25 +74,15 @@ def _share(row: Row, side: str) -> tuple[float, float] | None:
     return next(((one["a"], one["b"]) for one in of_row), None)
 
 
+def _measured(options: argparse.Namespace) -> Iterator[Row]:
+    kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
+    for name in SCENARIOS:
+        yield from measured(name, kernel, options.seeds, options.out / name)
+
+
 def main() -> None:
     """Measure, and write the rows."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.bursts", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=forms.SEEDS, help="runs of each scenario; default %(default)s")
-    parser.add_argument("--out", type=Path, default=Path("results/fidelity-bursts"), help="folder of the runs")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
-    arguments = parser.parse_args()
-    found: list[Row] = []
-    try:
-        kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
-        for name in SCENARIOS:
-            found += measured(name, kernel, arguments.seeds, arguments.out / name)
-    except LabError as error:
-        print(f"python -m bench.fidelity.bursts: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.status)
-    for row in found:
-        print(f"{row.scenario}, {row.workload}: {row.share_percent} %", file=sys.stderr)
-    if arguments.write:
-        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+    measure("bench.fidelity.bursts", __doc__, _measured, seeds=forms.SEEDS)
 
 
 if __name__ == "__main__":

@@ -9,11 +9,9 @@ the two agree for each second, it is the cause. Finished runs are kept in the re
 from __future__ import annotations
 
 import argparse
-import json
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from unittest.mock import patch
 
@@ -21,8 +19,8 @@ from docs.making.pages import table_of
 
 from bench.fidelity import forms, sides
 from bench.fidelity.executed import executed
+from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
-from mptcplab.errors import LabError
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.shadowsocks_libev import ShadowsocksLibev
 from mptcplab.metrics.rows import rows_of
@@ -73,17 +71,12 @@ def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
         yield Row(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
 
 
-def rows(file: Path) -> list[Row]:
-    """Return what was measured; nothing before that."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
-
-
 def reason(name: str) -> str:
     """Return why a scenario is outside, if this shows it; or empty.
 
     That is so if all sides take the same path at each second, and one path at some seconds and the other at others.
     """
-    taken = {(row.side, row.second): row.share_percent > _HALF for row in rows(FILE)}
+    taken = {(row.side, row.second): row.share_percent > _HALF for row in rows_of_file(FILE, Row)}
     by_side = [[taken.get((side, second)) for second in SECONDS] for side in SIDES]
     agree = by_side[0] == by_side[1] == by_side[2] and {True, False} == set(by_side[0])
     return "the second at which its proxy starts" if agree and name == SCENARIO else ""
@@ -91,7 +84,7 @@ def reason(name: str) -> str:
 
 def table() -> str:
     """Return the share of the first line by the second of the start, on each side."""
-    found = {(row.side, row.second): row.share_percent for row in rows(FILE)}
+    found = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, Row)}
     lines = [
         [str(second), *(f"{found[side, second]:.1f}" for side in SIDES)]
         for second in SECONDS
@@ -100,24 +93,15 @@ def table() -> str:
     return table_of(["start of the proxy, s", *SIDES.values()], lines)
 
 
-def main() -> None:
-    """Measure, and write the rows."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.clock", description=__doc__)
-    parser.add_argument("--out", type=Path, default=Path("results/fidelity-clock"), help="folder of the runs")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
-    arguments = parser.parse_args()
-    found: list[Row] = []
+def _measured(options: argparse.Namespace) -> Iterator[Row]:
     for side in SIDES:
         for second in SECONDS:
-            try:
-                new = list(measured(side, second, arguments.out / side / str(second)))
-            except LabError as error:
-                print(f"python -m bench.fidelity.clock: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-                sys.exit(error.status)
-            print(f"{side}, second {second}: {[row.share_percent for row in new]} %", file=sys.stderr, flush=True)
-            found += new
-    if arguments.write:
-        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+            yield from measured(side, second, options.out / side / str(second))
+
+
+def main() -> None:
+    """Measure, and write the rows."""
+    measure("bench.fidelity.clock", __doc__, _measured)
 
 
 if __name__ == "__main__":

@@ -9,12 +9,10 @@ Where it then has what a stock kernel has, that is the cause. Finished runs are 
 from __future__ import annotations
 
 import argparse
-import json
 import shlex
-import sys
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 from unittest.mock import patch
@@ -24,8 +22,8 @@ from docs.making.pages import table_of
 from bench.fidelity import forms, sides
 from bench.fidelity.cells import document
 from bench.fidelity.executed import executed
+from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.campaign import record
-from mptcplab.errors import LabError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -84,16 +82,11 @@ def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
         yield Row(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
 
 
-def rows(file: Path) -> list[Row]:
-    """Return what was measured; nothing before that."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
-
-
 def table() -> str:
     """Return the goodput of each version in the lab, in the lab with pauses, and on its stock kernel."""
     lines = []
     for lab, stock in SIDES.items():
-        found = [row.goodput_mbps for row in rows(FILE) if row.side == lab]
+        found = [row.goodput_mbps for row in rows_of_file(FILE, Row) if row.side == lab]
         beside = document()["scenarios"][SCENARIO]["sides"].get(stock, {}).get("rows", ())
         of_stock = next((row["values"] for row in beside if row["metric"] == _METRIC), None)
         if found and of_stock:
@@ -104,24 +97,14 @@ def table() -> str:
     return table_of(head, lines)
 
 
+def _measured(options: argparse.Namespace) -> Iterator[Row]:
+    for side in SIDES:
+        yield from measured(side, options.seeds, options.out / side)
+
+
 def main() -> None:
     """Measure, and write the rows."""
-    parser = argparse.ArgumentParser(prog="python -m bench.fidelity.commands", description=__doc__)
-    parser.add_argument("--seeds", type=int, default=8, help="runs with the seeds 1 to this; default %(default)s")
-    parser.add_argument("--out", type=Path, default=Path("results/fidelity-commands"), help="folder of the runs")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="put the rows into this JSON file")
-    arguments = parser.parse_args()
-    found: list[Row] = []
-    for side in SIDES:
-        try:
-            new = list(measured(side, arguments.seeds, arguments.out / side))
-        except LabError as error:
-            print(f"python -m bench.fidelity.commands: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-            sys.exit(error.status)
-        print(f"{side}: {[row.goodput_mbps for row in new]} Mbit/s", file=sys.stderr, flush=True)
-        found += new
-    if arguments.write:
-        arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in found]}, indent=1) + "\n")
+    measure("bench.fidelity.commands", __doc__, _measured, seeds=8)
 
 
 if __name__ == "__main__":

@@ -24,7 +24,3 @@ def test_a_path_has_its_shares_with_and_without_the_rule(tmp_path: Path, monkeyp
     monkeypatch.setattr(bursts, "document", lambda: {"scenarios": {"requests": {"sides": sides}}})
     _, _, *lines = bursts.table().splitlines()
     assert lines == ["| `requests` | screen over link1>access1 | 100.0 | 70.9 | 70.7 | 75.0 |"]
-
-
-def test_nothing_was_measured_before_there_is_a_file(tmp_path: Path) -> None:
-    assert bursts.rows(tmp_path / "none.json") == []

@@ -41,7 +41,6 @@ def test_a_second_has_a_line_where_all_sides_ran(tmp_path: Path, monkeypatch: py
     file.write_text(json.dumps({"rows": [asdict(row) for row in made]}))
     monkeypatch.setattr(clock, "FILE", file)
     assert clock.table().splitlines()[2:] == ["| 0 | 80.0 | 81.0 | 82.0 |"]
-    assert clock.rows(tmp_path / "none.json") == []
 
 
 @pytest.mark.parametrize(

@@ -53,4 +53,3 @@ def test_the_lab_stands_beside_itself_and_the_stock_kernel(tmp_path: Path, monke
     assert line.startswith("| 6.12 | 8.5")
     assert "| 7.25" in line
     assert line.endswith("| 2, 2, 1 |")
-    assert commands.rows(tmp_path / "none.json") == []
