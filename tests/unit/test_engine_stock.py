@@ -14,11 +14,12 @@ from pathlib import Path, PurePosixPath
 import pytest
 
 from mptcplab.engine.registry import engine_kind
-from mptcplab.engine.stock import hardware, machine, turns
+from mptcplab.engine.report import package_folder
+from mptcplab.engine.stock import hardware, machine, start, turns
 from mptcplab.engine.stock.engine import Stock, StockEngine
 from mptcplab.engine.stock.hardware import Execution, Hardware, parsed
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
-from mptcplab.engine.stock.root import archive, program_files
+from mptcplab.engine.stock.root import archive, base_archive, program_files
 from mptcplab.engine.stock.start import HEAD
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.stock import StockKernel, find_stock, kernel_at, read_release
@@ -295,3 +296,15 @@ def test_the_extensions_of_iptables_are_in_the_guest() -> None:
     assert program is not None, "a package of `make test-packages` has it"
     found = {file.name for file in program_files({"iptables": Path(program).resolve()})}
     assert "libxt_standard.so" in found, sorted(found)
+
+
+def test_two_checkouts_make_the_same_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every byte of a path takes the emulated CPU time: with another one, a run has other instants."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    found = []
+    for name in ("one", "another-checkout"):
+        shutil.copytree(package_folder() / "mptcplab", tmp_path / name / "mptcplab")
+        found.append(base_archive(tmp_path / name, whole_library=False).read_bytes())
+    assert found[0] == found[1]
+    assert f"{start.PACKAGE}/mptcplab/guest/init.pyc".lstrip("/").encode() in found[0]
+    assert str(tmp_path).encode() not in found[0]

@@ -100,7 +100,7 @@ class StockEngine:
         limit_s = (_LATEST_ZERO_NS + plan.deadline_ns + ALLOWANCE_NS) // 10**9
         script = (
             f"#!{python()} -PSs",
-            f"import sys; sys.path.insert(0, {str(package_folder())!r})",
+            f"import sys; sys.path.insert(0, {start.PACKAGE!r})",
             f"from mptcplab.engine.stock.start import main; main({_secret(seed)!r}, {limit_s})",
         )
         base = base_files(package_folder(), whole_library="python3" in plan.uses)

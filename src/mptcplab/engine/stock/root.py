@@ -3,7 +3,7 @@
 
 It has the programs that the plan uses at the paths that they have on this machine, their libraries, Python with the
 modules that the guest imports, and the kernel's modules. A file system of this machine would answer at its own pace, so
-two runs would differ.
+two runs would differ. Our own modules have a path of the machine's, so that the runs of two checkouts are the same.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from functools import cache
 from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.engine.stock.start import PACKAGE
 from mptcplab.engine.tools import libraries_of
 from mptcplab.errors import LabError
 
@@ -123,7 +124,7 @@ def base_files(source: Path, *, whole_library: bool) -> frozenset[Path]:
 def base_archive(source: Path, *, whole_library: bool) -> Path:
     """Return the archive of these files; built again only if one of them changed."""
     files = _python_files(source, python(), whole_library)
-    digest = hashlib.sha256(b"stock base 1")
+    digest = hashlib.sha256(b"stock base 2")
     for path in files:
         digest.update(f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}\0".encode())
     root = cache_root()
@@ -133,7 +134,7 @@ def base_archive(source: Path, *, whole_library: bool) -> Path:
             target.touch()
             return target
         with work_dir("stock-base", root) as work:
-            (work / "base").write_bytes(archive(dict(_stored(files)), _FOLDERS))
+            (work / "base").write_bytes(archive(dict(_stored(files, source)), _FOLDERS))
             target.parent.mkdir(exist_ok=True)
             os.rename(work / "base", target)
         for old in sorted(target.parent.iterdir(), key=lambda file: file.stat().st_mtime)[:-_MAX_BASES]:
@@ -141,18 +142,25 @@ def base_archive(source: Path, *, whole_library: bool) -> Path:
     return target
 
 
-def _stored(files: Iterable[Path]) -> Iterator[tuple[str, tuple[bytes, bool]]]:
-    """Yield files with their contents. Python's sources are compiled: that takes long in the machine."""
+def _stored(files: Iterable[Path], source: Path) -> Iterator[tuple[str, tuple[bytes, bool]]]:
+    """Yield files by their path in the machine, with their contents.
+
+    Python's sources are compiled: that takes long in the machine. Those below ``source`` have a path of their own.
+    """
     for path in files:
+        inside = Path(PACKAGE, path.relative_to(source)) if path.is_relative_to(source) else path
         if path.suffix == ".py":
-            yield str(path.with_suffix(".pyc")), (_bytecode(path), False)
+            yield str(inside.with_suffix(".pyc")), (_bytecode(path, inside), False)
         else:
-            yield str(path), (path.read_bytes(), os.access(path, os.X_OK))
+            yield str(inside), (path.read_bytes(), os.access(path, os.X_OK))
 
 
-def _bytecode(source: Path) -> bytes:
-    """Return a module compiled, in the form that Python loads without its source (PEP 552, unchecked hash)."""
-    code = compile(source.read_bytes(), str(source), "exec", dont_inherit=True, optimize=0)
+def _bytecode(source: Path, inside: Path) -> bytes:
+    """Return a module compiled, in the form that Python loads without its source (PEP 552, unchecked hash).
+
+    ``inside`` is its path in the machine.
+    """
+    code = compile(source.read_bytes(), str(inside), "exec", dont_inherit=True, optimize=0)
     return importlib.util.MAGIC_NUMBER + (1).to_bytes(4, "little") + bytes(8) + marshal.dumps(code)
 
 

@@ -17,6 +17,8 @@ import sys
 
 from mptcplab.guest import init, instants, system
 
+#: The folder of this package in the machine, wherever it is outside: the CPU takes its time for each byte of a path.
+PACKAGE = "/usr/lib/mptcplab"
 #: Modules in the order in which they are loaded, and the folder with them.
 MODULES, ORDER = "/modules", "/modules/order"
 #: eBPF programs of congestion controls, and a file with the path of the program that loads them.
