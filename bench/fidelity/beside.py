@@ -110,8 +110,8 @@ class Beside:
         wanted = {_key(row) for row in deciding_rows if not self.is_outside or place(row) == "!"}
         for side in (*deciding, *(one for one in named if one not in deciding)):
             for row in self._of(sides, side):
-                if _key(row) in wanted:
-                    found.setdefault(_key(row), {})[side] = row
+                if (key := _key(row)) in wanted:
+                    found.setdefault(key, {})[side] = row
         sums = {key: rows for key, rows in found.items() if key[1] == TOGETHER}
         return sums if sums and self.most_flows is not None and len(found) > self.most_flows else found
 

@@ -14,9 +14,9 @@ from pathlib import Path
 
 from docs.making.pages import table_of
 
-from bench.fidelity import forms, sides
+from bench.fidelity import forms
 from bench.fidelity.cells import document
-from bench.fidelity.executed import executed
+from bench.fidelity.executed import executed, last_point
 from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.rows import rows_of
@@ -44,10 +44,9 @@ def measured(name: str, kernel: Path, seeds: int, folder: Path) -> Iterator[Row]
 
     :raises LabError: if a run fails.
     """
-    form = forms.form_of(name, forms.files()[name], sides.SIDES[sides.REFERENCE].engine)
     points = [
         replace(point, scenario=point.scenario.model_copy(update={"kernel": str(kernel)}))
-        for point in sides.SIDES[_LAB].points(form)[-1:]
+        for point in last_point(name, _LAB)
     ]
     done = executed(points, "virtual", seeds=seeds, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.fidelity.clock``: why a proxy takes another line on a stock kernel than in the lab.
+"""``python -m bench.fidelity.clock``: why a proxy takes another path on a stock kernel than in the lab.
 
-``ss-redir`` has two servers, behind a line each, and takes one at random for each connection. It seeds its generator
+``ss-redir`` has two servers, behind a path each, and takes one at random for each connection. It seeds its generator
 with the second at which it starts. Here that second is set, to the same ones in the lab and on the stock kernel. Where
 the two agree for each second, it is the cause. Finished runs are kept in the results folder.
 """
@@ -17,8 +17,8 @@ from unittest.mock import patch
 
 from docs.making.pages import table_of
 
-from bench.fidelity import forms, sides
-from bench.fidelity.executed import executed
+from bench.fidelity import sides
+from bench.fidelity.executed import executed, last_point
 from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
 from mptcplab.gateway.context import Context
@@ -42,7 +42,7 @@ _HALF, _DIGITS = 50, 2
 
 @dataclass(frozen=True)
 class Row:
-    """The part of the payload that crosses the first line, in percent, with the second at which the proxy starts."""
+    """The part of the payload that crosses the first path, in percent, with the second at which the proxy starts."""
 
     side: str
     second: int
@@ -63,10 +63,8 @@ def starting_at(second: int) -> AbstractContextManager[object]:
 
 def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
     """Yield the share of one run on a side; a finished run is kept in ``folder``. :raises LabError: if it fails."""
-    form = forms.form_of(SCENARIO, forms.files()[SCENARIO], sides.SIDES[sides.REFERENCE].engine)
-    of = sides.SIDES[side]
     with starting_at(second):
-        done = executed(of.points(form)[-1:], of.engine, seeds=1, folder=folder)
+        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=1, folder=folder)
     for row in rows_of([run.result for run in done if run.result is not None]):
         yield Row(side, second, round(100 * row.shares.get(PATH, 0.0), _DIGITS))
 
@@ -83,7 +81,7 @@ def reason(name: str) -> str:
 
 
 def table() -> str:
-    """Return the share of the first line by the second of the start, on each side."""
+    """Return the share of the first path by the second of the start, on each side."""
     found = {(row.side, row.second): row.share_percent for row in rows_of_file(FILE, Row)}
     lines = [
         [str(second), *(f"{found[side, second]:.1f}" for side in SIDES)]

@@ -19,9 +19,9 @@ from unittest.mock import patch
 
 from docs.making.pages import table_of
 
-from bench.fidelity import forms, sides
+from bench.fidelity import sides
 from bench.fidelity.cells import document
-from bench.fidelity.executed import executed
+from bench.fidelity.executed import executed, last_point
 from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.campaign import record
 from mptcplab.metrics.rows import rows_of
@@ -73,12 +73,11 @@ def _late(command: Command) -> Command:
 
 def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
     """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
-    form = forms.form_of(SCENARIO, forms.files()[SCENARIO], sides.SIDES[sides.REFERENCE].engine)
-    of = sides.SIDES[side]
     with paused():
-        done = executed(of.points(form)[-1:], of.engine, seeds=seeds, folder=folder)
+        done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
     for run in done:
-        (row,) = rows_of([run.result] if run.result is not None else [])
+        assert run.result is not None
+        (row,) = rows_of([run.result])
         yield Row(side, run.run.seed, round(row.goodput_mbps.mean, _DIGITS))
 
 

@@ -6,10 +6,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from bench.fidelity import forms
+from bench.fidelity import forms, sides
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.scenario.load import Point
+
+
+def last_point(name: str, side: str) -> tuple[Point, ...]:
+    """Return the last point of a scenario's short form as a side executes it, which is what a reason is shown on."""
+    form = forms.form_of(name, forms.files()[name], sides.SIDES[sides.REFERENCE].engine)
+    return sides.SIDES[side].points(form)[-1:]
 
 
 def executed(points: Sequence[Point], engine: str, *, seeds: int, folder: Path) -> list[CompletedRun]:

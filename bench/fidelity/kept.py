@@ -44,10 +44,9 @@ class Present:
 
     def has(self, entry: dict[str, Any], side: str) -> bool:
         """Return whether a compared side is what would be compared now; a refusal runs nothing."""
-        if "refused" in entry:
-            return True
-        same = entry["ran"] == [self.ran(one) for one in (PAIRS[side], side)]
-        return bool(same and entry.get("against", PAIRS[side]) == PAIRS[side])
+        pair = PAIRS[side]
+        same = "refused" in entry or (entry["against"], entry["ran"]) == (pair, [self.ran(pair), self.ran(side)])
+        return bool(same)
 
 
 def with_earlier(found: Found, before: Found, present: Mapping[str, Present]) -> Found:

@@ -21,6 +21,7 @@ from docs.making.pages import table_of
 
 from bench.fidelity import forms, sides
 from bench.fidelity.executed import executed
+from bench.fidelity.shown import rows_of_file
 from mptcplab.errors import LabError
 from mptcplab.report.table import interval_text
 from mptcplab.scenario.schema import Scenario
@@ -115,14 +116,9 @@ def measured(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Ro
         yield Row(kernel, variant, run.run.seed, round(workload.metrics["duration_s"], _DIGITS))
 
 
-def rows(file: Path = FILE) -> list[Row]:
-    """Return what was measured; nothing before that."""
-    return [Row(**row) for row in json.loads(file.read_text())["rows"]] if file.exists() else []
-
-
 def table() -> str:
     """Return the duration of each variant on both kernels, and how much longer the older one takes."""
-    found = rows(FILE)
+    found = rows_of_file(FILE, Row)
     lines = []
     for key, variant in VARIANTS.items():
         by_kernel = {
@@ -156,7 +152,7 @@ def main() -> None:
             print(f"{variant} on {kernel}: {[row.seconds for row in new]} s", file=sys.stderr, flush=True)
             found += new
     if arguments.write:
-        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows(arguments.write), *found)}
+        kept = {(row.variant, row.kernel, row.seed): row for row in (*rows_of_file(arguments.write, Row), *found)}
         arguments.write.write_text(json.dumps({"rows": [asdict(row) for row in kept.values()]}, indent=1) + "\n")
 
 

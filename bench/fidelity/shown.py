@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs that show one reason each have in common: options, errors, and a file of rows."""
+"""The command line and the file of rows of the programs that show one reason each."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `bench.fidelity.clock` sets before a proxy starts, and its table."""
+"""The clock that `bench.fidelity.clock` sets before a proxy starts, and its table."""
 
 from __future__ import annotations
 

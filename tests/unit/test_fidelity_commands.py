@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Where `bench.fidelity.commands` pauses, and its table."""
+"""The pauses that `bench.fidelity.commands` adds to plans, and its table."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the programs that show one reason have in common (bench/fidelity/shown.py)."""
+"""The command line and the rows of the programs that show one reason each (bench/fidelity/shown.py)."""
 
 from __future__ import annotations
 
