@@ -13,6 +13,13 @@ from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import mean_interval
 
+A = {seed: 100.0 + seed for seed in range(1, 7)}
+#: Seeds differ a lot more than the two do on one seed.
+SLOWER = {seed: value - 0.5 - 0.01 * (seed % 3) for seed, value in A.items()}
+MUCH_SLOWER = {seed: value - 5 for seed, value in SLOWER.items()}
+#: A difference that chance makes in four of a hundred pairs of results: of itself nothing, in a family of tests.
+UNLUCKY = {seed: value + shift for (seed, value), shift in zip(A.items(), (0.9, 1.9, 0.3, 1.2, 0.9, -0.2), strict=True)}
+
 
 def row_of(settings: dict[str, str], values: dict[int, float], *, workload: str = "bulk", run: str = "") -> ResultRow:
     goodputs = tuple(values.values())

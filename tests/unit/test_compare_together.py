@@ -6,8 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import output, row_of, write
-from tests.unit.test_compare import SLOWER, A
+from tests.unit.compared import SLOWER, A, output, row_of, write
 
 
 @pytest.mark.parametrize("reference", [(), ("--reference", "4 MiB")])

@@ -8,8 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.compared import output, row_of, write
-from tests.unit.test_compare import SLOWER, A
+from tests.unit.compared import SLOWER, A, output, row_of, write
 
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow
