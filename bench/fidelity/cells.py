@@ -9,15 +9,15 @@ from functools import cache
 from typing import Any
 
 from bench.fidelity.gather import FILE
-from bench.fidelity.kept import is_of_earlier_kernel
+from bench.fidelity.kept import is_of_other_build
 from bench.fidelity.place import place, units_of
 from mptcplab.metrics.points import short_names
 
 #: A row of a comparison, as :func:`bench.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]
 #: The marks of a difference from a single run, whose interval is that of bench/fidelity/single.py, and of one that was
-#: measured with an earlier build of a kernel.
-_MARKS = {"single": "¹", "earlier": "†"}
+#: measured with another build of a kernel than most.
+_MARKS = {"single": "¹", "other_build": "†"}
 _RETRANSMITTED = "retransmitted_percent"
 
 
@@ -29,7 +29,7 @@ def document() -> dict[str, Any]:
 
 
 def scenarios() -> dict[str, dict[str, Any]]:
-    """Return the compared sides of each scenario, whose rows know whether they are of an earlier kernel."""
+    """Return the compared sides of each scenario, whose rows know whether they are of another build."""
     written = document()
     return {
         name: {side: _marked(one, side, written["kernels"]) for side, one in found["sides"].items()}
@@ -38,9 +38,9 @@ def scenarios() -> dict[str, dict[str, Any]]:
 
 
 def _marked(one: dict[str, Any], side: str, kernels: dict[str, Any]) -> dict[str, Any]:
-    if not is_of_earlier_kernel(one, side, kernels):
+    if not is_of_other_build(one, side, kernels):
         return one
-    return one | {"rows": [row | {"earlier": True} for row in one["rows"]]}
+    return one | {"rows": [row | {"other_build": True} for row in one["rows"]]}
 
 
 def label(settings: Mapping[str, str]) -> str:

@@ -2,13 +2,15 @@
 """Keep what earlier machines measured: results are on the machine that measured, and the page is to grow.
 
 A comparison is kept as long as it would execute the same: the form's digest, and those of what both sides run, are the
-present ones. The kernels may be other builds by now; :func:`is_of_earlier_kernel` tells.
+present ones. The kernels may be other builds; :func:`is_of_other_build` tells.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from bench.fidelity import forms
@@ -68,14 +70,34 @@ def with_earlier(found: Found, before: Found, present: Mapping[str, Present]) ->
             spread[name] = before["spread"][name]
     return {
         **found,
-        "kernels": before["kernels"] | found["kernels"],
+        "kernels": _builds_of_most(scenarios, before["kernels"], found["kernels"]),
         "scenarios": {name: scenarios[name] for name in present if name in scenarios},
         "spread": {name: spread[name] for name in present if name in spread},
         "wire": found.get("wire") or before.get("wire", {}),
     }
 
 
-def is_of_earlier_kernel(entry: dict[str, Any], side: str, kernels: dict[str, dict[str, Any]]) -> bool:
-    """Return whether a compared side ran on another build of a kernel than the newest results of these sides."""
-    newest = [kernels.get(one, {}).get("digest") for one in (PAIRS[side], side)]
-    return "refused" not in entry and (None in entry["kernels"] or entry["kernels"] != newest)
+def _builds_of_most(scenarios: Found, before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """Return of each side the build, of those before and now, that most of its comparisons ran on; of equals, now's.
+
+    So a few new results do not mark all others.
+    """
+    ran = Counter(
+        ran
+        for one in scenarios.values()
+        for side, entry in one["sides"].items()
+        if "refused" not in entry
+        for ran in zip((PAIRS[side], side), entry["kernels"], strict=True)
+    )
+
+    def runs(side: str, build: dict[str, Any]) -> int:
+        return ran[side, build["digest"]]
+
+    either = {side: [builds[side] for builds in (now, before) if side in builds] for side in before | now}
+    return {side: max(builds, key=partial(runs, side)) for side, builds in either.items()}
+
+
+def is_of_other_build(entry: dict[str, Any], side: str, kernels: dict[str, dict[str, Any]]) -> bool:
+    """Return whether a compared side ran on another build of a kernel than most results of these sides."""
+    of_most = [kernels.get(one, {}).get("digest") for one in (PAIRS[side], side)]
+    return "refused" not in entry and (None in entry["kernels"] or entry["kernels"] != of_most)

@@ -11,7 +11,7 @@ import pytest
 from bench.fidelity import beside, cells, forms, reasons
 from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
-from bench.fidelity.kept import Present, is_of_earlier_kernel, with_earlier
+from bench.fidelity.kept import Present, is_of_other_build, with_earlier
 from bench.fidelity.lines import wrapped
 from bench.fidelity.sides import PAIRS
 
@@ -92,6 +92,20 @@ def test_a_scenario_that_is_no_more_is_dropped() -> None:
     assert with_earlier(_found(), _found(gone={_OLD: _entry(_OLD)}), _of())["scenarios"] == {}
 
 
+@pytest.mark.parametrize(("new", "expected"), [(1, "old"), (2, "new"), (3, "new")])
+def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -> None:
+    """A few new results would else mark all others, and of equals the newer one stands."""
+    names = ("made", "other", "third", "fourth")
+    before = _found(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "old"))} for name in names})
+    before["kernels"][_STOCK] = {"name": "7.2", "digest": "old"}
+    fresh = _found(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "new"))} for name in names[:new]})
+    fresh["kernels"][_STOCK] = {"name": "7.2", "digest": "new"}
+    found = with_earlier(fresh, before, {name: _Now("f", "x") for name in names})
+    assert found["kernels"][_STOCK]["digest"] == expected
+    marked = [is_of_other_build(found["scenarios"][name]["sides"][_STOCK], _STOCK, found["kernels"]) for name in names]
+    assert sum(marked) == min(new, 4 - new)
+
+
 def test_captures_are_kept_until_there_are_new_ones() -> None:
     before = _found() | {"wire": {"a": [1]}}
     assert with_earlier(_found() | {"wire": {}}, before, _of())["wire"] == {"a": [1]}
@@ -101,7 +115,7 @@ def test_captures_are_kept_until_there_are_new_ones() -> None:
 @pytest.mark.parametrize(
     ("kernels", "expected"), [(["k", "s"], False), (["old", "s"], True), (["k", "old"], True), ([None, None], True)]
 )
-def test_a_comparison_of_an_earlier_kernel_is_marked(
+def test_a_comparison_of_another_build_is_marked(
     kernels: list[str | None], expected: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     row = {"metric": "goodput_mbps", "settings": {}, "workload": "bulk", "a": 100.0, "b": 99.0, "percent": -1.0}
@@ -109,7 +123,7 @@ def test_a_comparison_of_an_earlier_kernel_is_marked(
     entry = _entry(_STOCK) | {"kernels": kernels, "rows": [row]}
     written = _found(made={_STOCK: entry})
     written["kernels"][_STOCK] = {"name": "7.2", "digest": "s"}
-    assert is_of_earlier_kernel(entry, _STOCK, written["kernels"]) == expected
+    assert is_of_other_build(entry, _STOCK, written["kernels"]) == expected
     monkeypatch.setattr(cells, "document", lambda: written)
     assert ("-1.0 ± 0.1 †" in beside.TABLES["fidelity-goodput"]()) == expected
     assert "-1.0 ± 0.1" in beside.TABLES["fidelity-goodput"]()

@@ -24,7 +24,7 @@ def written(monkeypatch: pytest.MonkeyPatch) -> dict[str, Any]:
     """The sides of one scenario, to be filled."""
     sides: dict[str, Any] = {}
     monkeypatch.setattr(cells, "document", lambda: {"kernels": {}, "scenarios": {"made": {"sides": sides}}})
-    monkeypatch.setattr(cells, "is_of_earlier_kernel", lambda *_: False)
+    monkeypatch.setattr(cells, "is_of_other_build", lambda *_: False)
     return sides
 
 
