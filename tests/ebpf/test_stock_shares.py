@@ -30,9 +30,9 @@ def share(kernel: str, control: str, folder: Path) -> float:
 
 @pytest.mark.parametrize(("kernel", "control"), [("6.12", "lia"), ("6.12", "olia"), ("6.12", "balia"), ("7.2", "lia")])
 def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str, tmp_path: Path) -> None:
-    """Means of many seeds are from 0.92 to 1.07, see docs/ebpf.md, where one seed deviates by up to 0.17 from its mean.
+    """Means of many seeds are from 0.92 to 1.07, see docs/ebpf.md; the standard deviation of one is 0.18 at most.
 
-    So a mean of four is further than 0.25 away in one of some hundred cases. Uncoupled Reno takes 1.7 times the share.
+    So a mean of four is further than 0.25 away in one of two hundred cases. Uncoupled Reno takes 1.7 times the share.
     """
     assert 0.68 < share(kernel, control, tmp_path) < 1.32
 
