@@ -88,14 +88,6 @@ def test_killed_at_random_moments(pair: Bed, tmp_path: Path) -> None:
     assert taken >= KILLS // 2, taken
 
 
-def _changes_at_last(pair: Bed, before: dict[str, str]) -> str:
-    """Return what is not as ``before`` when all that waits for a lost connection has had the time to notice."""
-    end = time.monotonic() + _RETRANSMITTED_SECONDS
-    while (different := changes(before, pair.settled())) and time.monotonic() < end:
-        time.sleep(0.5)
-    return different
-
-
 def _kill(pair: Bed, pattern: str) -> None:
     pair.machines["client"].run("pkill", "-KILL", "-f", pattern)
 
@@ -125,7 +117,9 @@ def test_a_lost_machine_puts_itself_back(pair: Bed, tmp_path: Path, accident: Ca
     pair.connect("client", connected=True)
     if ":22" not in pair.machines["client"].run("ss", "-ltn"):
         pair.start_sshd("client")
-    different = _changes_at_last(pair, before)
+    processes = ("ps", "-e", "-o", "args=")
+    _wait(lambda: "@notty" not in pair.machines["client"].run(*processes), _RETRANSMITTED_SECONDS, "a session is left")
+    different = changes(before, pair.settled())
     assert not different, different
 
 
