@@ -83,11 +83,11 @@ def _builds_of_most(scenarios: Found, before: dict[str, Any], now: dict[str, Any
     So a few new results do not mark all others.
     """
     ran = Counter(
-        ran
+        of_side
         for one in scenarios.values()
         for side, entry in one["sides"].items()
         if "refused" not in entry
-        for ran in zip((PAIRS[side], side), entry["kernels"], strict=True)
+        for of_side in zip((PAIRS[side], side), entry["kernels"], strict=True)
     )
 
     def runs(side: str, build: dict[str, Any]) -> int:
