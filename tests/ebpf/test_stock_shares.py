@@ -28,13 +28,17 @@ def share(kernel: str, control: str, folder: Path) -> float:
     return ratio
 
 
-@pytest.mark.parametrize(("kernel", "control"), [("6.12", "lia"), ("6.12", "olia"), ("6.12", "balia"), ("7.2", "lia")])
-def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str, tmp_path: Path) -> None:
-    """Means of many seeds are from 0.92 to 1.07, see docs/ebpf.md; the standard deviation of one is 0.18 at most.
+@pytest.mark.parametrize(
+    ("kernel", "control", "most"),
+    [("6.12", "lia", 1.15), ("6.12", "olia", 1.15), ("6.12", "balia", 1.15), ("7.2", "lia", 1.32)],
+)
+def test_a_coupled_connection_takes_as_much_as_one_tcp(kernel: str, control: str, most: float, tmp_path: Path) -> None:
+    """Means of many seeds are from 0.93 to 0.98 on 6.12, and 1.07 on 7.2, see docs/ebpf.md.
 
-    So a mean of four is further than 0.25 away in one of two hundred cases. Uncoupled Reno takes 1.7 times the share.
+    The standard deviation of one seed is 0.14 at most on 6.12, and 0.18 of LIA on 7.2. So a mean of four is beyond its
+    bounds in one of some hundred cases. Uncoupled Reno takes 1.7 times the share.
     """
-    assert 0.68 < share(kernel, control, tmp_path) < 1.32
+    assert 0.73 < share(kernel, control, tmp_path) < most
 
 
 def test_an_uncoupled_connection_takes_clearly_more(tmp_path: Path) -> None:
