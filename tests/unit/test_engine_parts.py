@@ -73,6 +73,39 @@ def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
     assert "rng_seed=7" in first
 
 
+@pytest.mark.parametrize(
+    ("mode", "option", "passed"),
+    [
+        (None, "y", []),
+        ("auto", "y", []),
+        ("off", "y", ["inproc=off"]),
+        ("on", "y", ["inproc=on"]),
+        ("on", "n", []),
+        ("off", None, []),
+    ],
+)
+def test_where_user_code_runs(
+    mode: str | None, option: str | None, passed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A kernel that does not know the parameter would mix it into its random numbers."""
+    monkeypatch.delenv(machine.INPROC, raising=False)
+    if mode is not None:
+        monkeypatch.setenv(machine.INPROC, mode)
+    if option is not None:
+        line = "CONFIG_UML_INPROC=y" if option == "y" else "# CONFIG_UML_INPROC is not set"
+        (tmp_path / "config").write_text(f"CONFIG_UML=y\n{line}\n")
+    boot = Boot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
+    assert [word for word in machine._arguments(boot) if word.startswith("inproc=")] == passed
+
+
+def test_a_wrong_mode_of_user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(machine.INPROC, "yes")
+    boot = Boot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
+    with pytest.raises(InputError, match=f"{machine.INPROC} is 'yes'") as raised:
+        machine._arguments(boot)
+    assert raised.value.hint == "set it to one of auto, off, on, or unset it"
+
+
 def test_virtual_clock_is_found(tmp_path: Path) -> None:
     symbols = "0000000060000000 T _start\n0000000060456780 b time_travel_time\n0000000060456790 b time_travel_timer\n"
     assert virtual_clock_address(build(tmp_path, symbols=symbols)) == 0x60456780

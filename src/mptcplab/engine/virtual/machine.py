@@ -31,6 +31,9 @@ _ENOUGH_MAPPINGS = 1 << 20
 _MAX_FOLDER_BYTES = 3000
 #: A script's first line is limited, see BINPRM_BUF_SIZE.
 _MAX_PYTHON_BYTES = 240
+#: Environment variable: whether user code may run in the lab kernel's own process, the kernel's parameter `inproc=`.
+INPROC = "MPTCPLAB_INPROC"
+_INPROC_MODES = ("auto", "off", "on")
 
 
 @dataclass(frozen=True)
@@ -171,6 +174,7 @@ def _arguments(boot: Boot) -> list[str]:
     Linux mixes its command line into its random numbers.
     """
     return [
+        *_inproc_argument(boot.kernel),
         f"mem={_MEMORY}",
         "root=none",
         "rootfstype=hostfs",
@@ -191,6 +195,30 @@ def _arguments(boot: Boot) -> list[str]:
         "panic=-1",
         *(["seccomp=on"] if _has_seccomp(boot.kernel) else []),
     ]
+
+
+def _inproc_argument(kernel: KernelBuild) -> list[str]:
+    """Return the parameter that decides where user code runs; nothing for the kernel's own choice.
+
+    A kernel that knows the parameter keeps it out of the command line that it mixes into its random numbers. For one
+    that does not know it, programs run outside anyway.
+    :raises InputError: if the environment variable has another value.
+    """
+    mode = os.environ.get(INPROC, "auto")
+    if mode not in _INPROC_MODES:
+        hint = f"set it to one of {', '.join(_INPROC_MODES)}, or unset it"
+        raise InputError(f"{INPROC} is '{mode}', which is not a mode", hint=hint)
+    if mode == "auto" or not has_inproc(kernel):
+        return []
+    return [f"inproc={mode}"]
+
+
+def has_inproc(kernel: KernelBuild) -> bool:
+    """Return whether user code can run in the process of ``kernel``."""
+    try:
+        return "CONFIG_UML_INPROC=y\n" in (kernel.path / "config").read_text()
+    except OSError:
+        return False
 
 
 def _has_seccomp(kernel: KernelBuild) -> bool:
