@@ -15,6 +15,8 @@ from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from dataclasses import dataclass
 from pathlib import Path
 
+import polars  # noqa: F401  it installs a handler of Ctrl-C when it is imported, which must not come after Stop's
+
 from mptcplab.campaign.record import Engines, Executor, LocalExecutor, RunDuration, labels, prepare_engines, prepare_job
 from mptcplab.campaign.recorded import RunKey, key_of
 from mptcplab.campaign.store import Store

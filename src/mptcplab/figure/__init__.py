@@ -8,10 +8,27 @@
 from here.
 """
 
-from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import drawn
-from mptcplab.figure.drawing import Drawn
-from mptcplab.figure.from_table import drawn_table
-from mptcplab.figure.table_file import read_table
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mptcplab.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mptcplab.figure.choice import Choice
+    from mptcplab.figure.chosen import drawn
+    from mptcplab.figure.drawing import Drawn
+    from mptcplab.figure.from_table import drawn_table
+    from mptcplab.figure.table_file import read_table
 
 __all__ = ["Choice", "Drawn", "drawn", "drawn_table", "read_table"]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "choice": ("Choice",),
+        "chosen": ("drawn",),
+        "drawing": ("Drawn",),
+        "from_table": ("drawn_table",),
+        "table_file": ("read_table",),
+    },
+)

@@ -7,10 +7,9 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mptcplab.figure.rates import stack
 from mptcplab.figure.timelines import Line, Timeline, rounded
+from mptcplab.lazy import np
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -9,9 +9,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import numpy as np
-
 from mptcplab.figure.canvas import plain_powers
+from mptcplab.lazy import np
 from mptcplab.stats import nearest_rank
 
 if TYPE_CHECKING:

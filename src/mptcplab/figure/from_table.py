@@ -8,8 +8,6 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-import polars as pl
-
 from mptcplab.errors import InputError
 from mptcplab.figure.along import MAX_CURVES, line_keys, together_notes
 from mptcplab.figure.axis import NAMES, are_numbers
@@ -22,6 +20,7 @@ from mptcplab.figure.sweep import label_of
 from mptcplab.figure.table import Table, TablePoint, table_of
 from mptcplab.figure.table_cells import number
 from mptcplab.figure.table_columns import metric_of_column, named_column
+from mptcplab.lazy import pl
 from mptcplab.metrics.named import find_key
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.values import Unit

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.capacity import CAPACITY, draw_capacity, end_of_axis, mark_cut
 from mptcplab.figure.delays import draw_delays, scale_delays, scale_round_trips
@@ -20,6 +18,7 @@ from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import readable, stack
 from mptcplab.figure.time_notes import GOODPUT, notes
 from mptcplab.figure.timelines import Line, Timeline, path_of
+from mptcplab.lazy import np
 from mptcplab.metrics.points import natural_order
 
 if TYPE_CHECKING:

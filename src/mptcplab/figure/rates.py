@@ -6,9 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-import numpy as np
-
-from mptcplab.figure.timelines import Numbers, Timeline, fewer_edges, rounded
+from mptcplab.figure.timelines import Timeline, fewer_edges, rounded
+from mptcplab.lazy import Numbers, np
 
 #: Traffic with more pauses than this, half of the time, is requests and answers.
 _PAUSES = 20

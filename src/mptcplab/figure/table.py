@@ -10,8 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from mptcplab.errors import InputError
 from mptcplab.figure.choice import Choice
 from mptcplab.figure.table_cells import has_numbers, numbers, texts
@@ -26,6 +24,7 @@ from mptcplab.figure.table_columns import (
     Columns,
     columns_of,
 )
+from mptcplab.lazy import pl
 from mptcplab.stats import Interval, mean_interval
 
 #: An interval is around its mean if the distances of its ends differ by less than this part.

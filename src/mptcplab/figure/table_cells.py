@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 import re
 
-import polars as pl
-
 from mptcplab.errors import InputError
+from mptcplab.lazy import pl
 
 #: Numbers beyond this overflow when they are added or drawn.
 _LARGEST = 1e100

@@ -7,11 +7,10 @@ import difflib
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
-import polars as pl
-
 from mptcplab.errors import InputError
 from mptcplab.figure.choice import Choice
 from mptcplab.figure.table_cells import has_numbers, texts
+from mptcplab.lazy import pl
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import find_key, named_metrics
 from mptcplab.metrics.registry import BASIC, METRICS, about

@@ -6,9 +6,8 @@ from __future__ import annotations
 import csv
 from pathlib import Path
 
-import polars as pl
-
 from mptcplab.errors import InputError, reason
+from mptcplab.lazy import pl
 
 _OTHER_MARKS = {";": "semicolons", "\t": "tabs"}
 

@@ -15,11 +15,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
 from mptcplab.figure.delays import Delays, delays_of
+from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.capacity import capacity_of
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
@@ -42,8 +39,6 @@ _GAP, _SILENT_S = 2.5, 1.0
 _COPIES_PERCENT, _GOODPUT_VALUES = 1.0, 80
 #: Of so many pieces of time, the subflows that are drawn leave as few as possible without a curve of a path.
 _PIECES = 40
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

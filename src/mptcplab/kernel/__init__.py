@@ -17,8 +17,21 @@ build, `cache` holds the finished kernels.
 
 from __future__ import annotations
 
-from mptcplab.kernel.build import build_kernel
-from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
-from mptcplab.kernel.data import DEFAULT_VERSION
+from typing import TYPE_CHECKING
+
+from mptcplab.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mptcplab.kernel.build import build_kernel
+    from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+    from mptcplab.kernel.data import DEFAULT_VERSION
 
 __all__ = ["DEFAULT_VERSION", "KernelBuild", "build_kernel", "find_kernel", "list_kernels"]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "build": ("build_kernel",),
+        "cache": ("KernelBuild", "find_kernel", "list_kernels"),
+        "data": ("DEFAULT_VERSION",),
+    },
+)

@@ -12,17 +12,13 @@ from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
+from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.subflows import Row, speaks_mptcp
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
 
-Numbers = NDArray[np.float64]
 #: A link and its direction.
 Step = tuple[str, str]
 

@@ -14,14 +14,13 @@ from enum import StrEnum
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
 from mptcplab.metrics.registry import BASIC, METRICS
 from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
 
 #: The probability of any wrong statement in a family of tests.
 SIGNIFICANCE = 0.05
-#: The smallest difference that matters, in percent of A, unless the user names another.
-MARGIN_PERCENT = 1.0
 
 
 class Verdict(StrEnum):

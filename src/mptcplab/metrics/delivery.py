@@ -11,16 +11,12 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
+from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import events
 
-Numbers = NDArray[np.float64]
 _NS_PER_S = 1e9
 _BITS = 8
 #: The rate before a failure is the mean over ``BEFORE_S``. It is back once the mean over a window is ``BACK`` of it.

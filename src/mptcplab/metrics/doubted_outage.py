@@ -10,8 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator
 
-import numpy as np
-
+from mptcplab.lazy import np
 from mptcplab.metrics.catalog.usable import (
     Episode,
     longest_outage,

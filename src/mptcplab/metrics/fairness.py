@@ -8,15 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mptcplab.lazy import Numbers, np
 from mptcplab.metrics.delivery import Delivery, delivery
 from mptcplab.metrics.ends import ends_of
 from mptcplab.recording.record import Recording
 from mptcplab.stats import jain_index
 
-Numbers = NDArray[np.float64]
 WINDOW_S = 1.0
 
 

@@ -9,8 +9,7 @@ seconds, but not for longer. Counted there, a failure would seem to interrupt no
 
 from __future__ import annotations
 
-import numpy as np
-
+from mptcplab.lazy import np
 from mptcplab.metrics.delivery import Delivery, delivery, sent_until_s
 from mptcplab.metrics.ends import Ends, described
 from mptcplab.recording.record import Recording

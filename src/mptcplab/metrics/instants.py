@@ -7,9 +7,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-import polars as pl
-
 from mptcplab.gateway.words import DOWN, UP
+from mptcplab.lazy import pl
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9

@@ -10,8 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-import polars as pl
-
+from mptcplab.lazy import pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording
 

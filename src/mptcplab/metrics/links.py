@@ -16,9 +16,8 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-import polars as pl
-
 from mptcplab.errors import LabError
+from mptcplab.lazy import pl
 from mptcplab.metrics.instants import is_emptied
 from mptcplab.metrics.loss import Chances
 from mptcplab.recording.record import REPEATED, Recording

@@ -13,8 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import polars as pl
-
+from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 from itertools import pairwise
 
-import polars as pl
-
+from mptcplab.lazy import pl
 from mptcplab.metrics.capacity import rate_of
 from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording

@@ -6,8 +6,10 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-from mptcplab.metrics.rows import ResultRow
+if TYPE_CHECKING:
+    from mptcplab.metrics.rows import ResultRow
 
 _PARTS = re.compile(r"(\d+(?:\.\d+)?)")
 #: The hosts of topology presets, whose workloads an experiment is about; and what a host's sockets use.

@@ -9,7 +9,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.compare import MARGIN_PERCENT, Comparison, Key, Match, Pair, Side, Verdict, sides
+from mptcplab.metrics.compare import Comparison, Key, Match, Pair, Side, Verdict, sides
+from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.points import determine
 from mptcplab.metrics.registry import METRICS
 from mptcplab.stats import Interval, letters, mean_interval

@@ -8,8 +8,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-import polars as pl
-
+from mptcplab.lazy import pl
 from mptcplab.metrics.counters import MptcpCounts
 
 Row = dict[str, Any]

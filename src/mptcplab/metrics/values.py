@@ -9,8 +9,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from mptcplab.stats import Interval
+if TYPE_CHECKING:
+    from mptcplab.stats import Interval
 
 IDENTICAL = "(identical)"
 _SIGNIFICANT = 3

@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from polars.exceptions import PanicException, PolarsError
-
 from mptcplab.errors import LabError
+from mptcplab.lazy import pl
 
-#: The errors that readers of JSON, text and Parquet raise for wrong content. polars panics on some broken Parquet.
-DAMAGE: tuple[type[BaseException], ...] = (
+#: The errors that readers of JSON and text raise for wrong content.
+_OF_TEXT: tuple[type[BaseException], ...] = (
     ValueError,
     LookupError,
     TypeError,
@@ -20,9 +19,12 @@ DAMAGE: tuple[type[BaseException], ...] = (
     RecursionError,
     StopIteration,
     MemoryError,
-    PolarsError,
-    PanicException,
 )
+
+
+def _damage() -> tuple[type[BaseException], ...]:
+    """Return the errors that readers of JSON, text and Parquet raise. polars panics on some broken Parquet."""
+    return (*_OF_TEXT, pl.exceptions.PolarsError, pl.exceptions.PanicException)
 
 
 @contextmanager
@@ -30,7 +32,7 @@ def reporting_damage(message: str, *, hint: str) -> Iterator[None]:
     """Report damage that is found inside as ``message``. :raises LabError: with the cause in the hint."""
     try:
         yield
-    except DAMAGE as error:
+    except _damage() as error:
         raise LabError(message, hint=f"{hint} ({_summary(error)})") from error
 
 

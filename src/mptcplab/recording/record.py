@@ -11,9 +11,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from mptcplab.errors import LabError
+from mptcplab.lazy import pl
 from mptcplab.recording import captures, samples
 from mptcplab.recording.damage import reporting_damage
 

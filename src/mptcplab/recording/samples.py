@@ -13,10 +13,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-import polars as pl
+from mptcplab.lazy import pl
 
 Row = dict[str, Any]
-_NUMBER = pl.Int64
 _TEXT = (
     *("node", "program", "local", "remote", "state", "protocol", "congestion", "direction", "checksum", "error"),
     *("device", "link", "kind", "value"),
@@ -102,4 +101,4 @@ def _type_of(name: str) -> type[pl.DataType]:
         return pl.Boolean
     if name in _UNSIGNED:
         return pl.UInt64
-    return _NUMBER
+    return pl.Int64

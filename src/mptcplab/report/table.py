@@ -8,7 +8,7 @@ import io
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from rich import box
 from rich.cells import cell_len
@@ -17,7 +17,9 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from mptcplab.metrics.values import IDENTICAL
-from mptcplab.stats import Interval
+
+if TYPE_CHECKING:
+    from mptcplab.stats import Interval
 
 #: Characters that rich adds between columns, and around the table.
 _BETWEEN, _FRAME = 3, 2

@@ -12,9 +12,16 @@ Nothing is run, and nothing is written. The data frames are polars'; :func:`to_p
 columns contain the units; samples have the kernel's names and units of TCP_INFO and MPTCP_INFO.
 """
 
-from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, log_lines, open_every, open_results
-from mptcplab.results.frames import subflow_path, to_pandas
-from mptcplab.results.run import RecordedRun
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mptcplab.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, log_lines, open_every, open_results
+    from mptcplab.results.frames import subflow_path, to_pandas
+    from mptcplab.results.run import RecordedRun
 
 __all__ = [
     "DAMAGED_RESULTS",
@@ -27,3 +34,11 @@ __all__ = [
     "subflow_path",
     "to_pandas",
 ]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "folder": ("DAMAGED_RESULTS", "PARTIAL", "Results", "log_lines", "open_every", "open_results"),
+        "frames": ("subflow_path", "to_pandas"),
+        "run": ("RecordedRun",),
+    },
+)

@@ -13,9 +13,8 @@ import sys
 from collections.abc import Mapping
 from pathlib import Path
 
-import polars as pl
-
 from mptcplab.errors import InputError
+from mptcplab.lazy import pl
 from mptcplab.metrics.registry import BASIC, METRICS
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)

@@ -11,9 +11,8 @@ from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
-import polars as pl
-
 from mptcplab.errors import InputError, LabError
+from mptcplab.lazy import pl
 from mptcplab.metrics.kept import kept_result
 from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.recording.damage import reporting_damage

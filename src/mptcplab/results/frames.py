@@ -10,9 +10,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import polars as pl
-
 from mptcplab.errors import MissingError
+from mptcplab.lazy import pl
 from mptcplab.metrics.ends import Ends, described, ends_of
 from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of

@@ -11,15 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-import polars as pl
-from numpy.typing import NDArray
-
+from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
-
-Numbers = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-import numpy as np
-
+from mptcplab.lazy import np
 from mptcplab.metrics.delivery import BACK, Delivery, delivery
 from mptcplab.metrics.metric import Metric, Subject
 

@@ -11,16 +11,14 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TYPE_CHECKING
 
-import numpy as np
-from numpy.typing import NDArray
-
+from mptcplab.lazy import Numbers, np
 from mptcplab.metrics.catalog.aggregation import path_capacities
 from mptcplab.metrics.delivery import (
     BEFORE_S,
     WINDOW_S,
     Delivery,
-    Numbers,
     earlier_rate,
     gap_s,
     pauses_in,
@@ -30,6 +28,9 @@ from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, instants
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
 
 #: The shares of the expected rate from which the network is usable, and below which it is out.
 _USABLE, _TRICKLE = 0.5, 0.1
