@@ -4,13 +4,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, GetCoreSchemaHandler, GetJsonSchemaHandler, Strict
-from pydantic_core import CoreSchema, PydanticCustomError, core_schema
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    Field,
+    GetCoreSchemaHandler,
+    GetJsonSchemaHandler,
+    Strict,
+    TypeAdapter,
+)
+from pydantic_core import CoreSchema, PydanticCustomError, PydanticKnownError, core_schema
 
 from mptcplab.errors import Mistake
 from mptcplab.units import Duration
@@ -52,6 +62,44 @@ class _Text:
 
     def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
         return {**handler(schema), **self.shape}
+
+
+@dataclass(frozen=True)
+class OneOf:
+    """Text that is one of ``words()``, which is called before the first value is checked."""
+
+    words: Callable[[], Iterable[str]]
+
+    def __get_pydantic_core_schema__(self, source: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.literal_schema(list(self.words()))
+
+
+@dataclass(frozen=True, eq=False)
+class Tagged:
+    """A table that is checked by the one of ``models`` that its ``key`` names. The others need not be imported."""
+
+    key: str
+    models: Mapping[str, type[BaseModel]]
+
+    def __get_pydantic_core_schema__(self, base: Any, handler: GetCoreSchemaHandler) -> CoreSchema:
+        return core_schema.no_info_plain_validator_function(partial(self._check, base))
+
+    def __get_pydantic_json_schema__(self, schema: CoreSchema, handler: GetJsonSchemaHandler) -> dict[str, Any]:
+        any_model: Any = Annotated[reduce(or_, self.models.values()), Field(discriminator=self.key)]
+        return handler(TypeAdapter(any_model).core_schema)
+
+    def _check(self, base: type[BaseModel], value: Any) -> BaseModel:
+        if isinstance(value, base):
+            return value
+        if not isinstance(value, dict):
+            raise PydanticKnownError("model_attributes_type")
+        if self.key not in value:
+            raise PydanticKnownError("union_tag_not_found", {"discriminator": repr(self.key)})
+        word = str(value[self.key])
+        if word not in self.models:
+            expected = {"tag": word, "expected_tags": ", ".join(map(repr, self.models))}
+            raise PydanticKnownError("union_tag_invalid", {"discriminator": repr(self.key), **expected})
+        return self.models[word].model_validate(value)
 
 
 def _ecma(pattern: re.Pattern[str]) -> str:

@@ -12,28 +12,33 @@ import importlib.util
 import os
 import pkgutil
 import sys
-from collections.abc import Iterator
-from functools import cache
+from collections.abc import Iterator, Mapping
+from functools import cache, cached_property
 from importlib.metadata import entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TypeVar, get_args
-
-from pydantic import BaseModel
+from typing import TYPE_CHECKING, TypeVar, get_args
 
 from mptcplab.errors import InputError
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 VARIABLE = "MPTCPLAB_PLUGINS"
 GROUP = "mptcplab.plugins"
 Kind = TypeVar("Kind")
-Model = TypeVar("Model", bound=BaseModel)
+Model = TypeVar("Model", bound="BaseModel")
 
 
 def modules_of(package: ModuleType) -> Iterator[ModuleType]:
     """Import and return the modules of ``package``, in the order of their names, without ``registry``."""
-    for found in pkgutil.iter_modules(package.__path__):
-        if found.name != "registry":
-            yield importlib.import_module(f"{package.__name__}.{found.name}")
+    for name in _names_of(package):
+        yield importlib.import_module(f"{package.__name__}.{name}")
+
+
+@cache
+def _names_of(package: ModuleType) -> tuple[str, ...]:
+    return tuple(found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "registry")
 
 
 @cache
@@ -76,13 +81,39 @@ def named_classes(base: type[Kind], package: ModuleType) -> dict[str, type[Kind]
     return found
 
 
-def tagged_models(base: type[Model], package: ModuleType, field: str) -> Iterator[tuple[str, type[Model]]]:
-    """Yield the models that modules of ``package`` and plugins define, by the words that their ``field`` takes.
+class TaggedModels(Mapping[str, type[Model]]):
+    """The models that modules of ``package`` and plugins define, by the words that their ``field`` takes.
 
-    A model without the field is the base of several.
+    They are in the order of the words, ``first`` before all others. A model without the field is the base of several.
+    One is in the module that its word names, so that a scenario imports the models that it uses, not all.
     """
-    for module in (*modules_of(package), *plugins()):
+
+    def __init__(self, base: type[Model], package: ModuleType, field: str, *, first: str = "") -> None:
+        self._base, self._package, self._field, self._first = base, package, field, first
+
+    def __getitem__(self, word: str) -> type[Model]:
+        name = word.replace("-", "_")
+        # A plugin may replace a model of ours.
+        if not plugins() and name in _names_of(self._package):
+            own = dict(self._models_in(importlib.import_module(f"{self._package.__name__}.{name}")))
+            if word in own:
+                return own[word]
+        return self._all[word]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._all)
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    @cached_property
+    def _all(self) -> dict[str, type[Model]]:
+        modules = (*modules_of(self._package), *plugins())
+        found = (model for module in modules for model in self._models_in(module))
+        return dict(sorted(found, key=lambda model: (model[0] != self._first, model[0])))
+
+    def _models_in(self, module: ModuleType) -> Iterator[tuple[str, type[Model]]]:
         for value in vars(module).values():
-            if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__:
-                taken = value.model_fields.get(field)
+            if isinstance(value, type) and issubclass(value, self._base) and value.__module__ == module.__name__:
+                taken = value.model_fields.get(self._field)
                 yield from ((str(word), value) for word in (get_args(taken.annotation) if taken else ()))

@@ -3,20 +3,17 @@
 
 from __future__ import annotations
 
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Annotated
 
-from pydantic import Field
-
 from mptcplab import gateway
+from mptcplab.fields import Tagged
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.plugins import tagged_models
+from mptcplab.plugins import TaggedModels
 
 #: The class of each program.
-PROGRAMS = dict(sorted(tagged_models(GatewayBase, gateway, "program")))
+PROGRAMS = TaggedModels(GatewayBase, gateway, "program")
 
 if TYPE_CHECKING:
     Gateway = GatewayBase
 else:
-    Gateway = Annotated[reduce(or_, PROGRAMS.values()), Field(discriminator="program")]
+    Gateway = Annotated[GatewayBase, Tagged("program", PROGRAMS)]

@@ -10,12 +10,13 @@ from __future__ import annotations
 import types
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from mptcplab.fields import Line, LinkName, Whole
+from mptcplab.fields import Line, LinkName, Tagged, Whole
 from mptcplab.gateway.outage import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
@@ -31,8 +32,6 @@ from mptcplab.scenario.preset import Topology
 from mptcplab.scenario.record import Capture, Record
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
-from mptcplab.workload.flow import Flow
-from mptcplab.workload.iperf3 import Iperf3
 from mptcplab.workload.registry import KINDS
 
 
@@ -98,7 +97,9 @@ def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
 def leaves_of(annotation: Any) -> list[Any]:
     """Return the members of a union, or the type itself."""
     if get_origin(annotation) is Annotated:
-        return leaves_of(get_args(annotation)[0])
+        inner, *more = get_args(annotation)
+        tagged = next((one for one in more if isinstance(one, Tagged)), None)
+        return leaves_of(inner) if tagged is None else list(tagged.models.values())
     if get_origin(annotation) in (Union, types.UnionType):
         return [leaf for member in get_args(annotation) for leaf in leaves_of(member)]
     return [annotation]
@@ -114,27 +115,29 @@ def _homes_of_nodes() -> Iterator[tuple[type[BaseModel], str]]:
         yield from ((part, f"in [{kind.table}.NAME.{key}]") for key, part in parts_of(kind).items())
 
 
-_TRANSPORTS = " or ".join(f"[{kind.table}.NAME.transport]" for kind in NODE_KINDS.values() if kind.shares_transport)
-#: The table that each misplaced key belongs to; the first match counts.
-_HOMES: tuple[tuple[type[BaseModel], str], ...] = (
-    (Written, "at the top of the file, above all tables"),
-    (WrittenLink, "in [links.NAME]"),
-    (Transport, f"in [transport], {_TRANSPORTS}"),
-    (Limits, "in [transport.limits]"),
-    (Topology, "in [topology]"),
-    (Copies, "in [copies.NAME]"),
-    (Record, "in [record]"),
-    (Flow, 'in [workloads.NAME] with kind = "flow"'),
-    (Iperf3, 'in [workloads.NAME] with kind = "iperf3"'),
-    (Endpoint, f"in an endpoint of {_TRANSPORTS}"),
-    (Capture, "in a capture of [record]"),
-    *_homes_of_nodes(),
-    *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
-    (Event, "in [[events]]"),
-    *((model, f'in [gateways.NAME] with program = "{name}"') for name, model in PROGRAMS.items()),
-    (Outage, "in outages of [gateways.NAME]"),
-    (Repeats, "in repeats = { ... }"),
-)
+@cache
+def _homes() -> tuple[tuple[type[BaseModel], str], ...]:
+    """Return the table that each misplaced key belongs to; the first match counts."""
+    sharing = (kind.table for kind in NODE_KINDS.values() if kind.shares_transport)
+    transports = " or ".join(f"[{table}.NAME.transport]" for table in sharing)
+    return (
+        (Written, "at the top of the file, above all tables"),
+        (WrittenLink, "in [links.NAME]"),
+        (Transport, f"in [transport], {transports}"),
+        (Limits, "in [transport.limits]"),
+        (Topology, "in [topology]"),
+        (Copies, "in [copies.NAME]"),
+        (Record, "in [record]"),
+        *((KINDS[name], f'in [workloads.NAME] with kind = "{name}"') for name in ("flow", "iperf3")),
+        (Endpoint, f"in an endpoint of {transports}"),
+        (Capture, "in a capture of [record]"),
+        *_homes_of_nodes(),
+        *((model, f"in [links.NAME.{key}]") for key, model in tables_of(DirectionSettings).items()),
+        (Event, "in [[events]]"),
+        *((model, f'in [gateways.NAME] with program = "{name}"') for name, model in PROGRAMS.items()),
+        (Outage, "in outages of [gateways.NAME]"),
+        (Repeats, "in repeats = { ... }"),
+    )
 
 
 @dataclass(frozen=True)
@@ -167,7 +170,7 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
 
 def home(key: str) -> str | None:
     """Return where ``key`` belongs, as "in [table]"; None if no table has it."""
-    return next((table for model, table in _HOMES if key in fields_of(model)), None)
+    return next((table for model, table in _homes() if key in fields_of(model)), None)
 
 
 def _members(annotation: Any, part: str | int) -> list[Any]:

@@ -18,6 +18,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
+from mptcplab.fields import OneOf
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.outage import Outage
 from mptcplab.gateway.registry import PROGRAMS
@@ -150,12 +151,18 @@ def _words(names: Iterable[str]) -> str:
 
 def takes(field: FieldInfo) -> str:
     """Return the values that a key takes, in words."""
-    words = list(dict.fromkeys(_kinds(field.annotation)))
+    words = list(dict.fromkeys(_kinds(_with_choices(field))))
     lower = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
     upper = next((item.le for item in field.metadata if hasattr(item, "le")), None)
     if lower is not None and upper is not None:
         words[0] += f", {lower} to {upper}"
     return " or ".join(words).replace("|", "\\|")
+
+
+def _with_choices(field: FieldInfo) -> Any:
+    """Return the type of a field, with the words that it can be."""
+    choices = next((item for item in field.metadata if isinstance(item, OneOf)), None)
+    return field.annotation if choices is None else Literal[tuple(choices.words())]
 
 
 def _kinds(annotation: Any) -> Iterator[str]:

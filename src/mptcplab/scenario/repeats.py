@@ -3,21 +3,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+from typing import Annotated
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, conflict, invalid
-from mptcplab.metrics.registry import CALLED, METRICS
+from mptcplab.fields import OneOf, Part, Whole, conflict, invalid
 from mptcplab.units import Probability
 
 MAX_REPEATS = 10_000
 
-if TYPE_CHECKING:
-    MetricName = str
-else:
-    _SINGLE = {noun for noun, name in CALLED.items() if not METRICS[name].of_rows and not METRICS[name].by_path}
-    MetricName = Literal[tuple(noun for noun in CALLED if noun in _SINGLE)]
+
+def _metrics() -> dict[str, str]:
+    """Return the JSON names of the metrics of which a row has one value from its own runs, by the names that users
+    type."""
+    from mptcplab.metrics.registry import CALLED, METRICS  # late: few scenarios need it, and it imports all metrics
+
+    return {noun: name for noun, name in CALLED.items() if not METRICS[name].of_rows and not METRICS[name].by_path}
 
 
 class Repeats(Part):
@@ -27,7 +28,7 @@ class Repeats(Part):
         description="a point ends when the 95 % confidence interval's half width is at most this share of the mean",
         examples=["2 %"],
     )
-    of: MetricName = Field(
+    of: Annotated[str, OneOf(_metrics)] = Field(
         default="goodput",
         description="the metric whose mean is used: goodput, duration, retransmitted, or the JSON name of another one "
         "from docs/metrics.md",
@@ -51,7 +52,7 @@ class Repeats(Part):
     @property
     def metric(self) -> str:
         """The JSON name of the metric whose mean is used."""
-        return CALLED[self.of]
+        return _metrics()[self.of]
 
     def next_total(self, runs: int) -> int:
         """Return the number of runs after the next round: half as many again, so that several can run in parallel.

@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Scheduler, Time, conflict, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import Context
 from mptcplab.workload.outputs import Items, Reading, TimedMessages
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 
 class WorkloadBase(Part):

@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Protocol, Whole, conflict, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Item, Items, Reading, completion_metrics, error_events, goodput, streams
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 _MAX_FILE = Size(100 * 10**9)
 #: The part of a file that is pseudo-random and occupies memory; the rest is zeros, which take no space.

@@ -4,19 +4,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Microseconds, Protocol, Time, Whole
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
 from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 
 class Flow(WorkloadBase):

@@ -5,19 +5,21 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Time, Whole, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import Context, client, server, with_algorithms
 from mptcplab.workload.outputs import Reading
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 
 class Iperf3(WorkloadBase):

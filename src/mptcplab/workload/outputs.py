@@ -7,11 +7,13 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import LabError
-from mptcplab.recording.record import Recording
 from mptcplab.stats import nearest_rank
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 #: The head of a line of ``flow`` that has the kind of an event: {"event":"interval".
 _HEAD = 24

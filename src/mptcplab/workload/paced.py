@@ -4,13 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Time, idle, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 from mptcplab.workload import cost
@@ -18,6 +17,9 @@ from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import NS, Item, Items, Reading, TimedMessages, events
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 #: Bytes for a message's number and time, and the payload of a full-size datagram.
 MIN_PACKET, MAX_DATAGRAM = 16, 1472

@@ -4,25 +4,23 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import reduce
-from operator import or_
 from typing import TYPE_CHECKING, Annotated, Any
 
-from pydantic import Field
-
 from mptcplab import workload
-from mptcplab.plugins import tagged_models
-from mptcplab.recording.record import Recording
+from mptcplab.fields import Tagged
+from mptcplab.plugins import TaggedModels
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.outputs import Items, Reading, TimedMessages
 
 #: The class of each kind of workload; the kind for beginners comes first.
-KINDS = dict(sorted(tagged_models(WorkloadBase, workload, "kind"), key=lambda kind: (kind[0] != "flow", kind[0])))
+KINDS = TaggedModels(WorkloadBase, workload, "kind", first="flow")
 
 if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
+
     Workload = WorkloadBase
 else:
-    Workload = Annotated[reduce(or_, KINDS.values()), Field(discriminator="kind")]
+    Workload = Annotated[WorkloadBase, Tagged("kind", KINDS)]
 
 
 def read(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:

@@ -11,12 +11,14 @@ from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Number, idle, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 _MAX_RESPONSE = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}

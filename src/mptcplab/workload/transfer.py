@@ -9,19 +9,21 @@ has ended while its socket is full, which never ends in virtual time (docs/decis
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import model_validator
 
 from mptcplab.errors import LabError
 from mptcplab.fields import Protocol
-from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Reading, goodput, streams
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 _BLOCK = ("-b", "65536")
 #: The reader wakes up for blocks of this size, not for packets: the same bytes at a fraction of the cost. The size

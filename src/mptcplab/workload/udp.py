@@ -4,17 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import Boolean, Microseconds, TimeDistribution, idle, invalid
-from mptcplab.recording.record import Recording
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
 from mptcplab.workload.paced import MAX_DATAGRAM, MIN_PACKET, TimedWorkload
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 
 class Udp(TimedWorkload):

@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Time, invalid, whole_units
-from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
 from mptcplab.workload.messages import Message, call_metrics
 from mptcplab.workload.outputs import MS
 from mptcplab.workload.paced import PacedWorkload
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 
 def _packet(interval: Duration) -> int:
