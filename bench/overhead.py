@@ -16,7 +16,7 @@ from bench.ratios import Ratio
 from bench.usage import Usage, measured
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
-from mptcplab.engine.registry import DEFAULT_ENGINE
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 from mptcplab.steps import Program

@@ -16,7 +16,7 @@ from bench.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from bench.fidelity.sides import LAB, PAIRS, SIDES
 from bench.fidelity.single import with_single_runs
 from bench.fidelity.spread import spread_of
-from mptcplab.cli.compare import compare
+from mptcplab.cli.commands.compare import compare
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import sides as values_of
 from mptcplab.metrics.named import metric_of

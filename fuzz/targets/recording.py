@@ -17,7 +17,7 @@ from pathlib import Path
 
 from tests.unit.made_results import make_results
 
-from mptcplab.cli.compare import compare
+from mptcplab.cli.commands.compare import compare
 from mptcplab.metrics.rows import run_result
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording, finish

@@ -13,8 +13,8 @@ from tests.unit.made_results import write_run
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli import reproduce as command
-from mptcplab.cli.common import RunOptions
+from mptcplab.cli.commands.reproduce import reproduce
+from mptcplab.cli.running import RunOptions
 from mptcplab.errors import Exit, LabError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording
@@ -117,7 +117,7 @@ class Labs:
 
 def call(out: Path, *arguments: str) -> click.testing.Result:
     runner = click.testing.CliRunner()
-    return runner.invoke(command.reproduce, [*arguments, "--out", str(out)], standalone_mode=False)
+    return runner.invoke(reproduce, [*arguments, "--out", str(out)], standalone_mode=False)
 
 
 def ended(out: Path, *arguments: str, status: Exit = Exit.DONE) -> click.testing.Result:

@@ -16,6 +16,7 @@ from mptcplab.calibrate.fit import Costs, Sample, fit
 from mptcplab.calibrate.measure import Calibration
 from mptcplab.calibrate.programs import PROGRAMS, flow_payload, iperf3_payload
 from mptcplab.cli import calibrate as command
+from mptcplab.cli.commands.calibrate import calibrate
 from mptcplab.errors import InputError, MissingError
 from mptcplab.node.cpu import Cpu
 from mptcplab.units import CpuTime
@@ -139,11 +140,11 @@ def test_costs_are_printed_as_a_scenario_writes_them() -> None:
 )
 def test_a_cipher_that_the_program_lacks_is_refused(arguments: list[str], message: str, hint: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        CliRunner().invoke(command.calibrate, arguments, catch_exceptions=False)
+        CliRunner().invoke(calibrate, arguments, catch_exceptions=False)
     assert hint in str(caught.value.hint)
 
 
 def test_it_needs_root(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 1000)
     with pytest.raises(MissingError, match="needs root"):
-        CliRunner().invoke(command.calibrate, ["flow"], catch_exceptions=False)
+        CliRunner().invoke(calibrate, ["flow"], catch_exceptions=False)

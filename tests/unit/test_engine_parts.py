@@ -15,8 +15,8 @@ from mptcplab.campaign.identity import identify
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
 from mptcplab.engine import tools
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.process import Console
-from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.report import PLAN_HINT, read_report
 from mptcplab.engine.virtual import machine
 from mptcplab.engine.virtual.engine import VirtualEngine

@@ -15,8 +15,8 @@ from tests.unit.test_sweep import SCENARIO, Hand, _engines, experiment_of
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.cli import sweep
-from mptcplab.cli.common import RunOptions
-from mptcplab.cli.run import _Shown, _Sweep
+from mptcplab.cli.experiment import Shown, _Sweep
+from mptcplab.cli.running import RunOptions
 
 FILES = ("results.json", "table.md", "table.csv", "metrics.csv", "figure.svg")
 
@@ -40,7 +40,7 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hand:
 def _run(tmp_path: Path, text: str = SCENARIO, *, stop_after: int | None = None, fresh: bool = False) -> None:
     """Run the scenario into ``out``; a signal arrives after ``stop_after`` runs."""
     one = _Sweep(
-        experiment_of(tmp_path, text), tmp_path / "out", _Shown(as_json=False, links=False, columns=(), sort=None)
+        experiment_of(tmp_path, text), tmp_path / "out", Shown(as_json=False, links=False, columns=(), sort=None)
     )
     done = 0
     show = sweep._SweepProgress.show

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
-from mptcplab.cli.kernel import kernel as command
+from mptcplab.cli.commands.kernel import kernel as command
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import build
 from mptcplab.kernel.build import BuildOptions, build_environment, build_kernel, first_errors, kept_tree

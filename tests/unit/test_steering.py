@@ -14,7 +14,7 @@ import click.testing
 import pytest
 from tests.unit.written import Write, one
 
-from mptcplab.cli.steer import steer
+from mptcplab.cli.commands.steer import steer
 from mptcplab.engine.steering import archive, steer_program
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan

@@ -14,7 +14,7 @@ from pathlib import Path
 import click.testing
 import pytest
 
-from mptcplab.cli.steer import steer
+from mptcplab.cli.commands.steer import steer
 from mptcplab.errors import LabError
 from mptcplab.steering.control import Control, read_status
 

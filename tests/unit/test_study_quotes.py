@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.cli import measuring
-from mptcplab.cli import reproduce as command
+from mptcplab.cli.commands.reproduce import reproduce
 from mptcplab.cli.jobs import TableJob
 from mptcplab.errors import LabError
 from mptcplab.stats import Interval, mean_interval
@@ -288,7 +288,7 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def _run(out: Path, *arguments: str) -> str:
-    done = CliRunner().invoke(command.reproduce, [*arguments, "--out", str(out)], catch_exceptions=False)
+    done = CliRunner().invoke(reproduce, [*arguments, "--out", str(out)], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     return done.stdout
 

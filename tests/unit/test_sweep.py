@@ -21,9 +21,9 @@ from mptcplab.campaign.lab import CompletedRun, Lab
 from mptcplab.campaign.locks import leased_cpu, locked_place
 from mptcplab.campaign.record import Engines, Job, RunDuration
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import check_failures
+from mptcplab.cli.running import check_failures
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.engine.registry import DEFAULT_ENGINE
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError

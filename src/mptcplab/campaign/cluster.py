@@ -23,7 +23,7 @@ from mptcplab.cache import cache_root, work_dir
 from mptcplab.campaign import worker_signals
 from mptcplab.campaign.record import Executor, Job, LocalExecutor, RunDuration, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError, WithImages
-from mptcplab.engine.registry import engine_kinds
+from mptcplab.engine.registry import kind_named
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.scenario.load import Run
@@ -210,7 +210,7 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
 def _engine_of(facts: dict[str, Any]) -> str:
     """Return the engine of a run as a user would write it, with the release of its kernel image if it has one."""
     name = str(facts["engine"])
-    return f"{name}:{facts['kernel']['release']}" if isinstance(engine_kinds()[name], WithImages) else name
+    return f"{name}:{facts['kernel']['release']}" if isinstance(kind_named(name), WithImages) else name
 
 
 def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> LabError:

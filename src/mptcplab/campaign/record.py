@@ -14,8 +14,9 @@ from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Engine, Outcome, WithPrograms
-from mptcplab.engine.registry import DEFAULT_ENGINE, engine_kind, engine_kinds
+from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
+from mptcplab.engine.protocol import Engine, Outcome, WithPrograms
+from mptcplab.engine.registry import engine_kind, kind_named
 from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program, radio_program
@@ -71,7 +72,7 @@ class Engines:
 
     def check_folder(self, folder: Path) -> None:
         """Check that the engines can use ``folder`` for their files. :raises InputError: if they cannot."""
-        engine_kinds()[self.name].check_folder(folder)
+        kind_named(self.name).check_folder(folder)
 
 
 def prepare_engines(

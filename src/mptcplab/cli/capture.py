@@ -14,7 +14,6 @@ from mptcplab.capture.recorded import refuse_several_of_a_run, refuse_several_ru
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.cli.capture_statistics import show_statistics
 from mptcplab.cli.common import console, print_table
-from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError, reason
 from mptcplab.report.capture import connection_table, headline
 from mptcplab.report.capture_figure import save_data_sequence
@@ -22,56 +21,8 @@ from mptcplab.report.files import write_json, write_table
 
 _MAX_SHOWN = 10
 _FIGURES = (".svg", ".png")
-_EPILOG = """\b
-Examples:
-  mptcplab capture laptop.pcapng
-  mptcplab capture wifi.pcap lte.pcap --figure data.svg
-  mptcplab capture results/my/runs/RUN/captures/client-*.pcap --json | jq '.connections[].subflows'
-  mptcplab capture --statistics ftp.pcap --end 192.168.10.100 --end :20
-  mptcplab capture --statistics --runs run1.pcap run2.pcap run3.pcap
-
-\b
-Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
-counts once. The data of each direction is read from the file that has most of it. Files of results are those of one
-run: RUN is the name of its folder. Only --statistics --runs takes files of several runs.
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
-@click.option(
-    "--figure",
-    type=click.Path(path_type=Path),
-    metavar="OUT.svg|png",
-    help="Draw the data sequence over time, by subflow.",
-)
-@click.option(
-    "--connection",
-    type=click.IntRange(min=1),
-    metavar="N",
-    help="Connection to draw. Default: the one with the most data.",
-)
-@click.option(
-    "--statistics",
-    is_flag=True,
-    help="Report throughput and the times between packets of every TCP connection, without retransmissions.",
-)
-@click.option(
-    "--end",
-    "ends",
-    multiple=True,
-    metavar="ADDRESS[:PORT]",
-    help="With --statistics: only connections with this end; ':PORT' is any address. Repeatable, for both ends.",
-)
-@click.option(
-    "--runs",
-    is_flag=True,
-    help="With --statistics: each FILE is a run; report the mean, maximum and minimum over the runs.",
-)
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="DIR", help="Folder to write tables, JSON and figures to."
-)
-@json_option
 def capture(
     files: tuple[Path, ...],
     figure: Path | None,
@@ -82,11 +33,7 @@ def capture(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """Report what MPTCP did in capture FILEs: connections, subflows and their shares, reinjections, fallbacks.
-
-    The formats are those that tshark reads: pcap and pcapng, with Ethernet, Linux cooked (-i any) or raw IP. Packets
-    may be truncated behind their TCP headers.
-    """
+    """Analyse captures and print what MPTCP did in them, or their statistics."""
     _check(figure, connection, statistics=statistics, ends=ends, runs=runs)
     if runs:
         refuse_several_of_a_run(files)

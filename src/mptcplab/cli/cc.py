@@ -8,51 +8,31 @@ from dataclasses import asdict
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.options import json_option
 from mptcplab.ebpf import controls
 from mptcplab.ebpf.controls import Control
 
 _AFTER = "in a network namespace: sysctl net.ipv4.tcp_congestion_control={name}; docs/ebpf.md has other ways"
-_name = click.argument("name", metavar="NAME", shell_complete=complete.controls)
 
 
-@click.group()
-def cc() -> None:
-    """Load LIA, OLIA, BALIA and wVegas into this machine's kernel, as eBPF programs."""
-
-
-@cc.command()
-@_name
 def load(name: str) -> None:
-    """Load the congestion control NAME: lia, olia, balia or wvegas. Needs root, bpftool and clang.
-
-    It changes no connection by itself. Programs of all users may choose it.
-    """
+    """Load a congestion control."""
     controls.load(name)
     click.echo(f"loaded {name}; to use it {_AFTER.format(name=name)}")
 
 
-@cc.command()
-@_name
 def unload(name: str) -> None:
-    """Unload the congestion control NAME. Connections that use it keep it until they end."""
+    """Unload a congestion control."""
     controls.unload(name)
     click.echo(f"unloaded {name}")
 
 
-@cc.command(name="list")
-@json_option
 def list_(as_json: bool) -> None:
-    """List the congestion controls, and whether they are loaded."""
+    """Print the state of every congestion control."""
     _print(controls.states(), as_json)
 
 
-@cc.command()
-@_name
-@json_option
 def status(name: str, as_json: bool) -> None:
-    """Print whether NAME is loaded, and how many subflows use it."""
+    """Print the state of one congestion control."""
     _print([controls.status(name)], as_json)
 
 

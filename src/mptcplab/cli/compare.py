@@ -12,10 +12,10 @@ from typing import Any
 import click
 
 from mptcplab.cli.common import console, print_table
-from mptcplab.cli.options import columns_option, files_option, json_option, listed, sort_option
+from mptcplab.cli.options import listed
 from mptcplab.errors import Exit, InputError, reason
 from mptcplab.metrics import ranking
-from mptcplab.metrics.compare import MARGIN_PERCENT, SIGNIFICANCE, Comparison, Pair, Verdict, sides
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Pair, Verdict, sides
 from mptcplab.metrics.compare import compare as compare_rows
 from mptcplab.metrics.conditions import measured_on, use_differs
 from mptcplab.metrics.named import metric_of, swept_key
@@ -37,57 +37,8 @@ from mptcplab.scenario.document import nearest, show
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"
-_EPILOG = """\b
-Examples:
-  mptcplab compare results/before results/after
-  mptcplab compare results/cc --by transport.scheduler,transport.congestion_control
-  mptcplab compare results/cc --by transport.scheduler --reference default
-  mptcplab compare results/mix --by transport.scheduler --metric bulk:goodput --metric call:mos
-  mptcplab compare results/before results/after --fail-if-different --margin 2
-  mptcplab compare results/before results/after --columns scheduler,A,B,%,verdict --out table.tex --out all.csv
-
-\b
-The exit status is 0 after every comparison, whatever its result. With --fail-if-different it is 1 if a row differs by
-the margin or more, with --fail-if-uncertain also if such a difference could have been missed. With either it is 2 if
-no row could be compared.
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("a", type=click.Path(path_type=Path))
-@click.argument("b", type=click.Path(path_type=Path), required=False)
-@click.option(
-    "--by",
-    metavar="KEY[,KEY...]",
-    help="Compare the values of this swept key within A, or the combinations of several keys: all pairs, best first.",
-)
-@click.option(
-    "--reference", metavar="VALUE[,VALUE...]", help="Compare each value of --by with this one, instead of all pairs."
-)
-@click.option(
-    "--metric",
-    "metrics",
-    multiple=True,
-    metavar="[WORKLOAD:]NAME",
-    help="Metric to compare, of all workloads or of one, by its name in tables or in JSON: goodput, mos, outage. "
-    "Repeatable. Default: goodput.",
-)
-@click.option(
-    "--margin",
-    type=click.FloatRange(min=0),
-    metavar="PERCENT",
-    default=MARGIN_PERCENT,
-    show_default=True,
-    help="Smallest difference that matters.",
-)
-@click.option("--fail-if-different", is_flag=True, help="Exit with status 1 if a row differs by the margin or more.")
-@click.option(
-    "--fail-if-uncertain", is_flag=True, help="Exit with status 1 if such a difference could have been missed."
-)
-@columns_option
-@sort_option
-@files_option("File to write, too: .csv has every number unrounded, .md and .tex have the printed tables. Repeatable.")
-@json_option
 def compare(
     a: Path,
     b: Path | None,
@@ -102,12 +53,7 @@ def compare(
     files: tuple[Path, ...],
     as_json: bool,
 ) -> int:
-    """Test whether the results in folder B differ from those in folder A, or the values of a swept key within A.
-
-    Rows are matched by their settings and workload. Runs with the same seeds are compared in pairs (Student's t), other
-    runs as independent samples (Welch's t). All rows of all tables form one family of tests: the probability of any
-    false alarm in it is at most 5 %, and the intervals are those of the corrected tests.
-    """
+    """Compare results and return the exit status."""
     if b is not None and by is not None:
         raise click.UsageError("a second folder and --by exclude each other: leave one out")
     if b is None and by is None:

@@ -11,37 +11,18 @@ from click.shell_completion import BashComplete, CompletionItem, add_completion_
 from mptcplab.cli.help import COMPLETION_VARIABLE
 
 _PROGRAM = "mptcplab"
-_PLACES = {
+PLACES = {
     "bash": "~/.local/share/bash-completion/completions/mptcplab",
     "zsh": "_mptcplab in a folder of your $fpath",
     "fish": "~/.config/fish/completions/mptcplab.fish",
 }
-_EPILOG = """\b
-Examples:
-  mptcplab completion bash > ~/.local/share/bash-completion/completions/mptcplab
-  mptcplab completion zsh > ~/.zfunc/_mptcplab     # with fpath+=(~/.zfunc) before compinit in ~/.zshrc
-  mptcplab completion fish > ~/.config/fish/completions/mptcplab.fish
-  eval "$(mptcplab completion bash)"               # this shell only
-
-\b
-Files:
-  ~/.local/share/bash-completion/completions/mptcplab    bash (create the folder first)
-  ~/.zfunc/_mptcplab                                     zsh
-  ~/.config/fish/completions/mptcplab.fish               fish
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("shell", type=click.Choice(list(_PLACES)))
-@click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
-    """Print the script with which SHELL completes mptcplab's commands, options and values.
-
-    Values are scenario files, keys of --set, nodes, studies and their tables, and kernels.
-    """
+    """Print the completion script for ``shell``."""
     completion_class = get_completion_class(shell)
     assert completion_class is not None
-    click.echo(f"# Completion of mptcplab for {shell}. Save it as {_PLACES[shell]}.")
+    click.echo(f"# Completion of mptcplab for {shell}. Save it as {PLACES[shell]}.")
     click.echo(completion_class(ctx.find_root().command, {}, _PROGRAM, COMPLETION_VARIABLE).source())
 
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.cli.options import json_option
 from mptcplab.errors import Exit
 
 if TYPE_CHECKING:
@@ -18,37 +17,11 @@ if TYPE_CHECKING:
 
     from mptcplab.doctor import Report
 
-_EPILOG = """\b
-Examples:
-  mptcplab doctor
-  mptcplab doctor --json | jq -r '.commands[]'
-  mptcplab doctor --packages lab
-
-\b
-Exit status:
-  0    experiments can run on this machine; something for another purpose may be missing
-  3    experiments cannot run: the report names what is broken and the command that fixes it
-  130  interrupted
-"""
 _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
 
-@click.command(epilog=_EPILOG)
-@click.option(
-    "--packages",
-    "wanted",
-    type=click.Choice(["lab", "gateways", "wifi"]),
-    help="Print only the Debian packages that this machine lacks: of the programs that scenarios and captures start,"
-    " of those gateways that Debian has, or of radio links.",
-)
-@json_option
 def doctor(wanted: str | None, as_json: bool) -> int:
-    """Check what this machine lacks, and name the commands that fix it.
-
-    It checks Python and its packages, the programs that labs and kernel builds use, space on disk and in memory,
-    limits, and the lab kernels. Then it boots an empty lab. Each line is fine, missing (something is needed for the
-    purpose that the line names) or broken (experiments cannot run).
-    """
+    """Examine this machine, print the findings and return the exit status."""
     from mptcplab.doctor import examine  # this imports much of the engine
 
     if wanted is not None:

@@ -8,8 +8,6 @@ import time
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.options import json_option
 from mptcplab.errors import LabError
 from mptcplab.proxies.build import build as build_program
 from mptcplab.proxies.build import chosen
@@ -19,19 +17,8 @@ from mptcplab.proxies.toolchain import missing_packages
 _LINE_EVERY_S = 5.0
 
 
-@click.group()
-def gateways() -> None:
-    """Build the programs of gateways that Debian does not have, and list them."""
-
-
-@gateways.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete.proxies)
-@click.option("--fresh", is_flag=True, help="Build again what is built already, such as by another compiler.")
 def build(names: tuple[str, ...], fresh: bool) -> None:
-    """Build the programs NAME from their registries. Default: all.
-
-    Versions and checksums are pinned. A program that is built already is not built again.
-    """
+    """Build the programs. :raises LabError: if one failed, after all others are built."""
     failed: list[LabError] = []
     for recipe in chosen(names):
         if fresh or not is_built(recipe):
@@ -48,15 +35,8 @@ def build(names: tuple[str, ...], fresh: bool) -> None:
         raise type(first)(first.message, hint="\n  ".join(hints))
 
 
-@gateways.command(name="list")
-@click.option(
-    "--packages",
-    is_flag=True,
-    help="Print only the Debian packages of toolchains that this machine lacks for programs that are not built.",
-)
-@json_option
 def list_(packages: bool, as_json: bool) -> None:
-    """List the programs that can be built, and of those that are, their folders and compilers."""
+    """Print the programs, or the packages that their builds need."""
     if packages:
         click.echo(" ".join(missing_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
         return

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import signal
 import sys
 import tempfile
 from collections.abc import Callable
@@ -13,71 +12,17 @@ from typing import TypeVar
 
 import click
 
-from mptcplab.cli import complete
 from mptcplab.errors import InputError, reason
 from mptcplab.fields import Protocol
 from mptcplab.scenario import template
+from mptcplab.scenario.answer_examples import EVENT_EXAMPLE
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import Answers, EventAnswer
 from mptcplab.scenario.template_text import compose
 
-_EPILOG = """\b
-Examples:
-  mptcplab init                              ask questions, on a terminal
-  mptcplab init my.toml --path '50 Mbit/s, 10 ms' --path '20 Mbit/s, 30 ms, 0.1 %'
-  mptcplab init cable-and-lte.toml --path '50/10 Mbit/s, 8 ms' --path lte-2014 --direction download
-  mptcplab init call.toml --workload voip --event 'link1 down 4 s' --event 'link1 up 9 s'
-  mptcplab init - --paths 3 --workload iperf3 --duration '20 s' --repeats 5 > three.toml
-
-\b
-Files:
-  FILE    written completely or not at all; an existing file is replaced only with --force
-"""
 _Answer = TypeVar("_Answer")
 
 
-@click.command(epilog=_EPILOG)
-@click.argument(
-    "file",
-    type=click.Path(path_type=Path, allow_dash=True),
-    default="scenario.toml",
-    shell_complete=complete.scenario_files,
-)
-@click.option("--title", help="Title of the scenario. Default: composed from the other options.")
-@click.option(
-    "--path",
-    "described",
-    multiple=True,
-    metavar="RATE,DELAY,LOSS",
-    help=f"One path, such as '{template.PATH_EXAMPLE}'; the delay is one-way. A rate of '50/10 Mbit/s' is that of "
-    "downloads and that of uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of "
-    "100 Mbit/s, 10 ms.",
-)
-@click.option(
-    "--paths",
-    "count",
-    type=click.IntRange(1, 16),
-    help="Number of paths. Default: those of --path, or 2. A single --path describes all of them.",
-)
-@click.option("--workload", type=click.Choice(list(template.KINDS)), default="flow", help="Kind of the workload.")
-@click.option(
-    "--direction",
-    type=click.Choice(template.DIRECTIONS),
-    help="Whether the server sends the data, or the client. Default: as the kind does by itself.",
-)
-@click.option(
-    "--event",
-    "happening",
-    multiple=True,
-    metavar="LINK TYPE TIME",
-    help=f"A link that fails or returns, such as '{template.EVENT_EXAMPLE}'. Repeatable.",
-)
-@click.option("--duration", help="Time that the workload sends. Default: 10 s.")
-@click.option("--size", help="Amount that the workload sends, instead of a duration. Default for transfer: 100 MB.")
-@click.option("--compare", default="tcp,mptcp", help="Protocols to compare, or a single protocol.")
-@click.option("--repeats", type=click.IntRange(1, 10_000), default=3, help="Runs per point, each with its own seed.")
-@click.option("--force", is_flag=True, help="Replace FILE if it exists.")
-@click.pass_context
 def init(
     ctx: click.Context,
     file: Path,
@@ -93,11 +38,7 @@ def init(
     repeats: int,
     force: bool,
 ) -> None:
-    """Write a commented scenario to FILE, or to standard output if FILE is -.
-
-    Its network is a client and a server with several paths between them. Without options, and on a terminal, mptcplab
-    asks for the values.
-    """
+    """Ask for what the options do not say, and write the scenario."""
     is_output = str(file) == "-"
     if not is_output and not force and os.path.lexists(file):
         raise _exists(file)
@@ -138,8 +79,6 @@ def _check(text: str) -> None:
 
 def _ask_all() -> Answers:
     """Ask all questions on standard error. :raises click.Abort: at the end of input and at Ctrl-C."""
-    # Importing polars makes system calls restart after Ctrl-C, so that a prompt would not notice it.
-    signal.siginterrupt(signal.SIGINT, True)
     click.echo("A few questions. Press Enter to accept a default.", err=True)
     count = int(_ask("How many paths between client and server?", "2", _integer(1, 16)))
     paths: list[template.PathAnswer] = []
@@ -156,7 +95,7 @@ def _ask_all() -> Answers:
         amount = _ask("How much data?", str(template.DEFAULT_SIZE), lambda text: template.parse_size(text, kind))
     else:
         time = _ask("For how long?", str(template.DEFAULT_DURATION), lambda text: template.parse_duration(text, kind))
-    words = f"What fails, such as '{template.EVENT_EXAMPLE}; link1 up 9 s'?"
+    words = f"What fails, such as '{EVENT_EXAMPLE}; link1 up 9 s'?"
     sends = time is not None
     events = _ask(words, "nothing", lambda text: _events(text, count, sends_until_end=sends))
     checked = events if sends else ()

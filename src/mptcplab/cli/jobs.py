@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mptcplab.cli.common import repeat_command
+from mptcplab.cli.running import repeat_command
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import Experiment, Point, Run, load
 from mptcplab.study.forms import file_stem, short_changes

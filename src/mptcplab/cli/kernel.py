@@ -10,55 +10,13 @@ from pathlib import Path
 import click
 
 from mptcplab.cache import cache_root
-from mptcplab.cli import complete
-from mptcplab.cli.options import json_option, patch_option
 from mptcplab.errors import MissingError
 from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, is_current, list_kernels
-from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.kernel.stock_debian import obtain_stock
 
 
-@click.group()
-def kernel() -> None:
-    """Build lab kernels, and list those that are built."""
-
-
-@kernel.command()
-@click.argument("version", required=False, shell_complete=complete.kernels)
-@click.option(
-    "--source",
-    type=click.Path(path_type=Path),
-    metavar="TARBALL|TREE",
-    help="Linux source to build instead of Debian's package; it is not changed.",
-)
-@click.option("--jobs", type=click.IntRange(min=1), help="Compilers to run in parallel. Default: one per CPU.")
-@click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB), so that later builds continue in it.")
-@click.option(
-    "--debug", is_flag=True, help="Enable lockdep, KASAN and other checks, which are slow. Selected as 7.2-debug."
-)
-@click.option(
-    "--hz",
-    type=click.Choice([str(hz) for hz in HZ_CHOICES]),
-    default=str(DEFAULT_HZ),
-    show_default=True,
-    help="Timer frequency of the kernel, in ticks per second. Selected as, for example, 7.2-hz100.",
-)
-@click.option(
-    "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
-)
-@click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
-@click.option("--wifi", is_flag=True, help="Let simulated radios push back, see docs/wifi.md. Selected as 7.2-wifi.")
-@click.option(
-    "--fix",
-    "fixes",
-    type=click.Choice(list(FIXES)),
-    multiple=True,
-    help="Include a fix for mainline that is not submitted yet. Repeatable. Selected as, for example, 7.2-window.",
-)
-@patch_option("Patch to apply after ours. Repeatable. The kernel is then selected by its path or hash.")
-@json_option
 def build(
     version: str | None,
     source: Path | None,
@@ -73,11 +31,7 @@ def build(
     patches: tuple[Path, ...],
     as_json: bool,
 ) -> None:
-    """Build the lab kernel of VERSION. Default: 7.2 (6.12 and 6.1 are long-term versions).
-
-    A build takes about 4 minutes on 2 cores. A kernel that is already built is not built again. If its tree was kept,
-    and only files in kernel/net have changed since, a build takes well under a minute.
-    """
+    """Build a kernel and print its path."""
     # Only a build needs rich, and importing it takes longer than all of `kernel path`.
     from mptcplab.kernel.console import StderrReporter
 
@@ -102,13 +56,8 @@ def build(
         click.echo(f"Kept tree, for the next build: {kept_tree(built)}")
 
 
-@kernel.command(name="list")
-@json_option
 def list_(as_json: bool) -> None:
-    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch.
-
-    A stale one was built from other patches or options than the present ones: no run uses it by its version.
-    """
+    """Print the kernels that are built."""
     kernels = list_kernels()
     default = _default_path()
     if as_json:
@@ -128,14 +77,8 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
         click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
 
 
-@kernel.command(epilog="\b\nExamples:\n  mptcplab kernel stock\n  mptcplab kernel stock 6.12\n")
-@click.argument("version", required=False, shell_complete=complete.stock_kernels)
-@json_option
 def stock(version: str | None, as_json: bool) -> None:
-    """Obtain Debian's own kernel VERSION (such as 6.12) for `--engine stock`. Without VERSION, list the obtained ones.
-
-    It is downloaded from Debian's packages (about 100 MB), without root and without changes to this machine's apt.
-    """
+    """Obtain a stock kernel, or none, and print those that were obtained."""
     if version is not None:
         _obtain(version)
     kernels = list_stock()
@@ -172,11 +115,8 @@ def _stock_as_dict(item: StockKernel) -> dict[str, object]:
     }
 
 
-@kernel.command()
-@click.argument("version", default=DEFAULT_VERSION, shell_complete=complete.kernels)
-@click.option("--tree", is_flag=True, help="Print the path of the tree that --keep-tree kept.")
 def path(version: str, tree: bool) -> None:
-    """Print the path of the executable of the lab kernel VERSION. Default: the one that runs use."""
+    """Print the path of a kernel, or of its tree."""
     found = find_kernel(version)
     if not tree:
         click.echo(found.executable)

@@ -10,8 +10,9 @@ from pathlib import Path
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import RunOptions, check_failures, console, default_jobs
+from mptcplab.cli.common import console, default_jobs
 from mptcplab.cli.jobs import TableJob
+from mptcplab.cli.running import RunOptions, check_failures
 from mptcplab.cli.sweep import execute
 from mptcplab.errors import LabError, MissingError
 from mptcplab.plan.estimate import estimate_seconds

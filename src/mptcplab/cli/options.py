@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 import click
 
 from mptcplab.cli import complete
+from mptcplab.cli.deferred import DeferredChoice
+from mptcplab.engine.defaults import DEFAULT_ENGINE
+from mptcplab.lazy import load
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 scenario_argument = click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
@@ -65,3 +68,52 @@ def patch_option(description: str) -> Callable[[_Command], _Command]:
         metavar="FILE",
         help=description,
     )
+
+
+def point_option() -> Callable[[_Command], _Command]:
+    """Return a decorator that adds the repeatable option ``--point`` as the argument ``wanted``."""
+    return click.option(
+        "--point",
+        "wanted",
+        multiple=True,
+        metavar="NUMBER|KEY=VALUE",
+        help="The sweep's point: its number in the order of `mptcplab show`, or a value of a swept key. Repeatable for "
+        "values of several keys. Default: the first.",
+    )
+
+
+class _EngineName(DeferredChoice):
+    """The name of an engine, and for some a colon and its kernel image or inventory."""
+
+    def convert(self, value: str, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        if ctx is not None and ctx.resilient_parsing:  # a shell asks for completions: no engine is needed
+            return value
+        name, colon, image = value.partition(":")
+        text = f"{super().convert(name, param, ctx)}{colon}{image}"
+        load("mptcplab.engine.registry:engine_kind")(text)
+        return text
+
+
+def running_options(command: _Command) -> _Command:
+    """Add the options of every command that runs labs."""
+    options = [
+        click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU."),
+        click.option(
+            "--engine",
+            type=_EngineName("mptcplab.engine.registry:engine_names"),
+            default=DEFAULT_ENGINE,
+            show_default=True,
+            help="Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), this "
+            "machine (local), or the machines of an inventory (ssh:FILE).",
+        ),
+        click.option(
+            "--cluster",
+            metavar="ADDRESS",
+            help="Execute the runs on a dask.distributed cluster: a scheduler's address, or local[:WORKERS].",
+        ),
+        click.option("--fresh", is_flag=True, help="Execute runs again that are already recorded."),
+        json_option,
+    ]
+    for option in reversed(options):
+        command = option(command)
+    return command

@@ -4,9 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Sequence
-
-import click
+from collections.abc import Sequence
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import swept_key
@@ -16,18 +14,6 @@ from mptcplab.scenario.load import Point
 
 #: So many points are listed in a hint.
 _FEW = 4
-
-
-def point_option() -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Return the option ``--point``."""
-    return click.option(
-        "--point",
-        "wanted",
-        multiple=True,
-        metavar="NUMBER|KEY=VALUE",
-        help="The sweep's point: its number in the order of `mptcplab show`, or a value of a swept key. Repeatable for "
-        "values of several keys. Default: the first.",
-    )
 
 
 def chosen_point(points: Sequence[Point], wanted: Sequence[str]) -> Point:

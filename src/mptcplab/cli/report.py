@@ -9,32 +9,13 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import console
-from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError, reason
-
-_EPILOG = """\b
-Examples:
-  mptcplab report results/two-paths
-  mptcplab report results/reproduce/subramani2018 --out study.html
-  mptcplab report results/reproduce         all studies, with the scoreboard
-"""
-
 
 _SUFFIXES = (".html", ".htm")
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
-@click.option(
-    "--out", type=click.Path(path_type=Path), metavar="FILE.html", help="File to write. Default: DIR/report.html."
-)
-@json_option
 def report(folder: Path, out: Path | None, as_json: bool) -> None:
-    """Write one HTML page about the results in DIR: warnings, network, tables, figures, commands to repeat it.
-
-    DIR is the results folder of `mptcplab run`, or that of `mptcplab reproduce` or of one study in it. Nothing is
-    executed. The page is self-contained: it needs no network access and no other files.
-    """
+    """Write the page about the results in ``folder``."""
     from mptcplab.pages import write_report  # late, since loading templates and tables takes long
 
     file = out or folder / "report.html"

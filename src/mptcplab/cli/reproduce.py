@@ -14,12 +14,11 @@ import click
 
 import mptcplab
 from mptcplab.campaign.recorded import cpu_seconds, unrecorded
-from mptcplab.cli import complete
-from mptcplab.cli.common import RunOptions, console, print_table, running_options, writing
+from mptcplab.cli.common import console, print_table, writing
 from mptcplab.cli.jobs import TableJob, table_job
 from mptcplab.cli.main import report_error
 from mptcplab.cli.measuring import Outcome, measure_all, with_remedy
-from mptcplab.cli.options import set_option
+from mptcplab.cli.running import RunOptions
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.figure.lines import save
 from mptcplab.kernel import find_kernel
@@ -42,39 +41,8 @@ from mptcplab.study.source import Sources, read_sources
 from mptcplab.study.verdict import is_good
 
 _PAGE = "report.html"
-_EPILOG = """\b
-Examples:
-  mptcplab reproduce --all --quick          all tables, in their short form
-  mptcplab reproduce subramani2018          all tables of one study
-  mptcplab reproduce nguyen2014/rtt --quick
-  mptcplab reproduce --all --list           list the tables, their recorded runs, and the time that the rest takes
-
-\b
-The exit status is 1 if a run failed, or if a value differs or a claim does not hold and the study's data gives no
-reason for it. A reason that no run shows counts as supposed. A difference that the data declares open, with what was
-tried, counts as unexplained. Neither changes the status. It is 3 if a table was not measured because this machine
-lacks something.
-"""
 
 
-@click.command(epilog=_EPILOG)
-@click.argument("wanted", metavar="[STUDY[/TABLE]]", required=False, shell_complete=complete.study_tables)
-@click.option("--all", "everything", is_flag=True, help="All tables of all studies, as without STUDY.")
-@click.option(
-    "--quick", is_flag=True, help="Short form: the fewer rows and the fewer, shorter runs that each table defines."
-)
-@set_option("Set a key of every scenario. Repeatable.")
-@click.option(
-    "--list", "only_list", is_flag=True, help="List the tables and the time that they would take; run nothing."
-)
-@click.option(
-    "--out",
-    type=click.Path(path_type=Path),
-    default=Path("results/reproduce"),
-    show_default=True,
-    help="Results folder.",
-)
-@running_options
 def reproduce(
     wanted: str | None,
     everything: bool,
@@ -88,11 +56,7 @@ def reproduce(
     fresh: bool,
     as_json: bool,
 ) -> int:
-    """Reproduce published tables and figures: published value, measured value, difference, verdict.
-
-    The claims of a STUDY, such as that one value is twice another, are judged with their confidence intervals. Without
-    STUDY, all tables of all studies are measured, and the results folder receives a scoreboard and one HTML page.
-    """
+    """Measure published tables, compare and judge them, and return the exit status."""
     if everything and wanted is not None:
         raise InputError(f"--all and {wanted} contradict each other", hint="leave one of them out")
     tables = select(wanted)

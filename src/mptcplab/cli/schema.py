@@ -7,23 +7,9 @@ import json
 
 import click
 
-_EPILOG = """\b
-Examples:
-  mptcplab schema > mptcplab.schema.json
-  (echo '#:schema ./mptcplab.schema.json'; cat my.toml) > with-schema.toml
-
-\b
-docs/editors.md describes how to set up an editor.
-"""
+from mptcplab.scenario.jsonschema import scenario_schema
 
 
-@click.command(epilog=_EPILOG)
 def schema() -> None:
-    """Print the JSON Schema of scenario files, for editors that complete, explain and check keys.
-
-    It is generated from the types that check a scenario, and accepts every scenario that mptcplab accepts. It cannot
-    check relations between keys, such as an address that is used twice; `mptcplab show FILE` checks everything.
-    """
-    from mptcplab.scenario.jsonschema import scenario_schema  # loads pydantic, which `schema --help` does not need
-
+    """Print the JSON Schema."""
     click.echo(json.dumps(scenario_schema(), indent=1, ensure_ascii=False))

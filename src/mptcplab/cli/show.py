@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab show`` and ``mptcplab plan``: describe an experiment without running it."""
+"""``mptcplab show``: describes an experiment without running it."""
 
 from __future__ import annotations
 
@@ -9,23 +9,15 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli import complete
 from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
-from mptcplab.cli.export import export
-from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
-from mptcplab.cli.points import chosen_point, point_option
 from mptcplab.cli.space import size_text
-from mptcplab.errors import InputError
-from mptcplab.export.registry import FORMATS
 from mptcplab.metrics.points import changed_note, short_names
-from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.events import end_of
 from mptcplab.plan.forecast import duration_text
-from mptcplab.plan.phases import phase_notes, phases_of
-from mptcplab.plan.script import script
+from mptcplab.plan.traces import trace_events
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, load
@@ -47,17 +39,8 @@ _AT_ENDS = {
 }
 
 
-@click.command()
-@scenario_argument
-@set_option()
-@seed_option()
-@repeats_option
-@json_option
 def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
-    """Show the scenario in FILE as mptcplab reads it: its first point, its runs, and estimates of time and disk space.
-
-    The first point is printed as a scenario with presets, sweep values and bases resolved. Defaults are left out.
-    """
+    """Print what the scenario in ``file`` means: its first point, its runs, and estimates of time and disk space."""
     experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
     check_algorithms(experiment)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
@@ -84,8 +67,8 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
 def _first_point(experiment: Experiment) -> str:
     scenario = experiment.points[0].scenario
     tables = known_tables(scenario)
-    events = compile_plan(scenario, seed=experiment.seed).events
-    leave_to_traces(tables, ((event.link, event.direction, event.value) for event in events if event.kind == "trace"))
+    steps = trace_events(Network(scenario))
+    leave_to_traces(tables, ((event.link, event.direction, event.value) for event in steps))
     text = scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
     text = _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
     return _TRACE.sub(lambda found: f"# {_trace_words(scenario, found['link'], found['side'])}\n{found[0]}", text)
@@ -151,67 +134,3 @@ def _runs(experiment: Experiment) -> Table:
     rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
     lacking = tuple((*one.settings.values(), f"not available: {one.reason}") for one in experiment.unavailable)
     return Table("Runs", (*names.values(), "seeds"), (*rows, *lacking))
-
-
-@click.command()
-@scenario_argument
-@set_option()
-@seed_option("Seed of the run. Default: the scenario's first.")
-@point_option()
-@click.option(
-    "--node",
-    metavar="NODE",
-    shell_complete=complete.nodes,
-    help="Write the configuration of this node for a real machine, instead of the commands of the run.",
-)
-@click.option(
-    "--format",
-    "form",
-    type=click.Choice(list(FORMATS)),
-    help="Format of the configuration: a shell script, files for systemd, or files for OpenWrt. Default: sh.",
-)
-@click.option(
-    "--device",
-    "devices",
-    multiple=True,
-    metavar="LINK=DEVICE[,...]",
-    shell_complete=complete.links_of_node,
-    help="Interface of the machine for a link of the node. Repeatable. Default: one with the link's name.",
-)
-@click.option(
-    "--password-file",
-    type=click.Path(path_type=Path),
-    help="File with the password of the node's gateways. Default: that of the lab, which is public.",
-)
-@click.option("--out", type=click.Path(path_type=Path), help="Folder for the files. Default: standard output.")
-def plan(
-    file: Path,
-    overrides: tuple[str, ...],
-    seed: int | None,
-    wanted: tuple[str, ...],
-    node: str | None,
-    form: str | None,
-    devices: tuple[str, ...],
-    password_file: Path | None,
-    out: Path | None,
-) -> None:
-    """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point.
-
-    With --node, write what makes a real machine one of its nodes: addresses, routes, MPTCP's endpoints, settings,
-    packet rules and programs, but not what links do.
-    """
-    experiment = load(file, overrides=overrides, seed=seed)
-    chosen = chosen_point(experiment.points, wanted)
-    if node is not None:
-        if seed is not None:
-            raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
-        export(chosen.scenario, node, form or next(iter(FORMATS)), devices, password_file, out)
-        return
-    given = {"--format": form, "--device": devices, "--password-file": password_file, "--out": out}
-    for option, value in given.items():
-        if value:
-            raise InputError(f"{option} needs --node", hint="name a node of the scenario, like --node client")
-    settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
-    title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
-    notes = phase_notes(phases_of(chosen.scenario, experiment.seed))
-    click.echo(script(compile_plan(chosen.scenario, seed=experiment.seed), title=title, notes=notes), nl=False)

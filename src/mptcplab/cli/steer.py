@@ -8,31 +8,12 @@ from typing import Any
 
 import click
 
-from mptcplab.cli.options import json_option
 from mptcplab.errors import InputError
-from mptcplab.steering.program import CONTROL, run_agent, run_daemon
-
-_EPILOG = """\b
-Examples:
-  mptcplab steer --config daemon.toml       on the server, as root
-  mptcplab steer agent --config ap1.toml    beside hostapd, as root
-  mptcplab steer status                     what the daemon of this machine does
-
-\b
-docs/steering.md describes the keys of both files, and the log.
-"""
-_config = click.option("--config", metavar="FILE", help="Configuration, in TOML.")
+from mptcplab.steering.program import run_agent, run_daemon
 
 
-@click.group(epilog=_EPILOG, invoke_without_command=True)
-@_config
-@click.option("--check", is_flag=True, help="Only check the configuration.")
-@click.pass_context
 def steer(context: click.Context, config: str | None, check: bool) -> None:
-    """Move the terminals of a server between access points, by the priorities of their MPTCP subflows.
-
-    Without a command, run the daemon on this server. Its log goes to standard output, one JSON object per line.
-    """
+    """Run the daemon, or check its configuration, unless a subcommand follows."""
     if context.invoked_subcommand is not None:
         if config is not None or check:
             raise InputError(
@@ -49,18 +30,13 @@ def steer(context: click.Context, config: str | None, check: bool) -> None:
     run_daemon(source)
 
 
-@steer.command()
-@_config
 def agent(config: str | None) -> None:
-    """Report the stations of this access point to the daemon."""
+    """Run the agent."""
     run_agent(_given(config))
 
 
-@steer.command()
-@click.argument("socket", default=CONTROL)
-@json_option
 def status(socket: str, as_json: bool) -> None:
-    """Print the state of the daemon that listens at SOCKET, the `control` of its configuration."""
+    """Print the state of the daemon that listens at ``socket``."""
     from mptcplab.steering.control import read_status
 
     found = read_status(socket)
@@ -71,9 +47,8 @@ def status(socket: str, as_json: bool) -> None:
         click.echo(line)
 
 
-@steer.command()
 def program() -> None:
-    """Print the path of daemon and agent as one file, which runs on machines without mptcplab."""
+    """Print the path of the program for other machines."""
     from mptcplab.engine.steering import steer_program  # late: nothing else here needs it
 
     click.echo(steer_program())

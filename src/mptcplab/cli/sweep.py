@@ -16,7 +16,8 @@ from mptcplab.campaign.programs import check_programs
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.recorded import RunKey, key_of, recorded_names
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import RunOptions, console, default_jobs
+from mptcplab.cli.common import console, default_jobs
+from mptcplab.cli.running import RunOptions
 from mptcplab.cli.space import space_warning
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.kernel.config import clock_text

@@ -11,10 +11,6 @@ from typing import Any, Protocol, runtime_checkable
 from mptcplab.errors import InputError, LabError
 from mptcplab.plan.model import Plan
 
-#: Wall time without progress after which a run is terminated. The slowest working labs (hundreds of flows, gigabits)
-#: progress every few ms.
-DEFAULT_STALL_SECONDS = 30.0
-
 
 class RunInterruptedError(LabError):
     """The user or the system interrupted the run."""

@@ -1,26 +1,40 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of engines, by the names for ``--engine``.
+"""All kinds of engines, by the names for ``--engine``. One is imported when it is chosen.
 
 A plugin (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
 """
 
 from __future__ import annotations
 
-from mptcplab.engine.local.engine import Local
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.protocol import EngineKind, WithImages
-from mptcplab.engine.ssh.engine import Ssh
-from mptcplab.engine.stock.engine import Stock
-from mptcplab.engine.virtual.engine import Virtual
 from mptcplab.errors import InputError
+from mptcplab.lazy import load
 from mptcplab.plugins import plugins
 
-DEFAULT_ENGINE = "virtual"
+#: The classes of our engines.
+_OWN = {
+    DEFAULT_ENGINE: "mptcplab.engine.virtual.engine:Virtual",
+    "stock": "mptcplab.engine.stock.engine:Stock",
+    "local": "mptcplab.engine.local.engine:Local",
+    "ssh": "mptcplab.engine.ssh.engine:Ssh",
+}
 
 
-def engine_kinds() -> dict[str, EngineKind]:
-    """Return our engines and those of plugins by name."""
-    own: dict[str, EngineKind] = {DEFAULT_ENGINE: Virtual(), "stock": Stock(), "local": Local(), "ssh": Ssh()}
-    return own | {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
+def engine_names() -> list[str]:
+    """Return the names of our engines, and of those of plugins."""
+    return list(dict.fromkeys([*_OWN, *_of_plugins()]))
+
+
+def kind_named(name: str) -> EngineKind:
+    """Return the kind of engine with a name of :func:`engine_names`."""
+    found = _of_plugins().get(name)
+    kind: EngineKind = load(_OWN[name])() if found is None else found
+    return kind
+
+
+def _of_plugins() -> dict[str, EngineKind]:
+    return {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
 
 
 def engine_kind(text: str) -> tuple[str, EngineKind]:
@@ -29,12 +43,12 @@ def engine_kind(text: str) -> tuple[str, EngineKind]:
     :raises InputError: if there is none, or if it has no images to choose from.
     """
     name, colon, image = text.partition(":")
-    kinds = engine_kinds()
-    if name not in kinds:
-        raise InputError(f"there is no engine '{name}'", hint=f"one of {', '.join(kinds)}")
+    names = engine_names()
+    if name not in names:
+        raise InputError(f"there is no engine '{name}'", hint=f"one of {', '.join(names)}")
+    kind = kind_named(name)
     if not colon:
-        return name, kinds[name]
-    kind = kinds[name]
+        return name, kind
     if not isinstance(kind, WithImages) or not image:
         raise InputError(f"the engine '{name}' has no kernel image '{image}'", hint="name the engine without a colon")
     return name, kind.chosen(image)

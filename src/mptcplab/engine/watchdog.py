@@ -13,8 +13,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.process import GuestProcess
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, RunInterruptedError
+from mptcplab.engine.protocol import RunInterruptedError
 
 #: A longer interval between two checks counts only this much: the watching process and the lab may have been stopped.
 MAX_CHECK_SECONDS = 1.0

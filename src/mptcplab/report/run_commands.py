@@ -6,8 +6,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mptcplab.results import Results
+if TYPE_CHECKING:
+    from mptcplab.results import Results
 
 
 def default_folder(file: Path) -> Path:

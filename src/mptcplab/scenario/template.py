@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 from mptcplab.errors import InputError
 from mptcplab.fields import Line as TitleLine
 from mptcplab.fields import Protocol
+from mptcplab.scenario.answer_examples import EVENT_EXAMPLE, PATH_EXAMPLE
 from mptcplab.scenario.document import name_hint, show
 from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.links import DirectionSettings
@@ -28,8 +29,6 @@ KINDS = {name: kind for name, kind in REGISTERED.items() if kind.only_protocol i
 Direction = Literal["download", "upload"]
 DIRECTIONS: tuple[Direction, ...] = get_args(Direction)
 PROTOCOLS: tuple[str, ...] = get_args(Protocol)
-PATH_EXAMPLE = "100 Mbit/s, 10 ms, 0.1 %"
-EVENT_EXAMPLE = "link1 down 4 s"
 _EVENT = re.compile(r"(?P<link>\S+)\s+(?P<type>\S+)\s+(?:at\s+)?(?P<at>.+)")
 #: "12,5 Mbit/s", and "50 Mbit/s 10 ms" or "50 Mbit/s; 10 ms".
 _DECIMAL_COMMA, _NO_COMMA = (

@@ -17,12 +17,11 @@ from mptcplab.engine.virtual.session import BARE, Session, run_session
 from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
+from mptcplab.selftest import DEFAULT_SCRIPTS
 from mptcplab.selftest.kernel_log import kernel_result, watched
 from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.tap import Result, Verdict, results
 
-#: Scripts that run unless others are named, in the order of their results.
-DEFAULT_SCRIPTS = ("simult_flows", "mptcp_connect", "mptcp_sockopt", "pm_netlink", "diag", "userspace_pm", "mptcp_join")
 _SKIPPED = 4
 _TIMEOUT_NS = 4 * 3600 * 10**9
 #: Settings that new network namespaces inherit from the first one, and that the lab can set.

@@ -14,10 +14,11 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.local import isolation, start
 from mptcplab.engine.local.needs import check_needs
 from mptcplab.engine.local.process import LocalProcess
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
+from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, read_report
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.watchdog import Watchdog, watch

@@ -15,7 +15,8 @@ from typing import Any
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.ebpf.objects import sources_digest
 from mptcplab.ebpf.own import compiled
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
+from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, program_contents

@@ -10,7 +10,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS, Capabilities, Outcome
+from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
-from mptcplab.engine.protocol import DEFAULT_STALL_SECONDS
+from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.tools import find_program, find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab kernel``: builds the lab kernel, lists the built ones, prints the path of one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mptcplab.cli import complete
+from mptcplab.cli.deferred import defer_to
+from mptcplab.cli.options import json_option, patch_option
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
+
+
+@click.group()
+def kernel() -> None:
+    """Build lab kernels, and list those that are built."""
+
+
+@kernel.command()
+@click.argument("version", required=False, shell_complete=complete.kernels)
+@click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="TARBALL|TREE",
+    help="Linux source to build instead of Debian's package; it is not changed.",
+)
+@click.option("--jobs", type=click.IntRange(min=1), help="Compilers to run in parallel. Default: one per CPU.")
+@click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB), so that later builds continue in it.")
+@click.option(
+    "--debug", is_flag=True, help="Enable lockdep, KASAN and other checks, which are slow. Selected as 7.2-debug."
+)
+@click.option(
+    "--hz",
+    type=click.Choice([str(hz) for hz in HZ_CHOICES]),
+    default=str(DEFAULT_HZ),
+    show_default=True,
+    help="Timer frequency of the kernel, in ticks per second. Selected as, for example, 7.2-hz100.",
+)
+@click.option(
+    "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
+)
+@click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
+@click.option("--wifi", is_flag=True, help="Let simulated radios push back, see docs/wifi.md. Selected as 7.2-wifi.")
+@click.option(
+    "--fix",
+    "fixes",
+    type=click.Choice(list(FIXES)),
+    multiple=True,
+    help="Include a fix for mainline that is not submitted yet. Repeatable. Selected as, for example, 7.2-window.",
+)
+@patch_option("Patch to apply after ours. Repeatable. The kernel is then selected by its path or hash.")
+@json_option
+@defer_to("mptcplab.cli.kernel:build")
+def build() -> None:
+    """Build the lab kernel of VERSION. Default: 7.2 (6.12 and 6.1 are long-term versions).
+
+    A build takes about 4 minutes on 2 cores. A kernel that is already built is not built again. If its tree was kept,
+    and only files in kernel/net have changed since, a build takes well under a minute.
+    """
+
+
+@kernel.command(name="list")
+@json_option
+@defer_to("mptcplab.cli.kernel:list_")
+def list_() -> None:
+    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch.
+
+    A stale one was built from other patches or options than the present ones: no run uses it by its version.
+    """
+
+
+@kernel.command(epilog="\b\nExamples:\n  mptcplab kernel stock\n  mptcplab kernel stock 6.12\n")
+@click.argument("version", required=False, shell_complete=complete.stock_kernels)
+@json_option
+@defer_to("mptcplab.cli.kernel:stock")
+def stock() -> None:
+    """Obtain Debian's own kernel VERSION (such as 6.12) for `--engine stock`. Without VERSION, list the obtained ones.
+
+    It is downloaded from Debian's packages (about 100 MB), without root and without changes to this machine's apt.
+    """
+
+
+@kernel.command()
+@click.argument("version", default=DEFAULT_VERSION, shell_complete=complete.kernels)
+@click.option("--tree", is_flag=True, help="Print the path of the tree that --keep-tree kept.")
+@defer_to("mptcplab.cli.kernel:path")
+def path() -> None:
+    """Print the path of the executable of the lab kernel VERSION. Default: the one that runs use."""

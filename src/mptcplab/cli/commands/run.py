@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab run``."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from mptcplab.cli.deferred import defer_to
+from mptcplab.cli.options import (
+    columns_option,
+    repeats_option,
+    running_options,
+    scenario_argument,
+    seed_option,
+    set_option,
+    sort_option,
+)
+
+_EPILOG = """\b
+Examples:
+  mptcplab run examples/two-paths.toml
+  mptcplab run two.toml --set links.link1.loss='1 %' --repeats 10
+  mptcplab run two.toml --set transport.scheduler='["default", "blest"]'
+  mptcplab run two.toml --links
+  mptcplab run two.toml --columns scheduler,goodput,response_p99_ms --sort -goodput
+  mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
+"""
+
+
+@click.command(epilog=_EPILOG)
+@scenario_argument
+@set_option()
+@seed_option()
+@repeats_option
+@click.option("--out", type=click.Path(path_type=Path), help="Results folder. Default: results/NAME.")
+@click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
+@columns_option
+@sort_option
+@running_options
+@defer_to("mptcplab.cli.run:run")
+def run() -> None:
+    """Run the experiment in FILE and show its table.
+
+    Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
+    CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
+    partial.md holds the results so far.
+    """

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: MIT
+"""The options of commands that execute runs, and one report for the failures of many runs."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from mptcplab.cli.common import writing
+from mptcplab.engine.defaults import DEFAULT_ENGINE
+from mptcplab.engine.registry import engine_kind
+from mptcplab.errors import InputError
+from mptcplab.files import write_text
+
+if TYPE_CHECKING:
+    from mptcplab.campaign.lab import CompletedRun
+    from mptcplab.scenario.load import Run
+
+_MAX_FAILURES = 10
+FAILED_FILE = "failed.sh"
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """The values of the options that :func:`mptcplab.cli.options.running_options` adds."""
+
+    jobs: int | None
+    fresh: bool
+    cluster: str | None
+    engine: str = DEFAULT_ENGINE
+
+    def __post_init__(self) -> None:
+        """:raises InputError: if a cluster cannot execute the engine's runs."""
+        if self.cluster is not None and not engine_kind(self.engine)[1].capabilities.on_clusters:
+            message = f"--cluster {self.cluster}: a cluster cannot execute runs of the engine '{self.engine}'"
+            raise InputError(message, hint="leave out --cluster: this command then executes them itself")
+
+
+def check_failures(
+    done: Sequence[CompletedRun], command: Callable[[Run], str], folder: Path, *, name: str = FAILED_FILE
+) -> None:
+    """Write the commands that repeat failed runs to FOLDER/NAME, or remove that file if none failed.
+
+    :raises LabError: if a run failed; it names the failed runs and the command that repeats each.
+    """
+    failed = [(one.run, one.error) for one in done if one.error is not None]
+    script = folder / name
+    if not failed:
+        script.unlink(missing_ok=True)
+        return
+    with writing(folder):
+        write_text(script, "".join(_script((run, error.message, command(run)) for run, error in failed)))
+    first, error = failed[0]
+    lines = [f"to repeat this run alone: {command(first)}"]
+    if error.hint:
+        lines.insert(0, error.hint)
+    for run, other in failed[1:_MAX_FAILURES]:
+        lines.append(f"also failed: {run.label}: {other.message}\n        {command(run)}")
+    if len(failed) > _MAX_FAILURES:
+        lines.append(f"and {len(failed) - _MAX_FAILURES} more: {script} has a command for each failed run")
+    count = f"{len(failed)} of {len(done)} runs failed, the first being " if len(done) > 1 else ""
+    raise type(error)(f"{count}{first.label}: {error.message}", hint="\n  ".join(lines))
+
+
+def repeat_command(
+    file: Path, changes: Iterable[str], out: Path | None, failed: Run, *, engine: str = DEFAULT_ENGINE
+) -> str:
+    """Return the command that repeats one run alone: ``changes`` are for ``--set``, and ``out`` for ``--out``."""
+    words = ["mptcplab", "run", str(file), "--seed", str(failed.seed), "--repeats", "1"]
+    for change in (*changes, *(f"{key}={value}" for key, value in failed.point.settings.items())):
+        words += ["--set", change]
+    words += ["--out", str(out)] if out is not None else []
+    words += ["--engine", engine] if engine != DEFAULT_ENGINE else []
+    return shlex.join(words)
+
+
+def _script(failures: Iterable[tuple[Run, str, str]]) -> Iterable[str]:
+    """Yield the parts of a shell script. Messages become comments of one line each."""
+    yield "#!/bin/sh\n# Failed runs: each command repeats one of them.\n"
+    for run, message, command in failures:
+        yield f"\n# {' '.join(f'{run.label}: {message}'.split())}\n{command}\n"
