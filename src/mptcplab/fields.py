@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
-from functools import partial, reduce
+from functools import cache, partial, reduce
 from operator import or_
 from typing import Annotated, Any, Literal
 
@@ -191,5 +191,10 @@ class Part(BaseModel):
 
     def is_set(self, key: str) -> bool:
         """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""
-        default = type(self).model_fields[key].get_default(call_default_factory=True)
-        return bool(getattr(self, key) != default)
+        return bool(getattr(self, key) != _default(type(self), key))
+
+
+@cache
+def _default(model: type[BaseModel], key: str) -> Any:
+    """Return the default of a field. pydantic would copy it each time, and parts are immutable."""
+    return model.model_fields[key].get_default(call_default_factory=True)

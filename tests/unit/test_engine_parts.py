@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import cast
@@ -15,6 +17,7 @@ from mptcplab.campaign.identity import identify
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
 from mptcplab.engine import tools
+from mptcplab.engine.bytecode import compile_guest
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.process import Console
 from mptcplab.engine.report import PLAN_HINT, read_report
@@ -254,3 +257,21 @@ def test_memory_folder(
         machine.memory_folder()
     assert caught.value.hint is not None
     assert "TMPDIR" in caught.value.hint
+
+
+def test_the_guest_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A lab finds bytecode, also if this process may not write any."""
+    (tmp_path / "guest").mkdir()
+    source = tmp_path / "guest" / "init.py"
+    source.write_text("answer = 42\n")
+    monkeypatch.setattr("mptcplab.__file__", str(tmp_path / "__init__.py"))
+    monkeypatch.setattr(sys, "dont_write_bytecode", True)
+    compile_guest.__wrapped__()
+    written = Path(importlib.util.cache_from_source(str(source)))
+    before = written.stat().st_mtime_ns
+    compile_guest.__wrapped__()
+    assert written.stat().st_mtime_ns == before
+    source.write_text("answer = 43\n")
+    os.utime(source, (0, 0))  # bytecode is of one time of its source, in seconds
+    compile_guest.__wrapped__()
+    assert written.stat().st_mtime_ns > before

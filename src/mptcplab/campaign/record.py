@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from mptcplab.engine.registry import engine_kind, kind_named
 from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import flow_program, radio_program
+from mptcplab.files import format_json
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -125,7 +125,7 @@ class LocalExecutor:
         with leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # The guest's version has the paths of this machine's tools, which must not be part of a recording.
-        (folder / "plan.json").write_text(json.dumps({"plan": job.plan.described()}, sort_keys=True, indent=1))
+        (folder / "plan.json").write_text(format_json({"plan": job.plan.described()}, levels=3))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 

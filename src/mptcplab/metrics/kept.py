@@ -9,8 +9,10 @@ again.
 from __future__ import annotations
 
 import hashlib
+import os
 import pickle
 import sys
+from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
@@ -48,13 +50,22 @@ def kept_result(recording: Recording, settings: Settings | None = None) -> RunRe
 
 def _key(folder: Path) -> str:
     """Return the name of a result: a hash of the code, and of the recording's files without reading them."""
-    digest, files = hashlib.sha256(_code()), sorted(folder.rglob("*"))
-    if any(".pcap" in file.name for file in files):
+    digest, files = hashlib.sha256(_code()), sorted(_files(folder))
+    if any(".pcap" in name for name, _, _ in files):
         digest.update(_tshark().encode())
-    for file in files:
-        stat = file.stat()
-        digest.update(f"{file.relative_to(folder)}\0{stat.st_size}\0{stat.st_mtime_ns}\0".encode())
+    for name, size, changed_ns in files:
+        digest.update(f"{name}\0{size}\0{changed_ns}\0".encode())
     return digest.hexdigest()[:_DIGITS]
+
+
+def _files(folder: Path, above: str = "") -> Iterator[tuple[str, int, int]]:
+    """Yield the name, size and time of everything in a folder; :meth:`Path.rglob` takes four times as long."""
+    with os.scandir(folder) as entries:
+        for entry in entries:
+            stat, name = entry.stat(), f"{above}{entry.name}"
+            yield name, stat.st_size, stat.st_mtime_ns
+            if entry.is_dir():
+                yield from _files(folder / entry.name, f"{name}/")
 
 
 @cache

@@ -38,6 +38,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
     phases = phases_of(scenario, seed)
     network = Network(scenario, phases.delays_ns)
     workloads = scenario.workloads.values()
+    interval_ns = sample_interval_ns(scenario)
     return Plan(
         nodes=tuple(scenario.nodes),
         setup=tuple(_setup(network, seed)),
@@ -46,11 +47,11 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
             *radio_programs(network),
             *steering_programs(network, seed),
             *_charged(network, _servers(network)),
-            *_charged(network, _programs(network, seed, phases)),
+            *_charged(network, _programs(network, seed, phases, interval_ns)),
         ),
         counters=tuple(_counters(network)),
         sampled=_sampled(scenario),
-        sample_interval_ns=sample_interval_ns(scenario),
+        sample_interval_ns=interval_ns,
         watched=tuple(dict.fromkeys((*_hosts(workloads), *_sides(scenario)))),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
@@ -92,10 +93,9 @@ def _servers(network: Network) -> Iterator[Program]:
         yield from gateway.programs(gateways.context_of(network, name))
 
 
-def _programs(network: Network, seed: int, phases: Phases) -> Iterator[Program]:
+def _programs(network: Network, seed: int, phases: Phases, interval_ns: int) -> Iterator[Program]:
     scenario = network.scenario
     port, transports = scenario.server_ports, scenario.transports
-    interval_ns = sample_interval_ns(scenario)
     for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"

@@ -176,12 +176,14 @@ def station_commands(network: Network) -> Iterator[Command]:
 
 def radio_programs(network: Network) -> Iterator[Program]:
     """Yield the watchers, a server on each node with radios, and the program that lets the nodes move."""
-    every = f"{sample_interval_ns(network.scenario) / _NS:g}"
     radios = radios_of(network)
+    if not radios:
+        return
+    every = f"{sample_interval_ns(network.scenario) / _NS:g}"
     for node in dict.fromkeys(radio.node for radio in radios):
         devices = [radio.device for radio in radios if radio.node == node]
         yield Program(WATCHER.format(node), node, "server", (RADIO, "watch", "--every", every, *devices))
-    if radios and (changes_air(network) or any(network.nodes[radio.node].moves for radio in radios)):
+    if changes_air(network) or any(network.nodes[radio.node].moves for radio in radios):
         call = shell(f'read pid <{_PID} && kill -USR2 "$pid"')
         yield Program("radios.move", radios[0].node, "client", call.argv, deadline_ns=_NS, starts=call.starts)
 

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
+from mptcplab.files import format_json
 from mptcplab.lazy import pl
 from mptcplab.recording import captures, samples
 from mptcplab.recording.damage import reporting_damage
@@ -78,7 +79,7 @@ def _write_samples(folder: Path, programs: list[dict[str, Any]], zero_ns: int) -
 
 def _write_manifest(folder: Path, manifest: dict[str, Any]) -> None:
     part = folder / ".manifest.json"
-    part.write_text(json.dumps(manifest, indent=1, sort_keys=True) + "\n")
+    part.write_text(format_json(manifest, levels=2) + "\n")
     part.rename(folder / "manifest.json")
 
 

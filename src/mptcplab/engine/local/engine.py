@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import gzip
 import hashlib
-import json
 import os
 import time
 from collections.abc import Mapping
@@ -22,6 +21,7 @@ from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, read_report
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.watchdog import Watchdog, watch
+from mptcplab.files import format_json
 from mptcplab.kernel.config import timer_frequency
 from mptcplab.plan.model import Plan
 
@@ -50,7 +50,7 @@ class LocalEngine:
         del seed
         programs = find_programs(plan.uses, self.tools)
         work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
-        (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
+        (folder / "plan.json").write_text(format_json(work, levels=3))
         exposed = [str(path) for path in exposed_folders(path.parent for path in programs.values())]
         code = f"from mptcplab.engine.local.start import main; main({str(folder.resolve())!r}, {exposed!r})"
         started = time.monotonic()

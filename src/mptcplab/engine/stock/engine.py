@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -27,6 +26,7 @@ from mptcplab.engine.stock.root import archive, base_archive, base_files, conten
 from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
+from mptcplab.files import format_json
 from mptcplab.guest.system import LAB
 from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.plan.model import Plan
@@ -110,7 +110,7 @@ class StockEngine:
             **program_contents(plan, self.kernel, tree),
             **{f"{start.MODULES}/{name}": (content, False) for name, content in modules},
             start.ORDER: ("\n".join(name for name, _ in modules).encode(), False),
-            f"{LAB}/plan.json": (json.dumps(work, sort_keys=True, indent=1).encode(), False),
+            f"{LAB}/plan.json": (format_json(work, levels=3).encode(), False),
             "/init": ("\n".join(script).encode() + b"\n", True),
         }
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,6 +15,7 @@ from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, r
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.watchdog import Watchdog, watch
+from mptcplab.files import format_json
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
 
@@ -76,7 +76,7 @@ class VirtualEngine:
 
 def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
     work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
-    (folder / "plan.json").write_text(json.dumps(work, sort_keys=True, indent=1))
+    (folder / "plan.json").write_text(format_json(work, levels=3))
 
 
 class Virtual:

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from mptcplab.engine.bytecode import compile_guest
 from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.virtual.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
@@ -58,6 +59,7 @@ class Machine(GuestProcess):
     """A running lab kernel. Use it as a context manager, which kills the kernel at its end."""
 
     def __init__(self, boot: Boot) -> None:
+        compile_guest()
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
         with fixed_addresses():
