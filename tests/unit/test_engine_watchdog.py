@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 
 import pytest
 
+from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
 
 SECOND = 10**9
@@ -91,3 +94,17 @@ def test_a_machine_knows_why_its_time_stands_still_and_nothing_else() -> None:
     assert watchdog.check(wall_seconds=0, virtual_ns=SECOND, cause=lambda: "it does too much") is None
     stalled = watchdog.check(wall_seconds=6, virtual_ns=SECOND, cause=lambda: "it does too much")
     assert stalled == "virtual time has stopped at 1.000000 s for 5 s: it does too much"
+
+
+def test_a_process_without_output_is_waited_for_without_polling(tmp_path: Path) -> None:
+    """A lab closes its console some milliseconds before it is gone; a closed pipe is readable all the time."""
+    script = "echo text; exec >&- 2>&-; sleep 0.2"
+    environment = {"PATH": os.environ["PATH"]}
+    with GuestProcess(
+        ["sh", "-c", script], cpu=min(os.sched_getaffinity(0)), folder=tmp_path, environment=environment
+    ) as process:
+        waits = 1
+        while not process.wait(10):
+            waits += 1
+    assert process.console.text == "text\n"
+    assert waits <= 3, "for the text, the end of the output, and the end of the process"

@@ -82,7 +82,7 @@ class GuestProcess:
             hint = "sudo apt-get install util-linux"
             raise MissingError(f"this machine has no '{error.filename}'", hint=hint) from error
         assert self._process.stdout is not None
-        self._output = self._process.stdout.fileno()
+        self._output, self._output_ended = self._process.stdout.fileno(), False
         self._pidfd = os.pidfd_open(self._process.pid)
 
     def __enter__(self) -> Self:
@@ -98,14 +98,18 @@ class GuestProcess:
 
     def wait(self, seconds: float, *, stop: int | None = None, also: Sequence[int] = ()) -> bool:
         """Wait until the machine is off; return False after ``seconds``, or if ``stop`` or ``also`` is readable."""
-        watched = [self._pidfd, self._output, *([stop] if stop is not None else []), *also]
+        outputs = [] if self._output_ended else [self._output]
+        watched = [self._pidfd, *outputs, *([stop] if stop is not None else []), *also]
         ready, _, _ = select.select(watched, [], [], seconds)
         if self._pidfd in ready:  # first, because the pipe of an exited process stays readable
             self._process.wait()
             self._drain()
             return True
         if self._output in ready:
-            self.console.add(os.read(self._output, 1 << 16))
+            data = os.read(self._output, 1 << 16)
+            # The process closes it some time before it is gone; until then it would be readable all the time.
+            self._output_ended = not data
+            self.console.add(data)
         return False
 
     @property

@@ -87,6 +87,8 @@ def watch(
             paused = waits
             (machine.pause if paused else machine.resume)()
         now = time.monotonic()
+        if pump is None and now - checked < poll_seconds:  # it has printed a line on its console
+            continue
         # Between two checks this process may have been stopped, and the lab with it.
         running += 0.0 if paused or machine.is_stopped() else min(now - checked, MAX_CHECK_SECONDS)
         checked, virtual_ns = now, machine.virtual_ns()
