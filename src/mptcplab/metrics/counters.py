@@ -36,7 +36,7 @@ class MptcpCounts:
 
 def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
     """Return the sums of the ``nstat`` counters of ``hosts``. A connection is counted where it was accepted."""
-    counted = [pair for counters in hosts for pair in counters.items()]
+    counted = [pair for counters in hosts for pair in counters.items() if pair[0].startswith(_PREFIX)]
 
     def sum_of(*, is_meant: Callable[[str], bool]) -> int | None:
         known = [count for name, count in counted if is_meant(name)]
@@ -55,7 +55,5 @@ def dropped_text(count: int, where: str) -> str:
 
 
 def _is_fallback(name: str) -> bool:
-    if not name.startswith(_PREFIX):
-        return False
     # "FallbackFailed" counts connections that tried to fall back and were not allowed to.
     return ("Fallback" in name and not name.endswith("FallbackFailed")) or name.endswith("InfiniteMapTx")
