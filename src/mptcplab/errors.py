@@ -8,6 +8,7 @@ line is a bug of mptcplab.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from enum import IntEnum, StrEnum
 
 
@@ -72,6 +73,21 @@ class MissingError(LabError):
     """The machine lacks a program, file or feature (status 3)."""
 
     status = Exit.MISSING
+
+
+def combine(errors: Iterable[MissingError]) -> MissingError | None:
+    """Return one error with the messages and hints of ``errors``, without those whose hint came before.
+
+    One command can provide several things: a package has several programs. None if there are no errors.
+    """
+    by_hint: dict[str | None, MissingError] = {}
+    for error in errors:
+        by_hint.setdefault(error.hint, error)
+    if len(by_hint) < 2:
+        return next(iter(by_hint.values()), None)
+    first, *others = by_hint.values()
+    also = [f"also: {error.message}\n    {error.hint}" for error in others]
+    return MissingError(first.message, hint="\n  ".join([first.hint or "", *also]))
 
 
 def reason(error: OSError) -> str:

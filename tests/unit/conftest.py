@@ -28,6 +28,7 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
     assert studies.is_dir()
     made = Labs()
     monkeypatch.setattr(measuring, "execute", made.execute)
+    monkeypatch.setattr(measuring, "find_missing", made.find_missing)
     return made
 
 

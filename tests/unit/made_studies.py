@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.commands.reproduce import reproduce
 from mptcplab.cli.running import RunOptions
-from mptcplab.errors import Exit, LabError
+from mptcplab.errors import Exit, LabError, MissingError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording
 from mptcplab.report.files import write_json
@@ -78,7 +78,7 @@ def write_studies(folder: Path) -> None:
         text = text.replace(table, f"{table}{_COMMON}")
     for name in ("made", "other"):
         (folder / name).mkdir(parents=True)
-        (folder / name / "s.toml").write_text(SCENARIO)
+        (folder / name / "s.toml").write_text(f'question = "{name}"\n{SCENARIO}')
         (folder / name / "study.toml").write_text(text)
 
 
@@ -86,11 +86,16 @@ Fate = Callable[[Run], LabError | None]
 
 
 class Labs:
-    """Makes runs without a lab. ``fate`` says which fail, ``before`` what is raised instead of measuring a table."""
+    """Makes runs without a lab.
+
+    ``fate`` says which fail, ``before`` what is raised instead of measuring a table, and ``lacks`` what is missing for
+    the tables of a study, by the study's name.
+    """
 
     def __init__(self) -> None:
         self.fate: Fate = lambda _: None
         self.before: Callable[[Rounds, Path], None] = lambda *_: None
+        self.lacks: dict[str, list[MissingError]] = {}
         self._there: dict[tuple[Path, str, str], Recording] = {}
 
     @property
@@ -98,8 +103,14 @@ class Labs:
         """How many runs were made; two tables of a study have the same."""
         return len(self._there)
 
-    def execute(self, rounds: Rounds, out: Path, _running: RunOptions) -> list[CompletedRun]:
+    def find_missing(self, runs: Sequence[Run], *, engine: str) -> list[MissingError]:
+        """In place of :func:`mptcplab.campaign.missing.find_missing`."""
+        assert engine == "virtual"
+        return self.lacks.get(runs[0].point.scenario.question, [])
+
+    def execute(self, rounds: Rounds, out: Path, _running: RunOptions, *, checked: bool = False) -> list[CompletedRun]:
         """In place of :func:`mptcplab.cli.sweep.execute`."""
+        assert checked, "what is missing would be looked for again"
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
         return rounds.ordered(self._one(run, out) for run in rounds.first())

@@ -39,13 +39,12 @@ def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
-    """Simulate a machine that has the programs of this one except ``without``."""
+    """Simulate a machine that has all programs of labs except ``without``; those that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
     for name in {*programs.uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "prlimit", "taskset", "sh", "ldd"} - set(without):
         found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
-        if found is not None:
-            (links / name).symlink_to(found)
+        (links / name).symlink_to(found or "/bin/true")
     monkeypatch.setattr(tools, "_SEARCH", str(links))
     monkeypatch.setenv("PATH", str(links))
 
@@ -61,6 +60,7 @@ def test_uses_come_from_the_plans() -> None:
     assert uses["lighttpd"] == "workloads of kind http"
     assert uses["curl"] == "workloads of kind ftp and http"
     assert uses["vsftpd"] == "workloads of kind ftp"
+    assert uses["iptables"] == "gateways with firewall iptables and `mptcplab selftest`"
     own = {"flow", "stream", "voip", "udp", "requests", "web"}
     assert set(KINDS) == {*own, "iperf3", "transfer", "http", "ftp"}, "a new kind appears in uses()"
 
@@ -77,10 +77,10 @@ def test_the_script_installs_what_has_to_be_there_before_us() -> None:
 def test_the_packages_of_a_lab_are_those_that_its_parts_name(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd")
+    only(monkeypatch, tmp_path, "iperf3", "tc", "curl", "vsftpd", "iptables", "ip6tables")
     for options, read in (((), str.split), (("--json",), json.loads)):
         assert _status(monkeypatch, "--packages", "lab", *options) == 0
-        assert read(capsys.readouterr().out) == ["curl", "iperf3", "iproute2", "vsftpd"]
+        assert read(capsys.readouterr().out) == ["curl", "iperf3", "iproute2", "iptables", "vsftpd"]
 
 
 def test_the_packages_of_gateways_are_those_that_debian_has() -> None:
@@ -102,6 +102,7 @@ def test_every_kind_may_name_packages() -> None:
     assert tools.package_of("iperf3") == "iperf3"
     assert tools.package_of("tc") == "iproute2"
     assert tools.package_of("nft") == "nftables"
+    assert tools.package_of("ip6tables") == "iptables"
 
 
 @pytest.mark.parametrize(

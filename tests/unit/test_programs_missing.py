@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A sweep that needs a program which this machine lacks ends before its first run."""
+"""A sweep that needs a program or a lab kernel which this machine lacks ends before its first run."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.campaign.programs import check_programs
+from mptcplab.campaign.missing import check_machine
 from mptcplab.cli.main import main
 from mptcplab.errors import Exit, MissingError
 from mptcplab.scenario.load import load
@@ -38,7 +38,7 @@ def without_tshark(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> str:
         raise MissingError("this machine has no 'tshark'", hint="sudo apt-get install tshark")
 
-    monkeypatch.setattr("mptcplab.campaign.programs.tshark_path", missing)
+    monkeypatch.setattr("mptcplab.campaign.missing.tshark_path", missing)
 
 
 def _file(folder: Path, text: str) -> Path:
@@ -71,11 +71,11 @@ def test_statistics_of_captures_need_tshark_before_they_are_captured(tmp_path: P
     plain = SCENARIO.replace("gateways.bond", "# ")
     runs = load(_file(tmp_path, plain + CAPTURED)).runs
     with pytest.raises(MissingError, match=r"no 'tshark', which computes the statistics of captures") as error:
-        check_programs(runs)
+        check_machine(runs)
     assert error.value.hint == "sudo apt-get install tshark"
 
 
 @pytest.mark.usefixtures("without_tshark")
 def test_captures_without_statistics_need_none(tmp_path: Path) -> None:
     plain = SCENARIO.replace("gateways.bond", "# ")
-    check_programs(load(_file(tmp_path, plain + CAPTURED.replace("true", "false"))).runs)
+    check_machine(load(_file(tmp_path, plain + CAPTURED.replace("true", "false"))).runs)

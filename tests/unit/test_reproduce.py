@@ -129,6 +129,30 @@ def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path
     ended(tmp_path / "r", "--all", status=Exit.FAILED)
 
 
+def test_what_is_missing_is_named_before_the_first_run(labs: Labs, tmp_path: Path) -> None:
+    """All of it, once; the tables that lack nothing are measured, and the others are not tried."""
+    iptables = MissingError("this machine has no 'iptables'", hint="sudo apt-get install iptables")
+    labs.lacks = {"other": [iptables, KERNEL]}
+    result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
+    *said, progress = result.stderr.splitlines()[:5]
+    assert said == [
+        f"mptcplab: 2 of 4 tables cannot be measured: {iptables.message}",
+        "  hint: sudo apt-get install iptables",
+        f"  also: {KERNEL.message}",
+        "    mptcplab kernel build 6.99",
+    ]
+    assert progress.startswith("[1 of 2] made/1: 12 runs; 0 of 24 runs done")
+    assert result.stderr.count(iptables.message) == 1
+    assert labs.made == 12
+    board = scoreboard(tmp_path / "r")
+    assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    labs.lacks["made"] = [KERNEL]
+    with pytest.raises(MissingError, match=r"6\.99") as caught:
+        ended(tmp_path / "all", "--all")
+    assert "iptables" in (caught.value.hint or "")
+    assert not (tmp_path / "all").exists()
+
+
 def test_a_program_that_is_missing(labs: Labs, tmp_path: Path) -> None:
     """It is found out with every run."""
     labs.fate = lambda run: MissingError("this machine has no 'nginx'", hint="apt") if run.point.settings else None

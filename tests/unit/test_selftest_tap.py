@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.selftest.tap import Result, results
+from mptcplab.selftest.tap import Result, results, skip_reason
 
 SIMULT = """\
 01 balanced bwidth                                             7400 max 7906       [ OK ]
@@ -48,6 +48,12 @@ def test_the_first_complaint_of_a_test_is_its_reason() -> None:
     _, bad, skipped = results(JOIN)
     assert bad == Result("remove single subflow", "not ok", "syn rx got 0 JOIN[s] syn rx expected 1")
     assert skipped == Result("MP_FAIL", "skip", "not supported")
+
+
+def test_a_script_that_skips_everything_says_why() -> None:
+    assert skip_reason("\n[SKIP] ss tool does not support MPTCP\n") == "ss tool does not support MPTCP"
+    assert skip_reason("SKIP: Could not run test without ip tool\n") == "Could not run test without ip tool"
+    assert skip_reason("no test was made\n") == ""
 
 
 def test_known_as_flaky() -> None:

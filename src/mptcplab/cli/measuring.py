@@ -1,20 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""Measures tables one after the other. A failure in one table does not prevent the measurement of the others."""
+"""Measures tables one after the other. A failure in one table does not prevent the measurement of the others.
+
+What this machine lacks for any of them is found before the first is measured.
+"""
 
 from __future__ import annotations
 
+import itertools
 from collections import deque
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.missing import find_missing
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, default_jobs
 from mptcplab.cli.jobs import TableJob
 from mptcplab.cli.running import RunOptions, check_failures
 from mptcplab.cli.sweep import execute
-from mptcplab.errors import LabError, MissingError
+from mptcplab.errors import LabError, MissingError, combine
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
 from mptcplab.study.measured import TableValues, index_results
@@ -53,31 +58,58 @@ def with_remedy(error: LabError) -> str:
     return f"{error.message} ({error.hint})" if isinstance(error, MissingError) and error.hint else error.message
 
 
-def measure_all(works: Sequence[TableJob], out: Path, running: RunOptions) -> Iterator[tuple[Outcome, Sources]]:
+@dataclass(frozen=True)
+class Lacks:
+    """What this machine lacks for tables, by their names. ``everything`` names all of it."""
+
+    by_table: Mapping[str, MissingError]
+    everything: MissingError
+
+
+def find_lacks(works: Sequence[TableJob], running: RunOptions) -> Lacks | None:
+    """Return the programs and kernels that tables need and this machine lacks; None if it lacks nothing."""
+    errors = {work.selected.name: find_missing(work.runs, engine=running.engine) for work in works}
+    everything = combine(itertools.chain.from_iterable(errors.values()))
+    if everything is None:
+        return None
+    combined = {name: combine(found) for name, found in errors.items()}
+    return Lacks({name: error for name, error in combined.items() if error is not None}, everything)
+
+
+def measure_all(
+    works: Sequence[TableJob], out: Path, running: RunOptions, lacks: Mapping[str, MissingError]
+) -> Iterator[tuple[Outcome, Sources]]:
     """Yield the outcome of every table in order, with all measurements so far.
 
-    Tables that the texts of a table quote are measured before it.
+    Tables that the texts of a table quote are measured before it. ``lacks`` has those that cannot be measured.
     :raises InputError: if the user's input is wrong, so that nothing can be measured.
     """
     by_name = {work.selected.name: work for work in works}
     outcomes: dict[str, Outcome] = {}
     found: dict[str, Source] = {}
     waiting = deque(works)
-    remaining = _RemainingTime(works, running)
+    remaining = _RemainingTime([work for name, work in by_name.items() if name not in lacks], running)
     for selected in in_measuring_order([work.selected for work in works]):
         work = by_name[selected.name]
-        remaining.announce(work)
-        outcome = outcomes[selected.name] = measure_one(work, out / selected.folder.name, running)
+        if selected.name in lacks:
+            outcome = Outcome(work, (), {}, lacks[selected.name])
+        else:
+            remaining.announce(work)
+            outcome = measure_one(work, out / selected.folder.name, running)
+            remaining.done(work, outcome.done)
+        outcomes[selected.name] = outcome
         found[selected.name] = Source(outcome.measured, work.changes)
-        remaining.done(work, outcome.done)
         while waiting and {waiting[0].selected.name, *needs(waiting[0].selected, by_name)} <= found.keys():
             yield outcomes[waiting.popleft().selected.name], found
 
 
 def measure_one(work: TableJob, folder: Path, running: RunOptions) -> Outcome:
-    """Measure one table, of which some runs may fail. :raises LabError: if the results folder cannot be used."""
+    """Measure one table, of which some runs may fail. :raises LabError: if the results folder cannot be used.
+
+    The caller has found that this machine has what the table needs.
+    """
     try:
-        done = execute(Rounds(work.experiment, work.points), folder, running)
+        done = execute(Rounds(work.experiment, work.points), folder, running, checked=True)
     except MissingError as error:
         return Outcome(work, (), {}, error)
     problem = None

@@ -17,7 +17,7 @@ from mptcplab.campaign.recorded import cpu_seconds, unrecorded
 from mptcplab.cli.common import console, print_table, writing
 from mptcplab.cli.jobs import TableJob, table_job
 from mptcplab.cli.main import report_error
-from mptcplab.cli.measuring import Outcome, measure_all, with_remedy
+from mptcplab.cli.measuring import Lacks, Outcome, find_lacks, measure_all, with_remedy
 from mptcplab.cli.running import RunOptions
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.figure.lines import save
@@ -65,9 +65,15 @@ def reproduce(
         _show_list(works, out, as_json=as_json)
         return Exit.DONE
     check(tables)
+    running = RunOptions(jobs, fresh, cluster, engine)
+    lacks = find_lacks(works, running)
+    if lacks is not None and len(lacks.by_table) == len(works):
+        raise lacks.everything
     shown = _TablePrinter(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
+    if lacks is not None:
+        shown.report_lacks(lacks)
     try:
-        for outcome, found in measure_all(works, out, RunOptions(jobs, fresh, cluster, engine)):
+        for outcome, found in measure_all(works, out, running, lacks.by_table if lacks else {}):
             shown.add(outcome, found)
     except KeyboardInterrupt:
         shown.print_rest()
@@ -87,6 +93,12 @@ class _TablePrinter:
         self._described: set[str] = set()
         self._with_parameters: set[str] = set()
         self._points: dict[str, list[Point]] = {}
+
+    def report_lacks(self, lacks: Lacks) -> None:
+        """Print what this machine lacks, before the first run of the other tables."""
+        text = f"{len(lacks.by_table)} of {len(self._works)} tables cannot be measured: {lacks.everything.message}"
+        report_error(MissingError(text, hint=lacks.everything.hint))
+        self._described.update(error.message for error in lacks.by_table.values())
 
     def add(self, outcome: Outcome, found: Sources) -> None:
         """Print and write one table. An error that several tables share is reported once.

@@ -21,6 +21,7 @@ from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.selftest.prepare import SelftestTree, prepare
+from mptcplab.selftest.programs import check_programs
 from mptcplab.selftest.suite import Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
@@ -45,6 +46,7 @@ def selftest(
     with StderrReporter() as progress:
         prepared = prepare(kernel, source, patches=patches, jobs=len(available), progress=progress)
     chosen = parts(prepared, names)
+    check_programs(prepared, [part.script for part in chosen])
     started = time.monotonic()
     cpus = [available[number % len(available)] for number in range(jobs or len(available))]
     outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json)

@@ -12,7 +12,7 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
-from mptcplab.campaign.programs import check_programs
+from mptcplab.campaign.missing import check_machine
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.recorded import RunKey, key_of, recorded_names
 from mptcplab.campaign.rounds import Rounds
@@ -35,16 +35,19 @@ def execute(
     running: RunOptions,
     *,
     partial: Callable[[Sequence[CompletedRun]], None] = lambda _: None,
+    checked: bool = False,
 ) -> list[CompletedRun]:
     """Execute all runs with progress on standard error, and return them by point and seed.
 
     ``partial`` receives the results so far from time to time, and when the sweep is interrupted. As long as recorded
-    runs are only read it receives nothing, since the folder can have the complete results of all of them.
+    runs are only read it receives nothing, since the folder can have the complete results of all of them. With
+    ``checked``, the caller has found that this machine has what the runs need.
     :raises KeyboardInterrupt: if a signal interrupts the sweep.
     :raises MissingError: if this machine lacks something that a run needs.
     """
     first = rounds.first()
-    check_programs(first)
+    if not checked:
+        check_machine(first, engine=running.engine)
     engines = prepare_engines(first, name=running.engine)
     warning = space_warning(first, out)
     if warning is not None:

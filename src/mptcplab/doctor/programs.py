@@ -8,7 +8,7 @@ import re
 import shutil
 import subprocess
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import Any, get_args
 
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
@@ -16,6 +16,7 @@ from mptcplab.doctor.packages import Distribution
 from mptcplab.engine.process import LAUNCHERS
 from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
 from mptcplab.errors import LabError, MissingError, reason
+from mptcplab.gateway.proxy import Proxy
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
@@ -26,11 +27,15 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.schema import Scenario
+from mptcplab.selftest.programs import PROGRAMS as SELFTEST_PROGRAMS
 from mptcplab.steps import OURS
 from mptcplab.workload.registry import KINDS
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
+_SELFTESTS = "`mptcplab selftest`"
+#: Programs by which gateways redirect connections.
+_FIREWALLS = get_args(Proxy.model_fields["firewall"].annotation)
 #: Programs that no plan uses.
 _OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fromkeys(BUILDERS, _EVERY_RUN)}
 #: The minimum versions of Linux 7.2, scripts/min-tool-version.sh: program, arguments, version.
@@ -64,7 +69,11 @@ def uses() -> dict[str, str]:
     workloads = _needed_by("workloads", {kind: _smallest(kind) for kind in KINDS})
     nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
     parts = {name: part for part, scenario in _parts() for name in _programs(scenario)}
-    return dict(sorted((_OTHERS | parts | nodes | workloads | found).items()))
+    firewalls = {name: f"gateways with firewall {name}" for name in _FIREWALLS}
+    selftests = {
+        name: f"{firewalls[name]} and {_SELFTESTS}" if name in firewalls else _SELFTESTS for name in SELFTEST_PROGRAMS
+    }
+    return dict(sorted((_OTHERS | firewalls | selftests | parts | nodes | workloads | found).items()))
 
 
 def of_gateways() -> dict[str, tuple[str, ...]]:

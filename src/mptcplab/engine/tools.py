@@ -21,11 +21,12 @@ from mptcplab.shipped import shipped_folder
 BUILDERS = ("gcc", "make")
 #: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
-    **dict.fromkeys(("ip", "tc", "nstat"), "iproute2"),
+    **dict.fromkeys(("ip", "tc", "nstat", "ss"), "iproute2"),
     **dict.fromkeys(
         ("cat", "chmod", "head", "ls", "mkdir", "mkfifo", "rm", "timeout", "seq", "sleep", "truncate", "yes"),
         "coreutils",
     ),
+    "ip6tables": "iptables",
     "ping": "iputils-ping",
     "setsid": "util-linux",
     "sh": "dash",

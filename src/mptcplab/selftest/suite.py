@@ -20,7 +20,7 @@ from mptcplab.kernel import KernelBuild
 from mptcplab.selftest import DEFAULT_SCRIPTS
 from mptcplab.selftest.kernel_log import kernel_result, watched
 from mptcplab.selftest.prepare import SelftestTree
-from mptcplab.selftest.tap import Result, Verdict, results
+from mptcplab.selftest.tap import Result, Verdict, results, skip_reason
 
 _SKIPPED = 4
 _TIMEOUT_NS = 4 * 3600 * 10**9
@@ -194,7 +194,8 @@ def _run(
     found = results(printed)
     if not found or (result.status not in (0, _SKIPPED) and all(one.verdict != "not ok" for one in found)):
         verdict: Verdict = "skip" if result.status == _SKIPPED else "ok" if result.status == 0 else "not ok"
-        found.append(Result("exit status", verdict, f"status {result.status}"))
+        reason = skip_reason(printed) if verdict == "skip" else ""
+        found.append(Result("exit status", verdict, reason or f"status {result.status}"))
     if complaint := kernel_result(printed):
         found.append(complaint)
     return Outcome(part, tuple(found), result.status, result.virtual_ns)

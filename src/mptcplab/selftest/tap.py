@@ -13,6 +13,7 @@ Verdict = Literal["ok", "not ok", "skip", "flaky"]
 _RESULT = re.compile(r"^(?P<verdict>ok|not ok) (?P<number>\d+)(?: -)? (?P<name>[^#]*)(?:# ?(?P<comment>.*))?$")
 _PLAN = re.compile(r"^1\.\.(\d+)$")
 _FAILURE = re.compile(r"\[ ?(?:FAIL|SKIP|IGNO) ?\]")
+_SKIP = re.compile(r"\[ ?SKIP ?\]|^SKIP:")
 _TIME = re.compile(r"\s*\btime=\d+ms\s*$")
 _MAX_REASON_CHARS = 160
 
@@ -42,6 +43,12 @@ def results(text: str) -> list[Result]:
     plans = [int(match[1]) for line in lines if (match := _PLAN.match(line))]
     missing = max(plans, default=0) - len(printed)
     return printed + [Result(f"result {len(printed) + 1 + n}", "not ok", "it was not printed") for n in range(missing)]
+
+
+def skip_reason(text: str) -> str:
+    """Return why a script skipped all its tests, as it printed it; empty if it did not."""
+    marks = (line for line in text.splitlines() if _SKIP.search(line))
+    return next((_complaint(_SKIP.sub(" ", line)) for line in marks), "")
 
 
 def _results(lines: list[str]) -> Iterator[tuple[str, Verdict, str]]:

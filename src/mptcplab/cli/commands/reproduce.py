@@ -22,7 +22,7 @@ Examples:
 The exit status is 1 if a run failed, or if a value differs or a claim does not hold and the study's data gives no
 reason for it. A reason that no run shows counts as supposed. A difference that the data declares open, with what was
 tried, counts as unexplained. Neither changes the status. It is 3 if a table was not measured because this machine
-lacks something.
+lacks something, such as a program or a lab kernel: this is found, and named, before the first run.
 """
 
 

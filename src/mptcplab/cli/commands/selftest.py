@@ -67,5 +67,5 @@ def selftest() -> None:
     """Run the kernel's own MPTCP selftests in virtual time, each in a separate lab.
 
     They come from the source of the lab kernel, and their helper programs are compiled once. The exit status is 1 if a
-    test does not pass.
+    test does not pass, and 3 if this machine lacks a program that a script checks for: nothing runs then.
     """
