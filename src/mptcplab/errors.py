@@ -8,8 +8,11 @@ line is a bug of mptcplab.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from enum import IntEnum, StrEnum
+from typing import TypeVar
+
+Subject = TypeVar("Subject")
 
 
 class Exit(IntEnum):
@@ -73,6 +76,15 @@ class MissingError(LabError):
     """The machine lacks a program, file or feature (status 3)."""
 
     status = Exit.MISSING
+
+
+def try_each(find: Callable[[Subject], object], subjects: Iterable[Subject]) -> Iterator[tuple[Subject, MissingError]]:
+    """Call ``find`` with each of ``subjects``, and yield those for which it raises a `MissingError`, with the error."""
+    for subject in subjects:
+        try:
+            find(subject)
+        except MissingError as error:
+            yield subject, error
 
 
 def combine(errors: Iterable[MissingError]) -> MissingError | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What commands import before they do something: this decides how long a user waits for them."""
+"""Commands import few modules before they do something: this decides how long a user waits for them."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ FEW, ALL_DECLARATIONS = 155, 200
 SCENARIO = 500
 
 
-def imported(tmp_path: Path, *words: str, status: int = 0, variables: Mapping[str, str] | None = None) -> set[str]:
+def list_imports(tmp_path: Path, *words: str, status: int = 0, variables: Mapping[str, str] | None = None) -> set[str]:
     """Return the names of the modules that a command imports. It ends with ``status``."""
     place = tmp_path / "modules"
     environment = {key: value for key, value in os.environ.items() if key != "MPTCPLAB_PLUGINS"}
@@ -78,7 +78,7 @@ def check(modules: set[str], most: int, *refused: str) -> None:
 
 
 def test_help_imports_declarations_only(tmp_path: Path) -> None:
-    check(imported(tmp_path, "--help"), ALL_DECLARATIONS, *LIBRARIES, *OF_SCENARIOS)
+    check(list_imports(tmp_path, "--help"), ALL_DECLARATIONS, *LIBRARIES, *OF_SCENARIOS)
 
 
 @pytest.mark.parametrize(
@@ -99,7 +99,7 @@ def test_help_imports_declarations_only(tmp_path: Path) -> None:
     ids=" ".join,
 )
 def test_a_mistake_on_the_command_line_imports_one_declaration(tmp_path: Path, words: tuple[str, ...]) -> None:
-    check(imported(tmp_path, *words, status=2), FEW, *LIBRARIES, *OF_SCENARIOS)
+    check(list_imports(tmp_path, *words, status=2), FEW, *LIBRARIES, *OF_SCENARIOS)
 
 
 @pytest.mark.parametrize(
@@ -113,17 +113,17 @@ def test_a_mistake_on_the_command_line_imports_one_declaration(tmp_path: Path, w
 )
 def test_completion_imports_declarations_only(tmp_path: Path, line: str, most: int) -> None:
     variables = {"_MPTCPLAB_COMPLETE": "zsh_complete", "COMP_WORDS": line, "COMP_CWORD": str(line.count(" "))}
-    check(imported(tmp_path, variables=variables), most, *LIBRARIES, *OF_SCENARIOS)
+    check(list_imports(tmp_path, variables=variables), most, *LIBRARIES, *OF_SCENARIOS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("file", EXAMPLES, ids=lambda file: file.stem)
 def test_show_imports_the_language_of_scenarios_only(tmp_path: Path, file: Path) -> None:
-    check(imported(tmp_path, "show", str(file)), SCENARIO, *LIBRARIES, *OF_RUNS)
+    check(list_imports(tmp_path, "show", str(file)), SCENARIO, *LIBRARIES, *OF_RUNS)
 
 
 def test_a_scenario_imports_the_kinds_that_it_uses(tmp_path: Path) -> None:
-    modules = imported(tmp_path, "show", str(ROOT / "examples" / "web.toml"))
+    modules = list_imports(tmp_path, "show", str(ROOT / "examples" / "web.toml"))
     check(modules, SCENARIO, *LIBRARIES, *OF_RUNS)
     assert "mptcplab.workload.web" in modules
     assert modules & {"mptcplab.workload.voip", "mptcplab.workload.ftp", "mptcplab.gateway.openvpn"} == set()
@@ -133,20 +133,20 @@ def test_a_scenario_imports_the_kinds_that_it_uses(tmp_path: Path) -> None:
     "words", [("no-such.toml",), ("examples/two-paths.toml", "--set", "links.link1.rat=5 Mbit/s")], ids=["file", "key"]
 )
 def test_a_mistake_in_a_scenario_imports_no_metrics_and_figures(tmp_path: Path, words: tuple[str, ...]) -> None:
-    check(imported(tmp_path, "run", *words, status=2), SCENARIO, *LIBRARIES, *OF_RUNS)
+    check(list_imports(tmp_path, "run", *words, status=2), SCENARIO, *LIBRARIES, *OF_RUNS)
 
 
-def _deferred(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
+def _find_deferred(command: click.Command, name: str) -> Iterator[tuple[str, click.Command]]:
     if hasattr(command.callback, "target"):
         yield name, command
     if isinstance(command, click.Group):
         for sub in command.list_commands(click.Context(command)):
             found = command.get_command(click.Context(command), sub)
             assert found is not None
-            yield from _deferred(found, f"{name} {sub}".strip())
+            yield from _find_deferred(found, f"{name} {sub}".strip())
 
 
-DEFERRED = dict(_deferred(commands, ""))
+DEFERRED = dict(_find_deferred(commands, ""))
 
 
 @pytest.mark.parametrize("name", DEFERRED)

@@ -9,7 +9,7 @@ from mptcplab.capture.tshark import tshark_path
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.registry import engine_kind
 from mptcplab.engine.tools import find_program
-from mptcplab.errors import MissingError, combine
+from mptcplab.errors import MissingError, combine, try_each
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
@@ -35,13 +35,8 @@ def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE) -> list[M
 
 def _programs(runs: Iterable[Run]) -> Iterator[MissingError]:
     used = {name: None for run in runs for name in compile_plan(run.point.scenario, seed=run.seed).uses}
-    for name in used:
-        if name == PATH_MANAGER or name.startswith(OURS):
-            continue
-        try:
-            find_program(name)
-        except MissingError as error:
-            yield error
+    others = (name for name in used if name != PATH_MANAGER and not name.startswith(OURS))
+    yield from (error for _, error in try_each(find_program, others))
 
 
 def _tshark(runs: Iterable[Run]) -> Iterator[MissingError]:
@@ -57,8 +52,5 @@ def _kernels(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
     """Yield an error for each lab kernel that is not built. Engines with other kernels look for them themselves."""
     if not engine_kind(engine)[1].capabilities.chooses_kernel:
         return
-    for version in dict.fromkeys(run.point.scenario.kernel for run in runs):
-        try:
-            find_kernel(version)
-        except MissingError as error:
-            yield error
+    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
+    yield from (error for _, error in try_each(find_kernel, versions))

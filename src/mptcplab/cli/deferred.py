@@ -35,6 +35,7 @@ class DeferredChoice(click.Choice[str]):
     def __init__(self, target: str) -> None:
         self._target, self.case_sensitive = target, True
 
+    # click sets an attribute of this name, which mypy does not let a property replace.
     @cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names."""

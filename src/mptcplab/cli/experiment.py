@@ -55,7 +55,7 @@ def run_experiment(
 
 @dataclass(frozen=True)
 class Shown:
-    """What the command prints at its end."""
+    """The options that decide what the command prints at its end."""
 
     as_json: bool
     links: bool

@@ -60,7 +60,7 @@ def with_remedy(error: LabError) -> str:
 
 @dataclass(frozen=True)
 class Lacks:
-    """What this machine lacks for tables, by their names. ``everything`` names all of it."""
+    """The programs and kernels that tables need and this machine lacks. ``everything`` combines those of all tables."""
 
     by_table: Mapping[str, MissingError]
     everything: MissingError

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What runs use unless the command line says otherwise, in a module that it imports without an engine."""
+"""The defaults of options for runs, in a module that the command line imports without an engine."""
 
 from __future__ import annotations
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Sequence
 
 from mptcplab.engine.tools import find_program
-from mptcplab.errors import MissingError, combine
+from mptcplab.errors import combine, try_each
 from mptcplab.selftest.prepare import SelftestTree
 
 #: What the scripts that run by default check for. `doctor` looks for them where no selftests are prepared.
@@ -32,7 +32,7 @@ def check_programs(prepared: SelftestTree, scripts: Sequence[str]) -> None:
     """
     files = {script: prepared.find(script) for script in scripts}
     texts = {script: file.read_text() for script, file in files.items() if file is not None}
-    lacking = {script: dict(_missing(needed_programs(text))) for script, text in texts.items()}
+    lacking = {script: dict(try_each(find_program, needed_programs(text))) for script, text in texts.items()}
     needing: dict[str, list[str]] = {}
     for script, missing in lacking.items():
         for program in missing:
@@ -48,11 +48,3 @@ def check_programs(prepared: SelftestTree, scripts: Sequence[str]) -> None:
     if others:
         found.hint = f"{found.hint}\n  or without it: mptcplab selftest {' '.join(others)}"
     raise found
-
-
-def _missing(names: Iterable[str]) -> Iterator[tuple[str, MissingError]]:
-    for name in names:
-        try:
-            find_program(name)
-        except MissingError as error:
-            yield name, error

@@ -14,6 +14,7 @@ import struct
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 
 from mptcplab.engine.bytecode import compile_guest
@@ -215,6 +216,7 @@ def _inproc_argument(kernel: KernelBuild) -> list[str]:
     return [f"inproc={mode}"]
 
 
+@cache
 def has_inproc(kernel: KernelBuild) -> bool:
     """Return whether user code can run in the process of ``kernel``."""
     try:
