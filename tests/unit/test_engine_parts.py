@@ -260,14 +260,17 @@ def test_memory_folder(
 
 
 def test_the_guest_is_compiled_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A lab finds bytecode, also if this process may not write any."""
+    """Where Python may write bytecode, and is not told to leave it."""
     (tmp_path / "guest").mkdir()
     source = tmp_path / "guest" / "init.py"
     source.write_text("answer = 42\n")
     monkeypatch.setattr("mptcplab.__file__", str(tmp_path / "__init__.py"))
+    written = Path(importlib.util.cache_from_source(str(source)))
     monkeypatch.setattr(sys, "dont_write_bytecode", True)
     compile_guest.__wrapped__()
-    written = Path(importlib.util.cache_from_source(str(source)))
+    assert not written.exists()
+    monkeypatch.setattr(sys, "dont_write_bytecode", False)
+    compile_guest.__wrapped__()
     before = written.stat().st_mtime_ns
     compile_guest.__wrapped__()
     assert written.stat().st_mtime_ns == before

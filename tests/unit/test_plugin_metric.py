@@ -73,10 +73,11 @@ def test_until_and_study(made: tuple[Path, dict[str, Any]]) -> None:
     assert found["study"] == pytest.approx(sum(one["mean"] for one in found["json"][3:]) / 3, rel=0.01)
 
 
-def test_two_of_one_name_are_refused(tmp_path: Path) -> None:
+def test_two_of_one_name_are_refused(made: tuple[Path, dict[str, Any]], tmp_path: Path) -> None:
     copy = tmp_path / "copy.py"
     copy.write_text(PLUGIN.read_text().replace(NAME, "gap_s"))
-    done = run("-m", "mptcplab", "compare", "--help", plugins=str(copy))
+    folder = str(made[0] / "r")
+    done = run("-m", "mptcplab", "compare", folder, "--by", "transport.protocol", plugins=str(copy))
     assert done.returncode == 2, done.stderr
     assert "two metrics are called gap_s" in done.stderr
     assert "Traceback" not in done.stderr

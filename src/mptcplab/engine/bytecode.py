@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import compileall
+import sys
 from functools import cache
 from pathlib import Path
 
@@ -14,6 +15,8 @@ import mptcplab
 def compile_guest() -> None:
     """Write the bytecode of the guest's modules that is missing or old, as Python does where it imports them.
 
-    Where that is not allowed, labs take longer to start.
+    Where that is not allowed, or not wanted (PYTHONDONTWRITEBYTECODE), labs take longer to start.
     """
+    if sys.dont_write_bytecode:
+        return
     compileall.compile_dir(Path(mptcplab.__file__).with_name("guest"), quiet=2)
