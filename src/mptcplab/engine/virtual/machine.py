@@ -145,13 +145,14 @@ def _memory_bytes() -> int:
     return int(_MEMORY[:-1]) << {"M": 20, "G": 30}[_MEMORY[-1]]
 
 
+@cache
 def virtual_clock_address(kernel: KernelBuild) -> int:
     """Return the address of ``time_travel_time`` (arch/um/kernel/time.c) in the kernel's fixed address space."""
     try:
         symbols = kernel.system_map.read_text()
     except OSError as error:
         raise MissingError(f"kernel {kernel.release} has no System.map", hint="mptcplab kernel build") from error
-    # A regular expression over all 60,000 lines would take ten times as long, in every run.
+    # A regular expression over all 60,000 lines would take ten times as long.
     line = symbols.partition(" time_travel_time\n")[0].rpartition("\n")[2]
     found = re.fullmatch(r"([0-9a-f]+) .", line)
     if found is None:
