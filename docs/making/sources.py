@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import boot, cpu, large, machines, page, shares
+from bench import boot, cpu, large, machines, page, shares, start
 from bench.fidelity import bursts, clock, commands, older
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
@@ -113,6 +113,7 @@ SOURCES: dict[str, Source] = {
     "bench-ratios": _bench(page.ratio_table),
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
+    "bench-start": Source(lambda _: start.table(), inputs=(start.FILE,), is_cheap=True),
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),
     "slowest-tests": _durations(durations.tests),
