@@ -9,12 +9,17 @@ from pathlib import Path
 
 from mptcplab.campaign.identity import code_digest
 from mptcplab.kernel import find_kernel
+from mptcplab.kernel.console import StderrReporter
+from mptcplab.selftest import DEFAULT_SCRIPTS
+from mptcplab.selftest.prepare import prepare
+from mptcplab.selftest.programs import PROGRAMS, needed_programs
 
 from . import kept
 from .bench import mptcplab
 
-#: Quick ones that cover the ways in which scripts work: sockets, netlink, joins with background processes.
-QUICK = ("pm_netlink", "mptcp_sockopt", "mptcp_join/mixed_tests")
+#: Quick ones that cover the ways in which scripts work: sockets, netlink, joins with background processes, and a
+#: hundred processes at one instant (docs/decisions/0019-order-of-tasks.md).
+QUICK = ("pm_netlink", "mptcp_sockopt", "mptcp_join/mixed_tests", "diag")
 
 
 def _run(logs: Path) -> str:
@@ -47,6 +52,14 @@ def test_they_pass(tmp_path: Path, shared: Path) -> None:
     for name in QUICK:
         file = f"{name.replace('/', '.')}.log"
         assert (first / file).read_bytes() == (second / file).read_bytes(), file
+
+
+def test_the_programs_that_doctor_looks_for_are_those_of_the_scripts() -> None:
+    with StderrReporter() as progress:
+        prepared = prepare(find_kernel(), None, jobs=1, progress=progress)
+    files = [prepared.find(script) for script in DEFAULT_SCRIPTS]
+    checked = {name for file in files if file is not None for name in needed_programs(file.read_text())}
+    assert checked == set(PROGRAMS)
 
 
 def test_names_that_are_not_there() -> None:
