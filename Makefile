@@ -15,6 +15,7 @@
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
 #              `make lab` build go-shadowsocks2 alone (two releases), and skip its tests if that fails
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
+# make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
 # Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
@@ -35,7 +36,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz smp packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz setups smp packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
@@ -92,6 +93,10 @@ gateways: gateway-packages
 fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'
 	$(BIN)/python -m fuzz --minutes $(MINUTES)
+
+setups: kernel
+	@scripts/install-packages --setups
+	$(BIN)/python -m setups
 
 smp: venv smp-packages
 	$(BIN)/python -m smp --minutes $(MINUTES) --seed $(SEED) --jobs $(JOBS) --variant $(if $(KCSAN),kcsan,lockdep)

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: MIT
+"""Compares what unlike installations of Debian measure with the same lab kernel.
+
+`python -m setups` makes root file systems of Debian, runs scenarios, short studies and selftests in each, and compares
+all files of the recordings, byte for byte. The first two have the same versions of all programs, and must not differ.
+
+    setups/roots.py       makes the root file systems
+           commands.py    runs the commands in one of them
+           differences.py compares the recordings
+"""
