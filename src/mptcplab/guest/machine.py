@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The state of the machine that all hosts of a lab share: TCP's memory, and softirq rounds that were given time."""
+"""The state of the machine that all hosts of a lab share: TCP's memory, and what the kernel gave time to."""
 
 from __future__ import annotations
 
@@ -13,6 +13,8 @@ if TYPE_CHECKING:
 
 #: See kernel/patches/0009.
 _ROUNDS = "/proc/sys/kernel/um_softirq_rounds_delayed"
+#: See kernel/patches/0019.
+_POLLS = "/proc/sys/kernel/um_polls_advanced"
 _LIMITS = "/proc/sys/net/ipv4/tcp_mem"
 _SOCKETS = "/proc/net/sockstat"
 _MAX_BYTES = 4096
@@ -54,6 +56,7 @@ def state(memory: Memory) -> dict[str, Any]:
     """Return the recorded state of the machine. A value that this kernel does not report is None, never 0."""
     return {
         "softirq_rounds_delayed": _number(_ROUNDS),
+        "polls_advanced": _number(_POLLS),
         "tcp_mem_pages": [int(word) for word in system.read(_LIMITS).split()],
         "tcp_pages_peak": memory.peak,
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),

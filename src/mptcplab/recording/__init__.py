@@ -9,7 +9,7 @@
         out/NAME.out, .err    the output of each program, unchanged
         captures/NODE-LINK.pcap   packets, if the scenario requests captures
         counters/NODE/        the kernel's counters: nstat, tc -s, ip -s link, ip mptcp
-        machine.json          state that all hosts share: TCP's memory and its limits, delayed softirq rounds
+        machine.json          state that all hosts share: TCP's memory and its limits, delayed softirq rounds, polls
         console.txt           the lab kernel's console output
 
 The files of a failed run are kept in another folder, without a manifest and with ``error.txt``.

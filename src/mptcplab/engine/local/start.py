@@ -65,6 +65,7 @@ def _run(results: str, exposed: list[str], limits: list[int]) -> None:
         # The sockets of the whole machine count, since they share this memory.
         return {
             "softirq_rounds_delayed": None,
+            "polls_advanced": None,
             "tcp_mem_pages": limits,
             "tcp_pages_peak": memory.peak,
             "page_bytes": os.sysconf("SC_PAGE_SIZE"),

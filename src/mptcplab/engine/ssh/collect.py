@@ -127,8 +127,8 @@ def write_machines(folder: Path, agents: Iterable[Agent]) -> None:
             "drift_ppm": round(here.drift_ppm, 3),
             "is_consistent": here.is_consistent,
         }
-    state = {"softirq_rounds_delayed": None, "tcp_mem_pages": None, "tcp_pages_peak": None, "clocks": clocks}
-    (folder / "machine.json").write_text(json.dumps(state, sort_keys=True))
+    unknown = dict.fromkeys(("softirq_rounds_delayed", "polls_advanced", "tcp_mem_pages", "tcp_pages_peak"))
+    (folder / "machine.json").write_text(json.dumps({**unknown, "clocks": clocks}, sort_keys=True))
 
 
 def write_events(folder: Path, happened: Sequence[Mapping[str, Any]]) -> None:
