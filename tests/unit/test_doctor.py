@@ -42,7 +42,7 @@ def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
     """Simulate a machine that has all programs of labs except ``without``; those that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
-    for name in {*programs.uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "prlimit", "taskset", "sh", "ldd"} - set(without):
+    for name in {*programs.uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):
         found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
         (links / name).symlink_to(found or "/bin/true")
     monkeypatch.setattr(tools, "_SEARCH", str(links))
@@ -136,11 +136,11 @@ def test_families(tmp_path: Path, text: str, family: str) -> None:
 
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    only(monkeypatch, tmp_path, "iperf3", "tc", "taskset")
+    only(monkeypatch, tmp_path, "iperf3", "tc", "setpriv")
     found = by_subject(programs.check_programs(DEBIAN))
     assert (found["iperf3"].level, found["iperf3"].needed_for) == (Level.MISSING, "workloads of kind iperf3")
     assert (found["tc"].level, found["tc"].needed_for) == (Level.BROKEN, "every run")
-    assert found["taskset"].level == Level.BROKEN
+    assert found["setpriv"].level == Level.BROKEN
     assert "iperf3" not in found["programs in the lab"].message
     merged = by_subject(iter(merge_installs(tuple(found.values()), DEBIAN)))
     assert merged["tc"].command == merged["iperf3"].command == "sudo apt-get install iperf3 iproute2 util-linux"

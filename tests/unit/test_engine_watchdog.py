@@ -96,12 +96,26 @@ def test_a_machine_knows_why_its_time_stands_still_and_nothing_else() -> None:
     assert stalled == "virtual time has stopped at 1.000000 s for 5 s: it does too much"
 
 
+def test_a_guest_starts_on_its_cpu_without_core_dumps(tmp_path: Path) -> None:
+    """This thread is elsewhere again at once."""
+    before = os.sched_getaffinity(0)
+    script = "taskset --cpu-list --pid $$; ulimit -c; ulimit -H -c"
+    environment = {"PATH": os.environ["PATH"]}
+    with GuestProcess(["sh", "-c", script], cpus={max(before)}, folder=tmp_path, environment=environment) as process:
+        assert os.sched_getaffinity(0) == before
+        while not process.wait(10):
+            pass
+    affinity, *limits = process.console.text.splitlines()
+    assert affinity.endswith(f"affinity list: {max(before)}"), affinity
+    assert limits == ["0", "0"]
+
+
 def test_a_process_without_output_is_waited_for_without_polling(tmp_path: Path) -> None:
     """A lab closes its console some milliseconds before it is gone; a closed pipe is readable all the time."""
     script = "echo text; exec >&- 2>&-; sleep 0.2"
     environment = {"PATH": os.environ["PATH"]}
     with GuestProcess(
-        ["sh", "-c", script], cpu=min(os.sched_getaffinity(0)), folder=tmp_path, environment=environment
+        ["sh", "-c", script], cpus={min(os.sched_getaffinity(0))}, folder=tmp_path, environment=environment
     ) as process:
         waits = 1
         while not process.wait(10):

@@ -30,7 +30,7 @@ class LocalProcess(GuestProcess):
         try:
             super().__init__(
                 [str(Path(sys.executable).resolve()), "-IS", "-c", _script(code)],
-                cpu=cpu,
+                cpus={cpu},
                 folder=folder,
                 environment={"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")},
                 passed=(writer,),

@@ -52,7 +52,7 @@ class Machine(GuestProcess):
                 with part.open("rb") as file:
                     shutil.copyfileobj(file, root)
         environment = {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin")}
-        super().__init__(_command(boot), cpu=host_cpus(boot), folder=boot.work, environment=environment)
+        super().__init__(_command(boot), cpus=host_cpus(boot), folder=boot.work, environment=environment)
 
     def virtual_ns(self) -> int | None:
         """In real time, return the time since the start, by which a guest that hangs is ended; others do that."""
@@ -66,11 +66,9 @@ class Machine(GuestProcess):
             self.console.add((self._work / _CONSOLE).read_bytes())
 
 
-def host_cpus(boot: Boot) -> int | str:
+def host_cpus(boot: Boot) -> set[int]:
     """Return the CPU of this machine to use; all for several CPUs that run at the same time."""
-    if boot.hardware.is_real and boot.hardware.cpus > 1:
-        return ",".join(map(str, sorted(os.sched_getaffinity(0))))
-    return boot.cpu
+    return os.sched_getaffinity(0) if boot.hardware.is_real and boot.hardware.cpus > 1 else {boot.cpu}
 
 
 def _command(boot: Boot) -> list[str]:

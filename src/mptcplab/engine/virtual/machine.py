@@ -66,7 +66,7 @@ class Machine(GuestProcess):
         with fixed_addresses():
             super().__init__(
                 [str(boot.kernel.executable), *_arguments(boot)],
-                cpu=boot.cpu,
+                cpus={boot.cpu},
                 folder=boot.folder,
                 environment=_environment(),
                 passed=() if boot.terminal is None else (boot.terminal,),
