@@ -28,39 +28,6 @@ def test_guest_needs_the_standard_library_only() -> None:
                 assert name.startswith("mptcplab.guest") or top in sys.stdlib_module_names, f"{file.name}: {name}"
 
 
-def test_batches_join_what_one_program_can_read() -> None:
-    def command(node: str | None, *argv: str) -> dict[str, object]:
-        return {"node": node, "argv": list(argv)}
-
-    commands = [
-        command(None, "ip", "link", "add", "a"),
-        command(None, "ip", "link", "add", "b"),
-        command("c", "ip", "route", "add", "1"),
-        command("c", "ip", "-6", "rule", "add", "2"),
-        command("c", "ip", "-6", "rule", "add", "3"),
-        command("c", "ip", "route", "add", "4"),
-        command("c", "tc", "qdisc", "add"),
-        command("c", "sysctl", "-qw", "x"),
-        command("c", "sysctl", "-qw", "y"),
-    ]
-    found = [(node, [" ".join(argv) for argv in batch]) for node, batch in nodes._batches(commands)]
-    assert found == [
-        (None, ["ip link add a", "ip link add b"]),
-        ("c", ["ip route add 1"]),
-        ("c", ["ip -6 rule add 2", "ip -6 rule add 3"]),
-        ("c", ["ip route add 4"]),
-        ("c", ["tc qdisc add"]),
-        ("c", ["sysctl -qw x"]),
-        ("c", ["sysctl -qw y"]),
-    ]
-
-
-@pytest.mark.parametrize(("errors", "line"), [(b"Oops\nCommand failed -:2\n", 1), (b"no number", 0), (b"x:99", 0)])
-def test_failed_command_of_a_batch(errors: bytes, line: int) -> None:
-    batch = [["ip", "a"], ["ip", "b"]]
-    assert nodes._failed(batch, errors) == batch[line]
-
-
 def test_ends_of_programs() -> None:
     assert timeline._end_of(7) == "ended with status 7"
     assert timeline._end_of(-signal.SIGSEGV) == "was killed by SIGSEGV"

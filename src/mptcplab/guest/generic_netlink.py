@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import struct
 
-from mptcplab.guest.netlink import ACK, GENERIC, Netlink, RefusedError, attribute, attributes, integer, text
+from mptcplab.guest.netlink import ACK, GENERIC, Netlink, RefusedError, attributes, integer, text, text_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,6 +14,21 @@ if TYPE_CHECKING:
 _CTRL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME, _GROUPS, _GROUP_NAME, _GROUP_ID = 16, 3, 1, 2, 7, 1, 2
 #: Command, version.
 _HEADER = struct.Struct("=BB2x")
+
+
+def find_family(netlink: Netlink, name: str) -> dict[int, memoryview]:
+    """Return the attributes of a family. :raises OSError: if this kernel does not have it."""
+    wanted = text_attribute(_FAMILY_NAME, name)
+    try:
+        answer = netlink.ask(_CTRL, _HEADER.pack(_GET_FAMILY, 1) + wanted, 0)
+    except RefusedError as error:
+        raise OSError(f"this kernel has no netlink family {name}") from error
+    return dict(attributes(answer[_HEADER.size :]))
+
+
+def family_number(netlink: Netlink, name: str) -> int:
+    """Return the kind of messages of a family. :raises OSError: if this kernel does not have it."""
+    return integer(find_family(netlink, name)[_FAMILY_ID])
 
 
 class Family:
@@ -25,12 +40,7 @@ class Family:
         self.notices = Netlink(GENERIC, [number])
 
     def _find(self, name: str, group: str) -> tuple[int, int]:
-        wanted = attribute(_FAMILY_NAME, name.encode() + b"\0")
-        try:
-            answer = self._commands.ask(_CTRL, _HEADER.pack(_GET_FAMILY, 1) + wanted, 0)
-        except RefusedError as error:
-            raise OSError(f"this kernel has no netlink family {name}") from error
-        found = dict(attributes(answer[_HEADER.size :]))
+        found = find_family(self._commands, name)
         for _, one in attributes(found[_GROUPS]):
             described = dict(attributes(one))
             if text(described[_GROUP_NAME]) == group:

@@ -14,6 +14,7 @@ import time
 
 from mptcplab.guest import complaints, instants, machine, system
 from mptcplab.guest.nodes import GuestError, Nodes, provide
+from mptcplab.guest.set_up import SetUp
 from mptcplab.guest.timeline import Timeline
 
 TYPE_CHECKING = False
@@ -84,7 +85,7 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     system.write("/proc/sys/net/ipv4/tcp_allowed_congestion_control", available.encode())
     machine.fix_limits()
     nodes = Nodes(plan["nodes"], work["programs"])
-    nodes.set_up(plan["setup"])
+    SetUp(nodes).run(plan["setup"])
     if "session" in work:
         from mptcplab.guest import session  # late, because most labs have none
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
 
 ROUTE, SOCK_DIAG, GENERIC = 0, 4, 16
 ECHO, ACK = 0x8, 0x4
+REPLACE, EXCLUSIVE, CREATE = 0x100, 0x200, 0x400
 _REQUEST, _DUMP = 0x1, 0x300
 _ERROR, _DONE = 2, 3
 _SOL_NETLINK, _ADD_MEMBERSHIP = 270, 1
@@ -107,6 +108,11 @@ def attribute(kind: int, value: bytes) -> bytes:
 def integer_attribute(kind: int, value: int, size: int) -> bytes:
     """Return an attribute with a number of ``size`` bytes."""
     return attribute(kind, value.to_bytes(size, sys.byteorder))
+
+
+def text_attribute(kind: int, value: str) -> bytes:
+    """Return an attribute with text, which ends with a zero byte."""
+    return attribute(kind, value.encode() + b"\0")
 
 
 def nested(kind: int, *parts: bytes) -> bytes:

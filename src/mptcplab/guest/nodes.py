@@ -3,17 +3,11 @@
 
 from __future__ import annotations
 
-import itertools
 import os
-import shlex
 import sys
 
-from mptcplab.guest import direct, instants, system
-
-TYPE_CHECKING = False
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-    from typing import Any
+from mptcplab.guest import system
+from mptcplab.guest.direct import Place
 
 #: Links to a plan's programs by their names in the plan. Only programs that the plan declares are found here.
 _PROGRAMS = "/run/programs"
@@ -26,8 +20,6 @@ ENVIRONMENT = {
 }
 #: The name of the path manager in plans; it is part of the guest.
 PATH_MANAGER = "mptcplab-path-manager"
-#: Programs that read many commands from standard input, which needs one start instead of dozens.
-_BATCHED = ("ip", "tc")
 
 
 def provide(programs: dict[str, str]) -> None:
@@ -56,6 +48,8 @@ class Nodes:
         self._namespaces: dict[str | None, int] = {name: system.open_namespace(name) for name in names}
         self._namespaces[None] = self._outside
         system.enter_namespace(self._outside)
+        self._places: dict[str | None, Place] = {}
+        self._families: dict[str, int] = {}
 
     def enter(self, node: str | None) -> None:
         """Move this process to the namespace of ``node``."""
@@ -76,65 +70,33 @@ class Nodes:
         finally:
             self.enter(None)
 
-    def run(self, node: str | None, argv: list[str], *, text: str = "") -> tuple[int, bytes, bytes]:
-        """Run a command to its end; return its exit status, standard output and standard error."""
-        if not text and self._do_directly(node, argv):
-            return 0, b"", b""
+    def place(self, node: str | None) -> Place:
+        """Return the namespace of ``node``, for commands that the guest executes itself."""
+        if node not in self._places:
+            self._places[node] = Place(self._namespaces[node], self._namespaces, self._families)
+        return self._places[node]
+
+    def run(self, node: str | None, argv: list[str]) -> tuple[int, bytes, bytes]:
+        """Execute a command; return its exit status, standard output and standard error."""
+        place = self.place(node)
+        place.forget()  # programs of the plan may have changed interfaces
+        execute = place.prepare(argv)
+        if execute is not None:
+            try:
+                execute()
+            except OSError:
+                pass  # the program reports the error
+            else:
+                return 0, b"", b""
+        return self.run_program(node, argv)
+
+    def run_program(self, node: str | None, argv: list[str], *, text: str = "") -> tuple[int, bytes, bytes]:
+        """Run a program to its end; return its exit status, standard output and standard error."""
         with _Scratch(text.encode()) as stdin, _Scratch() as stdout, _Scratch() as stderr:
             pid = self.spawn(node, argv, stdin=stdin.fd, stdout=stdout.fd, stderr=stderr.fd)
             _, status = os.waitpid(pid, 0)
+            self.place(node).forget()
             return os.waitstatus_to_exitcode(status), stdout.read(), stderr.read()
-
-    def _do_directly(self, node: str | None, argv: list[str]) -> bool:
-        self.enter(node)
-        try:
-            return direct.carry_out(argv)
-        finally:
-            self.enter(None)
-
-    def set_up(self, commands: list[dict[str, Any]]) -> None:
-        """Run all commands in order. :raises GuestError: with the command that failed and its message."""
-        for node, batch in _batches(commands):
-            instants.sleep_to_next(instants.COMMAND_STEP_NS)
-            if len(batch) == 1:
-                status, _, errors = self.run(node, batch[0])
-                failed = batch[0]
-            else:
-                head = _head(batch[0])
-                lines = "".join(f"{shlex.join(argv[len(head) :])}\n" for argv in batch)
-                status, _, errors = self.run(node, [*head, "-batch", "-"], text=lines)
-                failed = _failed(batch, errors)
-            if status:
-                prefix = f"ip netns exec {node} " if node else ""
-                text = errors.decode(errors="replace").strip()
-                reason = text.splitlines()[0] if text else f"status {status}"
-                raise GuestError(f"a command failed: {prefix}{shlex.join(failed)}: {reason}")
-
-
-def _batches(commands: list[dict[str, Any]]) -> Iterator[tuple[str | None, list[list[str]]]]:
-    node, batch = None, list[list[str]]()
-    for command in commands:
-        argv = command["argv"]
-        joins = batch and command["node"] == node and argv[0] in _BATCHED and _head(argv) == _head(batch[0])
-        if not joins:
-            if batch:
-                yield node, batch
-            node, batch = command["node"], []
-        batch.append(argv)
-    if batch:
-        yield node, batch
-
-
-def _head(argv: list[str]) -> list[str]:
-    """Return the program and its options, which apply to a whole batch: ``ip -6``."""
-    options = itertools.takewhile(lambda word: word.startswith("-"), argv[1:])
-    return [argv[0], *options]
-
-
-def _failed(batch: list[list[str]], errors: bytes) -> list[str]:
-    """Return the command that failed: both programs end with ``Command failed -:LINE``."""
-    number = errors.decode(errors="replace").strip().rpartition(":")[2]
-    return batch[int(number) - 1] if number.isdigit() and int(number) <= len(batch) else batch[0]
 
 
 def _python(argv: list[str]) -> list[str]:

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: MIT
+"""Commands that the guest executes itself, in place of programs, give the same network as the programs."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeVar
+
+import pytest
+
+from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
+from mptcplab.scenario.load import load
+from mptcplab.steps import Command, Counter
+
+from .bench import Bench, client
+
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+#: Routers and hosts, IPv4 and IPv6, all behaviours of links and disciplines, rules of a middlebox, devices for shaping.
+TOPOLOGIES = (
+    "two-paths",
+    "ipv6",
+    "unequal-paths",
+    "free-topology",
+    "shared-bottleneck",
+    "queue-disciplines",
+    "middlebox",
+    "train",
+    "behaviour/olia-scenario-b",
+    "behaviour/rfc6356-shared-bottleneck",
+    "gateways/phone",
+    "machine/own-queue",
+)
+#: What of a node is compared: all that commands of a plan can set.
+STATE = {
+    "link": "ip -d -j link show",
+    "address": "ip -d -j address show",
+    "route": "ip -d -j route show table all",
+    "route6": "ip -6 -d -j route show table all",
+    "rule": "ip -d -j rule show",
+    "rule6": "ip -6 -d -j rule show",
+    "neighbour": "ip -d -j neighbour show",
+    "qdisc": "tc -d -j qdisc show",
+    "endpoint": "ip -d -j mptcp endpoint show",
+    "limits": "ip mptcp limits show",
+    "sysctl": "sysctl -a -r ^net[.]",
+    "rules": "nft list ruleset",
+}
+Step = TypeVar("Step", Command, Counter)
+#: Those in the order of a hash of addresses.
+UNORDERED = ("route", "route6", "neighbour")
+
+
+def _plan(name: str) -> Plan:
+    """The set-up of an example, without its workloads and events."""
+    run = load(EXAMPLES / f"{name}.toml").runs[0]
+    plan = compile_plan(run.point.scenario, seed=run.seed)
+    nothing = client("nothing", "true", node=plan.nodes[0])
+    return replace(plan, programs=(nothing,), counters=(), sampled=(), watched=(), queues=(), events=(), bpf=())
+
+
+def _by_programs(step: Step) -> Step:
+    """The same step in a form that the guest does not know."""
+    return replace(step, argv=("env", *step.argv), starts=(step.argv[0], *step.starts))
+
+
+def _state(bench: Bench, plan: Plan, version: str, *, by_programs: bool) -> dict[tuple[str, str], str]:
+    """What the set-up of ``plan`` has made, by node and name."""
+    setup = tuple(map(_by_programs, plan.setup)) if by_programs else plan.setup
+    counters = [
+        Counter(node, name, ("env", *line.split()), (line.split()[0],)) for node, name, line in _questions(plan)
+    ]
+    output = bench.live(replace(plan, setup=setup, counters=tuple(counters)), version=version)
+    found = {(counter.node, counter.name): output.counter(counter.node, counter.name) for counter in counters}
+    return {place: _without_chance(*place, found) for place in found}
+
+
+def _questions(plan: Plan) -> Iterator[tuple[str, str, str]]:
+    for node in plan.nodes:
+        yield from ((node, name, line) for name, line in STATE.items())
+    for command in plan.setup:
+        assert command.node is None or command.node in plan.nodes
+        if command.argv[0] == "ethtool" and command.node is not None:
+            yield command.node, f"features-{command.argv[2]}", f"ethtool -k {command.argv[2]}"
+        if command.argv[:3] == ("tc", "filter", "add") and command.node is not None:
+            yield command.node, f"filter-{command.argv[4]}", f"tc -d -j filter show dev {command.argv[4]} ingress"
+
+
+def _without_chance(node: str, name: str, found: Mapping[tuple[str, str], str]) -> str:
+    """Return what was found without random addresses, which depend on the programs that were started before."""
+    text = found[node, name]
+    for other, kind in found:
+        if kind != "link":
+            continue
+        for link in json.loads(found[other, kind]):
+            if link["link_type"] == "ether":
+                text = text.replace(link["address"], f"{other}.{link['ifname']}")
+                text = text.replace(_link_local(link["address"]), f"fe80::{other}.{link['ifname']}")
+    return "\n".join(sorted(map(json.dumps, json.loads(text)))) if name in UNORDERED else text
+
+
+def _link_local(address: str) -> str:
+    """Return the link-local address of IPv6 that follows from a hardware address (RFC 4291, appendix A)."""
+    numbers = [int(part, 16) for part in address.split(":")]
+    numbers = [numbers[0] ^ 2, *numbers[1:3], 0xFF, 0xFE, *numbers[3:]]
+    return "fe80::" + ":".join(f"{high << 8 | low:x}" for high, low in zip(numbers[::2], numbers[1::2], strict=True))
+
+
+@pytest.mark.parametrize(
+    ("name", "version"), [*((name, "7.2") for name in TOPOLOGIES), ("two-paths", "6.12"), ("two-paths", "6.1")]
+)
+def test_the_network_is_the_same_as_by_the_programs(bench: Bench, name: str, version: str) -> None:
+    """Older kernels lack an offload, and refuse the request that names it."""
+    plan = _plan(name)
+    own, theirs = (_state(bench, plan, version, by_programs=by_programs) for by_programs in (False, True))
+    print(f"{len(plan.setup)} commands, {len(own)} outputs")
+    assert len(own) >= len(STATE) * len(plan.nodes)
+    assert all(own[node, "link"].count("ifname") > 3 for node in plan.nodes), "a node has no interfaces"
+    for place, text in theirs.items():
+        assert own[place] == text, place
+
+
+@pytest.mark.parametrize("name", ["two-paths", "ipv6", "unequal-paths", "free-topology", "train"])
+def test_common_networks_need_no_program(bench: Bench, name: str) -> None:
+    """The guest sets them up although the programs of their commands only fail."""
+    engine = bench.engines["7.2"]
+    failing = dict.fromkeys(("ip", "tc", "sysctl", "ethtool"), Path("/bin/false"))
+    without = Bench({"7.2": replace(engine, tools={**engine.tools, **failing})}, bench.folder)
+    without.live(_plan(name), fresh=True)
+
+
+def _disciplines() -> Iterator[str]:
+    """Delays that are no whole microseconds or ticks, rates at which a burst is none, small and large losses."""
+    delays = ("1us", "10038.074us", "0.9ms", "77.7ms", "1.234567s")
+    rates = ("1234568bit", "75mbit", "13181818bit", "10gbit", "40gbit")
+    losses = ("0.01%", "0.5%", "33.3%", "100%", "0.0001%")
+    for delay, rate, loss in zip(delays, rates, losses, strict=True):
+        yield f"netem limit 1000 delay {delay}"
+        yield f"netem limit 1000 delay 20ms {delay} loss random {loss}"
+        yield f"netem limit 1000 rate {rate}"
+        yield f"tbf rate {rate} burst 1600 limit 1250000"
+    yield from ("tbf rate 2mbit burst 9999 limit 1250000 overhead 24", "pfifo limit 77", "fq_codel limit 100")
+
+
+def test_numbers_are_rounded_as_the_programs_do(bench: Bench) -> None:
+    kinds = tuple(_disciplines())
+    nodes = tuple(f"n{number}" for number in range(len(kinds)))
+    setup = []
+    for node, words in zip(nodes, kinds, strict=True):
+        setup.append(Command(node, ("ip", "link", "add", "name", "ifb", "type", "ifb")))
+        setup.append(Command(node, tuple(f"tc qdisc add dev ifb root handle 1: {words}".split())))
+    questions = [Counter(node, "tc.json", ("tc", "-s", "-j", "qdisc", "show")) for node in nodes]
+    plan = Plan(nodes, tuple(setup), (client("nothing", "true", node="n0"),), tuple(questions), (), 10**9)
+    own = bench.live(plan)
+    theirs = bench.live(replace(plan, setup=tuple(map(_by_programs, plan.setup))))
+    for node, words in zip(nodes, kinds, strict=True):
+        print(words, own.counter(node, "tc.json")[0]["options"])
+        assert own.counter(node, "tc.json") == theirs.counter(node, "tc.json"), words
