@@ -98,10 +98,17 @@ def test_a_name_that_the_kernel_lacks_is_reported_with_those_it_has(tmp_path: Pa
 
 def test_the_kernels_log_is_kept_for_a_complaint_only(monkeypatch: pytest.MonkeyPatch) -> None:
     quiet = "6,1,1000000,-;all is well\n SUBSYSTEM=net\n"
+    monkeypatch.setattr(complaints, "_text", lambda: b"")
     monkeypatch.setattr(complaints, "_records", lambda: [quiet])
     assert complaints.log_with_complaints() == ""
     monkeypatch.setattr(complaints, "_records", lambda: [quiet, "4,2,2500000,-;WARNING: here\n"])
-    assert complaints.log_with_complaints() == "[    1.000000] all is well\n[    2.500000] WARNING: here\n"
+    with_complaint = "[    1.000000] all is well\n[    2.500000] WARNING: here\n"
+    assert complaints.log_with_complaints() == with_complaint
+    monkeypatch.setattr(complaints, "_text", lambda: f"<4>{with_complaint}".encode())
+    assert complaints.log_with_complaints() == with_complaint
+    monkeypatch.setattr(complaints, "_text", lambda: b"all is well")
+    monkeypatch.setattr(complaints, "_records", list)
+    assert complaints.log_with_complaints() == ""
 
 
 def test_samples_begin_early_and_continue_at_the_interval() -> None:

@@ -8,19 +8,21 @@ that reading the clock advances it a little. Once more than that has passed, the
 
 from __future__ import annotations
 
-import heapq
 import os
-import shlex
-import signal
+from _heapq import heapify, heappop, heappush  # `heapq` around it loads slowly
 
 from mptcplab.guest import instants
 from mptcplab.guest.nodes import GuestError
+from mptcplab.guest.shell_words import join
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from signal import SIGKILL
     from typing import Any
 
     from mptcplab.guest.nodes import Nodes
+else:
+    from _signal import SIGKILL  # `signal` around it loads slowly
 
 _NEVER_NS = 1 << 62
 #: Programs that read commands from a pipe.
@@ -36,7 +38,7 @@ class Changes:
         self._nodes = nodes
         # Events of the same instant are executed in the order of the plan.
         self._due = [(event["at_ns"], number, event) for number, event in enumerate(events)]
-        heapq.heapify(self._due)
+        heapify(self._due)
         self._batches: dict[tuple[str | None, str], _Batch] = {}
         self.happened: list[dict[str, Any]] = []
 
@@ -53,9 +55,9 @@ class Changes:
     def carry_out(self, now_ns: int) -> None:
         """Execute all events that are due. :raises GuestError: if a command fails."""
         while self._due and self._due[0][0] <= now_ns:
-            at_ns, number, event = heapq.heappop(self._due)
+            at_ns, number, event = heappop(self._due)
             if event["every_ns"]:
-                heapq.heappush(self._due, (at_ns + event["every_ns"], number, event))
+                heappush(self._due, (at_ns + event["every_ns"], number, event))
             self._run(event["commands"])
             described = {key: event[key] for key in ("kind", "link", "direction", "value")}
             self.happened.append({"instant_ns": at_ns, **described})
@@ -96,7 +98,7 @@ class Changes:
     def close(self) -> None:
         """Kill the programs that wait for commands."""
         for batch in self._batches.values():
-            os.kill(batch.pid, signal.SIGKILL)
+            os.kill(batch.pid, SIGKILL)
         self._batches.clear()
 
 
@@ -116,7 +118,7 @@ class _Batch:
     def write(self, argv: list[str]) -> None:
         """Pass one command to the program."""
         self._recent.append(argv)
-        os.write(self._pipe, f"{shlex.join(argv[1:])}\n".encode())
+        os.write(self._pipe, f"{join(argv[1:])}\n".encode())
 
     def finish(self) -> None:
         """Wait until all commands have been executed. :raises GuestError: if one failed."""
@@ -137,4 +139,4 @@ class _Batch:
 def _failure(node: str | None, argv: list[str], output: bytes) -> GuestError:
     prefix = f"ip netns exec {node} " if node else ""
     lines = output.decode(errors="replace").strip().splitlines()
-    return GuestError(f"an event's command failed: {prefix}{shlex.join(argv)}: {lines[0] if lines else 'no message'}")
+    return GuestError(f"an event's command failed: {prefix}{join(argv)}: {lines[0] if lines else 'no message'}")

@@ -7,12 +7,12 @@ script that starts it and ``plan.json``; its report is ``guest.json``.
 
 from __future__ import annotations
 
-import json
 import os
 import sys
 import time
 
 from mptcplab.guest import complaints, instants, machine, system
+from mptcplab.guest.json_text import parse_json, to_json
 from mptcplab.guest.nodes import GuestError, Nodes, provide
 from mptcplab.guest.set_up import SetUp
 from mptcplab.guest.timeline import Timeline
@@ -28,7 +28,7 @@ def main(results: str, exposed: list[str]) -> None:
     report: dict[str, Any] = {}
     try:
         system.set_up_mounts(results, exposed)
-        work = json.loads(system.read(f"{system.LAB}/plan.json"))
+        work = parse_json(system.read(f"{system.LAB}/plan.json"))
         provide(work["programs"])  # before random numbers are reseeded: creating files draws some
         instants.take_priority()
         instants.sleep_until(instants.SET_UP_NS)
@@ -44,7 +44,7 @@ def main(results: str, exposed: list[str]) -> None:
 
 def _write_report(report: dict[str, Any]) -> None:
     try:
-        system.write(f"{system.LAB}/guest.json", json.dumps(report, sort_keys=True).encode())
+        system.write(f"{system.LAB}/guest.json", to_json(report, sort_keys=True).encode())
     except OSError as error:
         print(f"mptcplab: {_write_failure(error)}", file=sys.stderr, flush=True)
 
@@ -120,11 +120,11 @@ def _result_writers(nodes: Nodes, counters: list[dict[str, Any]], timeline: Time
 
     def algorithms() -> None:
         for watch in timeline.watches:
-            _keep(watch.node, "algorithms.json", json.dumps(watch.found, sort_keys=True).encode())
+            _keep(watch.node, "algorithms.json", to_json(watch.found, sort_keys=True).encode())
 
     def keep_machine() -> None:
         state = machine.state(timeline.memory)
-        system.write(f"{system.LAB}/machine.json", json.dumps(state, sort_keys=True).encode())
+        system.write(f"{system.LAB}/machine.json", to_json(state, sort_keys=True).encode())
 
     def count(counter: dict[str, Any]) -> Callable[[], None]:
         return lambda: _count(nodes, counter)
@@ -156,10 +156,13 @@ def _count(nodes: Nodes, counter: dict[str, Any]) -> None:
 
 def _keep(node: str, name: str, content: bytes) -> None:
     folder = f"{system.LAB}/counters/{node}"
-    os.makedirs(folder, exist_ok=True)
-    system.write(f"{folder}/{name}", content)
+    try:
+        system.write(f"{folder}/{name}", content)
+    except FileNotFoundError:
+        os.makedirs(folder)
+        system.write(f"{folder}/{name}", content)
 
 
 def _write_lines(file: str, rows: list[dict[str, Any]]) -> None:
     if rows:
-        system.write(file, "".join(json.dumps(row) + "\n" for row in rows).encode())
+        system.write(file, "".join(to_json(row) + "\n" for row in rows).encode())

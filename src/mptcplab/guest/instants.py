@@ -9,11 +9,15 @@ starts a new random sequence at each stage.
 
 from __future__ import annotations
 
-import ctypes
+import fcntl
 import os
+import struct
 import time
 
-_libc = ctypes.CDLL(None, use_errno=True)
+from mptcplab.guest.libc import function
+
+_clock_nanosleep = function("clock_nanosleep")
+_TIMESPEC = struct.Struct("=qq")
 
 #: The instant at which process 1 begins to set up the network: later than any start of Python takes.
 SET_UP_NS = 500_000_000
@@ -35,8 +39,7 @@ def take_priority() -> None:
 
 def sleep_until(instant_ns: int) -> None:
     """Sleep until the monotonic clock is exactly ``instant_ns``; return at once if that has passed."""
-    until = (ctypes.c_long * 2)(*divmod(instant_ns, _SECOND))
-    _libc.clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, until, None)
+    _clock_nanosleep(time.CLOCK_MONOTONIC, _TIMER_ABSTIME, _TIMESPEC.pack(*divmod(instant_ns, _SECOND)), None)
 
 
 def sleep_for(time_ns: int) -> None:
@@ -57,7 +60,7 @@ def reseed() -> None:
     Our patch gives reseeding this effect: kernel/patches/0001-um-seed-random-numbers.patch.
     """
     device = os.open("/dev/urandom", os.O_RDONLY | os.O_CLOEXEC)
-    failed = _libc.ioctl(device, _RNDRESEEDCRNG)
-    os.close(device)
-    if failed:
-        raise OSError(ctypes.get_errno(), "the random numbers cannot be reseeded")
+    try:
+        fcntl.ioctl(device, _RNDRESEEDCRNG)
+    finally:
+        os.close(device)

@@ -32,7 +32,8 @@ _SOL_NETLINK, _ADD_MEMBERSHIP = 270, 1
 _NESTED, _KIND = 0x8000, 0x3FFF
 _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
-_LARGEST = 1 << 18
+#: The kernel fills a packet of a dump up to this size. Larger buffers would be mapped anew for each packet.
+_LARGEST = 1 << 15
 #: Lets the kernel choose the port: a socket without a port is treated as the sender of notices, and gets none.
 _ANY = (0, 0)
 

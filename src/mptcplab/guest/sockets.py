@@ -9,10 +9,13 @@ from __future__ import annotations
 
 import struct
 from _socket import AF_INET, AF_INET6, IPPROTO_TCP  # the module `socket` around it takes longer than its use here
-from collections.abc import Iterator
-from typing import Any
 
 from mptcplab.guest.netlink import SOCK_DIAG, Netlink, address_text, attributes, integer, text
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from typing import Any
 
 _SOCK_DIAG_BY_FAMILY = 20
 _INFO, _CONG, _ULP_INFO = 2, 4, 19

@@ -3,42 +3,55 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
+
+from mptcplab.guest.libc import check, function
 
 LAB = "/run/lab"
 NAMESPACES = "/run/netns"
+_READ_BYTES = 1 << 14
 
-_libc = ctypes.CDLL(None, use_errno=True)
+_mount, _unshare, _setns, _reboot = (function(name) for name in ("mount", "unshare", "setns", "reboot"))
 
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_NOATIME, _MS_BIND = 1, 2, 4, 32, 1024, 4096
 _CLONE_NEWNET = 0x40000000
 _LINUX_REBOOT_CMD_POWER_OFF = 0x4321FEDC
 
 
-def _checked(result: int, action: str) -> None:
-    if result != 0:
-        number = ctypes.get_errno()
-        raise OSError(number, f"{action}: {os.strerror(number)}")
-
-
 def read(file: str) -> str:
     """Return the text of ``file``."""
-    with open(file) as opened:
-        return opened.read()
+    return read_bytes(file).decode()
+
+
+def read_bytes(file: str) -> bytes:
+    """Return the content of ``file``."""
+    descriptor = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    try:
+        parts = []
+        while part := os.read(descriptor, _READ_BYTES):
+            parts.append(part)
+        return b"".join(parts)
+    finally:
+        os.close(descriptor)
 
 
 def write(file: str, content: bytes) -> None:
     """Create or replace ``file``."""
-    with open(file, "wb") as opened:
-        opened.write(content)
+    descriptor = os.open(file, os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC, 0o666)
+    try:
+        left = memoryview(content)
+        while left:
+            left = left[os.write(descriptor, left) :]
+    finally:
+        os.close(descriptor)
 
 
 def mount(source: str, target: str, kind: str, *, flags: int = 0, data: str = "") -> None:
     """Call mount(2). :raises OSError: naming the target."""
-    os.makedirs(target, exist_ok=True)
+    if not os.path.isdir(target):
+        os.makedirs(target)
     arguments = (source.encode(), os.fsencode(target), kind.encode(), flags, data.encode())
-    _checked(_libc.mount(*arguments), f"mount {target}")
+    check(_mount(*arguments), f"mount {target}")
 
 
 def set_up_mounts(results: str, exposed: list[str]) -> None:
@@ -66,11 +79,11 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
 
 def add_namespace(name: str) -> None:
     """Create a network namespace as ``ip netns add`` does, and enter it."""
-    _checked(_libc.unshare(_CLONE_NEWNET), f"network namespace {name}")
+    check(_unshare(_CLONE_NEWNET), f"network namespace {name}")
     file = f"{NAMESPACES}/{name}"
     write(file, b"")
     arguments = (b"/proc/self/ns/net", os.fsencode(file), b"none", _MS_BIND, None)
-    _checked(_libc.mount(*arguments), f"network namespace {name}")
+    check(_mount(*arguments), f"network namespace {name}")
 
 
 def open_namespace(name: str | None) -> int:
@@ -80,10 +93,10 @@ def open_namespace(name: str | None) -> int:
 
 def enter_namespace(descriptor: int) -> None:
     """Call setns(2): sockets and programs of this thread then belong to that namespace."""
-    _checked(_libc.setns(descriptor, _CLONE_NEWNET), "setns")
+    check(_setns(descriptor, _CLONE_NEWNET), "setns")
 
 
 def power_off() -> None:
     """Power the guest off at once."""
     os.sync()
-    _libc.reboot(ctypes.c_int(_LINUX_REBOOT_CMD_POWER_OFF))
+    _reboot(_LINUX_REBOOT_CMD_POWER_OFF)

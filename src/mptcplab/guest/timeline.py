@@ -8,7 +8,6 @@ slept and woken, every server that was started before is waiting for its clients
 from __future__ import annotations
 
 import os
-import signal
 import time
 
 from mptcplab.guest import instants, system
@@ -18,16 +17,26 @@ from mptcplab.guest.nodes import GuestError, Nodes
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
+    from signal import SIG_BLOCK, SIGCHLD, SIGKILL, SIGTERM, pthread_sigmask, sigtimedwait
     from typing import Any
 
     from mptcplab.guest.algorithms import Watch
     from mptcplab.guest.queues import QueueSampler
     from mptcplab.guest.sockets import SocketSampler
+else:
+    from _signal import (  # `signal` around it loads slowly
+        SIG_BLOCK,
+        SIGCHLD,
+        SIGKILL,
+        SIGTERM,
+        pthread_sigmask,
+        sigtimedwait,
+    )
 
 _SECOND = 1_000_000_000
 #: Time zero after boot: later than any set-up takes, so that it does not depend on the network's size.
 _ZERO_NS = 10 * _SECOND
-_WAKE = {signal.SIGCHLD}
+_WAKE = {SIGCHLD}
 #: The time for servers to notice that their clients have exited, and then to obey SIGTERM.
 _GRACE_NS = _SECOND
 _MAX_MESSAGE_CHARS = 300
@@ -100,7 +109,7 @@ class Timeline:
 
     def run(self) -> list[dict[str, Any]]:
         """Run everything; return one record per program. :raises GuestError: if a program fails or is late."""
-        signal.pthread_sigmask(signal.SIG_BLOCK, _WAKE)
+        pthread_sigmask(SIG_BLOCK, _WAKE)
         now = instants.sleep_to_next(_SECOND)
         self.zero_ns = (now // _ZERO_NS + 1) * _ZERO_NS
         instants.reseed()
@@ -123,7 +132,7 @@ class Timeline:
     def _sleep_until(self, instant_ns: int) -> None:
         """Sleep until ``instant_ns``, or until a program exits."""
         left = instant_ns - self._now()
-        if left > 0 and signal.sigtimedwait(_WAKE, left / _SECOND) is None:
+        if left > 0 and sigtimedwait(_WAKE, left / _SECOND) is None:
             return
         self._reap()
 
@@ -204,7 +213,7 @@ class Timeline:
         return ""
 
     def _end_servers(self) -> None:
-        for number in (None, signal.SIGTERM):
+        for number in (None, SIGTERM):
             limit = self._now() + _GRACE_NS
             for running in self._alive():
                 if number is not None:
@@ -220,9 +229,9 @@ class Timeline:
     def _kill_all(self) -> None:
         for running in self._alive():
             running.stopped = True
-            os.killpg(running.pid, signal.SIGKILL)
+            os.killpg(running.pid, SIGKILL)
             os.waitpid(running.pid, 0)
-            running.status, running.end_ns = -signal.SIGKILL, self._now()
+            running.status, running.end_ns = -SIGKILL, self._now()
 
     def _record(self, running: _ProgramState) -> dict[str, Any]:
         return {
@@ -244,6 +253,8 @@ def _tail(file: str) -> str:
 def _end_of(status: int) -> str:
     if status >= 0:
         return f"ended with status {status}"
-    if status == -signal.SIGKILL and "\noom_kill 0\n" not in system.read("/proc/vmstat"):
+    if status == -SIGKILL and "\noom_kill 0\n" not in system.read("/proc/vmstat"):
         return "was killed because the lab ran out of memory"
-    return f"was killed by {signal.Signals(-status).name}"
+    from signal import Signals  # late, because it is large
+
+    return f"was killed by {Signals(-status).name}"
