@@ -22,12 +22,12 @@ from mptcplab.guest.tc_requests import tc_requests
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from mptcplab.guest.command_form import Request
 
 #: include/uapi/linux/sockios.h
-_SIOCGIFINDEX = 0x8933
+_SIOCGIFNAME, _SIOCGIFINDEX = 0x8910, 0x8933
 _INDEX_REQUEST = struct.Struct("=16si20x")
 _MAX_NAME_BYTES = 15
 
@@ -85,6 +85,22 @@ class Place:
             answer = fcntl.ioctl(self.netlink(ROUTE).fileno(), _SIOCGIFINDEX, _INDEX_REQUEST.pack(name, 0))
             self._indices[device] = _INDEX_REQUEST.unpack(answer)[1]
         return self._indices[device]
+
+    def name(self, index: int) -> str:
+        """Return the name of an interface here. :raises OSError: if there is none of this index."""
+        request = _INDEX_REQUEST.pack(b"", index)
+        return fcntl.ioctl(self.netlink(ROUTE).fileno(), _SIOCGIFNAME, request)[:16].rstrip(b"\0").decode()
+
+    def read(self, files: Sequence[str]) -> list[bytes | None]:
+        """Return the contents of ``files``, which may depend on the namespace; None for each that does not exist.
+
+        :raises OSError: if one cannot be read.
+        """
+        self._enter()
+        try:
+            return [_content(file) for file in files]
+        finally:
+            self._leave()
 
     def namespace(self, name: str) -> int:
         """Return the descriptor of a namespace. :raises OSError: if the plan has none of this name."""
@@ -159,6 +175,13 @@ class Place:
                 self._leave()
 
         return execute
+
+
+def _content(file: str) -> bytes | None:
+    try:
+        return system.read_bytes(file)
+    except FileNotFoundError:
+        return None
 
 
 def _write_setting(file: str, value: str) -> None:
