@@ -21,7 +21,7 @@ from mptcplab.recording.damage import reporting_damage
 FORMAT = 3
 #: The hint for a damaged recording.
 REPEATED = "delete the folder, and the run will be repeated"
-_SCRATCH = ("init", "uml", "guest.json")
+_SCRATCH = ("init", "modules", "uml", "guest.json")
 #: Files that become tables of samples and events. Those of a failed run stay, since they may be incomplete.
 _RAW = ("sockets.jsonl", "queues.jsonl", "events.jsonl")
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mptcplab.engine.bytecode import compile_guest
+from mptcplab.engine.bytecode import bundle_guest
 from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.virtual.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
@@ -60,7 +60,6 @@ class Machine(GuestProcess):
     """A running lab kernel. Use it as a context manager, which kills the kernel at its end."""
 
     def __init__(self, boot: Boot) -> None:
-        compile_guest()
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
         with fixed_addresses():
@@ -240,10 +239,16 @@ def _write_init(boot: Boot) -> None:
     if any(letter.isspace() for letter in str(python)) or len(os.fsencode(python)) > _MAX_PYTHON_BYTES:
         hint = "install mptcplab with a Python whose path is short and has no blanks"
         raise InputError(f"the lab kernel cannot start the Python at '{python}'", hint=hint)
+    bundle, modules = bundle_guest(), boot.folder / "modules"
+    modules.write_bytes(bundle.content)
     lines = (
         f"#!{python} -IS",
-        "import sys",
+        "import marshal, os, sys",
         f"sys.path.insert(0, {str(boot.source)!r})",
+        f"modules = os.open({str(modules)!r}, os.O_RDONLY | os.O_CLOEXEC)",
+        f"loader, index = marshal.loads(os.pread(modules, {bundle.head_bytes}, 0))",
+        "exec(loader)",
+        f"install(modules, {bundle.head_bytes}, index)",
         "from mptcplab.guest.init import main",
         f"main({str(boot.folder)!r}, {[str(path) for path in boot.exposed]!r})",
     )
