@@ -26,7 +26,7 @@ from mptcplab.calibrate.bed import Running, bed
 from mptcplab.calibrate.fit import Costs, Sample, fit
 from mptcplab.calibrate.measure import calibrate
 from mptcplab.calibrate.programs import PROGRAMS, Side, flow_server, shadowsocks_libev_sides
-from mptcplab.engine.tools import find_program, flow_program
+from mptcplab.engine.tools import compile_tools, find_program, flow_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel import find_kernel
@@ -205,7 +205,7 @@ def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> f
     deadline_ns = round(1e9 * (seconds + 600))
     programs = (*servers[:-1], charged(servers[-1]), Program("client", "client", "client", client, 0, deadline_ns))
     plan = replace(plan, programs=programs, sampled=(), watched=(), counters=())
-    engine = VirtualEngine(find_kernel(_KERNEL), {FLOW: flow_program()})
+    engine = VirtualEngine(find_kernel(_KERNEL), compile_tools())
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         engine.execute(plan, seed=1, folder=Path(folder), cpu=max(os.sched_getaffinity(0)))
         return throughput_mbps(Path(folder, "out", "client.out").read_text())

@@ -13,13 +13,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.usage import Usage, measured
-from mptcplab.engine.tools import flow_program
+from mptcplab.engine.tools import compile_tools
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
-from mptcplab.workload.context import FLOW
 
 _SEED = 1
 
@@ -61,7 +60,7 @@ def plan_of(scenario: str) -> Plan:
 @cache
 def engine() -> VirtualEngine:
     """Return an engine with the lab kernel and `flow` that every run uses."""
-    return VirtualEngine(find_kernel(), {FLOW: flow_program()})
+    return VirtualEngine(find_kernel(), compile_tools())
 
 
 def cpu() -> int:

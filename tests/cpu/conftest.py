@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import Bench
 
-from mptcplab.engine.tools import flow_program
+from mptcplab.engine.tools import compile_tools
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import find_kernel
-from mptcplab.workload.context import FLOW
 
 KERNEL = "7.2-cpu"
 
@@ -24,4 +23,4 @@ def bench(tmp_path: Path) -> Bench:
         kernel = find_kernel(KERNEL)
     except MissingError as error:
         pytest.fail(f"{error.message}; {error.hint}", pytrace=False)
-    return Bench({KERNEL: VirtualEngine(kernel, {FLOW: flow_program()})}, tmp_path)
+    return Bench({KERNEL: VirtualEngine(kernel, compile_tools())}, tmp_path)

@@ -9,13 +9,12 @@ from pathlib import Path
 import pytest
 
 from mptcplab.engine.steering import steer_program
-from mptcplab.engine.tools import flow_program
+from mptcplab.engine.tools import compile_tools
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.plan.steering import STEER
-from mptcplab.workload.context import FLOW
 
 from . import kept
 from .bench import Bench
@@ -52,7 +51,7 @@ def _kernel(version: str) -> KernelBuild:
 @pytest.fixture(scope="session")
 def engines() -> dict[str, VirtualEngine]:
     """An engine for each kernel that we support."""
-    tools = {FLOW: flow_program(), STEER: steer_program()}
+    tools = {**compile_tools(), STEER: steer_program()}
     return {version: VirtualEngine(_kernel(version), tools) for version in TESTED_VERSIONS}
 
 

@@ -15,9 +15,11 @@ from tests.unit.commanded import output_of as run
 
 from mptcplab.doctor.programs import uses
 from mptcplab.engine import tools
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load
+from mptcplab.workload.context import FLOW
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 GOOD = """
@@ -220,6 +222,12 @@ def test_no_kernel_is_status_3(
     assert not (tmp_path / "out").exists()
 
 
+def _fake_tools(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Replace our own programs, so that none is compiled."""
+    tools = dict.fromkeys((FLOW, SAMPLER), Path("/bin/true"))
+    monkeypatch.setattr("mptcplab.campaign.record.compile_tools", lambda: tools)
+
+
 def _fake_kernel(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     (folder / "kernel").mkdir()
     (folder / "kernel" / "System.map").write_text("0000000060000000 b time_travel_time\n")
@@ -250,7 +258,7 @@ def test_missing_tool_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     if tool != "gcc":
-        monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
+        _fake_tools(monkeypatch)
     _search(monkeypatch, tmp_path, without=tool)
     output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
     assert output.status == 3, output.err
@@ -263,7 +271,7 @@ def test_failed_runs_are_status_1(
 ) -> None:
     """The first error, the command that repeats it, and the others are printed; no partial recording remains."""
     _fake_kernel(monkeypatch, tmp_path)
-    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
+    _fake_tools(monkeypatch)
     out = tmp_path / "out"
     output = run(monkeypatch, capsys, "run", scenario, "--out", out, "--jobs", "2")
     assert output.status == 1, output.err
@@ -280,7 +288,7 @@ def test_no_time_travel_is_status_3(
 ) -> None:
     _fake_kernel(monkeypatch, tmp_path)
     (tmp_path / "kernel" / "System.map").write_text("0000000060000000 T _start\n")
-    monkeypatch.setattr("mptcplab.campaign.record.flow_program", lambda: Path("/bin/true"))
+    _fake_tools(monkeypatch)
     output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
     assert output.status == 3, output.err
     assert "time travel" in output.err

@@ -26,6 +26,7 @@ from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.engine.virtual.machine import Boot, check_folder, virtual_clock_address
 from mptcplab.engine.virtual.session import Session, find
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Run, load
@@ -195,7 +196,7 @@ def _name(run: Run, kernel: KernelBuild) -> str:
     plan = compile_plan(run.point.scenario, seed=run.seed)
     here = Path(__file__)
     facts = VirtualEngine(kernel, {}).kernel_facts
-    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools={FLOW: here}).name
+    return identify(run, plan, engine=DEFAULT_ENGINE, kernel=facts, tools={FLOW: here, SAMPLER: here}).name
 
 
 def test_identity_is_what_can_change_the_result(tmp_path: Path) -> None:

@@ -14,7 +14,6 @@ from mptcplab.guest import netlink
 from mptcplab.guest.generic_netlink import Family
 from mptcplab.guest.interfaces import Interfaces
 from mptcplab.guest.netlink import ROUTE, Netlink, RefusedError, attribute, attributes, integer_attribute, nested, text
-from mptcplab.guest.queues import QueueSampler
 
 DONE, REFUSED, ACKNOWLEDGED = (3, bytes(4)), (2, bytes.fromhex("feffffff") + bytes(16)), (2, bytes(20))
 
@@ -125,20 +124,6 @@ def test_a_family_is_found_with_its_group(answers: Answers) -> None:
     answers(found)
     with pytest.raises(OSError, match="has no group others"):
         Family("mptcp_pm", "others")
-
-
-def test_a_queue_is_sampled(answers: Answers, monkeypatch: pytest.MonkeyPatch) -> None:
-    numbers = b"".join(number.to_bytes(4, "little") for number in (3, 4542, 17, 0, 0))
-    kernel = answers(
-        packet((36, bytes(20) + attribute(1, b"tbf\0") + attribute(7, attribute(1, b"x") + attribute(3, numbers))))
-    )
-    monkeypatch.setattr("mptcplab.guest.queues.if_nametoindex", lambda _: 7)
-    place = {"node": "r", "device": "link1", "link": "link1", "direction": "forward"}
-    (row,) = QueueSampler([{**place, "handle": 2}]).sample(5)
-    assert row == {"time_ns": 5, **place, "bytes": 4542, "packets": 3, "drops": 17}
-    assert kernel.sent.hex(" ", 4) == (
-        "24000000 26000900 01000000 00000000 00000000 07000000 00000200 00000000 00000000"
-    )
 
 
 def test_no_other_module_of_the_guest_opens_netlink_sockets() -> None:

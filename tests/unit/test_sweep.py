@@ -27,6 +27,7 @@ from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.workload.context import FLOW
@@ -68,7 +69,10 @@ def experiment_of(tmp_path: Path, text: str = SCENARIO) -> Experiment:
 
 def _engines(tmp_path: Path, *versions: str) -> Engines:
     kernel = build(tmp_path)
-    found = {version: VirtualEngine(kernel, {FLOW: Path(__file__)}) for version in versions or ("7.2",)}
+    found = {
+        version: VirtualEngine(kernel, dict.fromkeys((FLOW, SAMPLER), Path(__file__)))
+        for version in versions or ("7.2",)
+    }
     return Engines(DEFAULT_ENGINE, found)
 
 

@@ -189,7 +189,7 @@ _TO_ZERO = re.compile(r"\bor 0(?:\.0)?\b(?!:)|fill_null|fill_nan|nan_to_num|\.ge
 _TALLY = re.compile(r"([\w.]+)\[(.+?)\] = \1\.get\(\2, 0\) \+ ")
 _ROOMS = (
     *("metrics", "recording", "report", "study", "capture", "results", "stats"),
-    *("guest/sockets.py", "guest/queues.py", "guest/machine.py"),
+    *("steering/sockets.py", "guest/sampler.py", "guest/machine.py"),
 )
 #: Where 0 is the truth, and why.
 _ZERO_IS_TRUE = {
@@ -199,7 +199,6 @@ _ZERO_IS_TRUE = {
     "reinjected.get(flow.number, 0)": "the connection's other data was seen, and none of it on this subflow again",
     "shares.get(name, 0.0) for shares in known": "shares are those of all data: a path without one had none",
     "one.during.get(earlier, 0)": "a row names only the earlier workloads that were still running in some of its runs",
-    "max(used, self.peak or 0)": "only a bound: what is used is a number, and at least 0",
     "behind.get(name, 0)": "a place in a drawing",
     "count.get(one.name, 0)": "how many verdicts there are of a class",
     "counts.get(one.name, 0)": "how many verdicts there are of a class",

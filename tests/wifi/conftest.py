@@ -11,13 +11,12 @@ from bench.wifi.lab import KERNEL
 from tests.lab.bench import Bench
 
 from mptcplab.engine.steering import steer_program
-from mptcplab.engine.tools import flow_program, radio_program
+from mptcplab.engine.tools import compile_tools, radio_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.radios import RADIO
 from mptcplab.plan.steering import STEER
-from mptcplab.workload.context import FLOW
 
 
 def _kernel() -> KernelBuild:
@@ -37,5 +36,5 @@ def run(tmp_path: Path) -> Measure:
 @pytest.fixture
 def bench(tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Bench:
     """Runs scenarios in a folder of the test's own, or takes what another test has run."""
-    tools = {FLOW: flow_program(), RADIO: radio_program(), STEER: steer_program()}
+    tools = {**compile_tools(), RADIO: radio_program(), STEER: steer_program()}
     return Bench({KERNEL: VirtualEngine(_kernel(), tools)}, tmp_path, tmp_path_factory.getbasetemp() / "shared")

@@ -18,7 +18,7 @@ from mptcplab.engine.protocol import Engine, Outcome, WithPrograms
 from mptcplab.engine.registry import engine_kind, kind_named
 from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
-from mptcplab.engine.tools import flow_program, radio_program
+from mptcplab.engine.tools import compile_tools, radio_program
 from mptcplab.files import format_json
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.compile import compile_plan
@@ -92,7 +92,7 @@ def prepare_engines(
             kernel = scenario.kernel if scenario.is_set("kernel") else None
             kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    tools = {FLOW: flow_program()}
+    tools = compile_tools()
     if any(run.point.scenario.has_radios for run in points):
         tools[RADIO] = radio_program()
     if any(run.point.scenario.steering is not None for run in points):

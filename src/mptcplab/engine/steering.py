@@ -21,7 +21,6 @@ _OTHERS = (
     "guest/netlink.py",
     "guest/generic_netlink.py",
     "guest/mptcp_pm.py",
-    "guest/sockets.py",
 )
 #: The modules' packages, whose own modules import what is not in the archive.
 _EMPTY = ("mptcplab/__init__.py", "mptcplab/guest/__init__.py")

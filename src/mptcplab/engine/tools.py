@@ -14,6 +14,7 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.proxies.catalog import built_program, recipe_of
 from mptcplab.shipped import shipped_folder
 
@@ -119,6 +120,25 @@ def radio_program() -> Path:
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
     return _own_program("radio")
+
+
+def sampler_program() -> Path:
+    """Return the path of the program that samples sockets and queues, compiled again if its source or the compiler
+    changed.
+
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
+    """
+    return _own_program("sampler")
+
+
+def compile_tools() -> dict[str, Path]:
+    """Return our programs that any plan can use, by their names there; compiled if they are not.
+
+    :raises MissingError: without a compiler. :raises LabError: if one does not compile.
+    """
+    from mptcplab.workload.context import FLOW  # late, because this import takes long
+
+    return {FLOW: flow_program(), SAMPLER: sampler_program()}
 
 
 def static_flow_program() -> Path:

@@ -97,44 +97,47 @@ def _execute(work: dict[str, Any]) -> dict[str, Any]:
     except GuestError as error:
         # The report comes first, since the writers may need more memory or disk than is left.
         _write_report({"error": str(error)})
-        _write_what_remains(nodes, plan["counters"], timeline)
+        _write_what_remains(nodes, plan, timeline)
         raise
-    for write in _result_writers(nodes, plan["counters"], timeline):
+    for write in _result_writers(nodes, plan, timeline):
         write()
     return {"programs": programs, "zero_ns": timeline.zero_ns, "virtual_ns": time.monotonic_ns()}
 
 
-def _write_what_remains(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> None:
+def _write_what_remains(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> None:
     """Write results after a failure, for inspection. Results that cannot be read or written cause no further error."""
-    for write in reversed(_result_writers(nodes, counters, timeline)):
+    for write in reversed(_result_writers(nodes, plan, timeline)):
         try:
             write()
         except Exception as error:
             print(f"mptcplab: a result is missing: {error}", file=sys.stderr, flush=True)
 
 
-def _result_writers(nodes: Nodes, counters: list[dict[str, Any]], timeline: Timeline) -> list[Callable[[], None]]:
-    """Return functions that write the results besides the programs' outputs.
+def _result_writers(nodes: Nodes, plan: dict[str, Any], timeline: Timeline) -> list[Callable[[], None]]:
+    """Return functions that write the results besides the programs' outputs and the sampler's rows.
 
     The kernel's log is last, since reading the others may add to it.
     """
 
     def algorithms() -> None:
-        for watch in timeline.watches:
-            _keep(watch.node, "algorithms.json", to_json(watch.found, sort_keys=True).encode())
+        for node in plan["watched"]:
+            from mptcplab.guest.algorithms import uncoupled  # late, for plans without workloads
+
+            nodes.enter(node)
+            found = {"uncoupled": uncoupled(), "sockets": timeline.sampler.seen(node)}
+            nodes.enter(None)
+            _keep(node, "algorithms.json", to_json(found, sort_keys=True).encode())
 
     def keep_machine() -> None:
-        state = machine.state(timeline.memory)
+        state = machine.state(timeline.sampler.tcp_pages_peak)
         system.write(f"{system.LAB}/machine.json", to_json(state, sort_keys=True).encode())
 
     def count(counter: dict[str, Any]) -> Callable[[], None]:
         return lambda: _count(nodes, counter)
 
     return [
-        lambda: _write_lines(f"{system.LAB}/sockets.jsonl", timeline.samples),
-        lambda: _write_lines(f"{system.LAB}/queues.jsonl", timeline.queue_samples),
         lambda: _write_lines(f"{system.LAB}/events.jsonl", timeline.changes.happened),
-        *[count(counter) for counter in counters],
+        *[count(counter) for counter in plan["counters"]],
         algorithms,
         keep_machine,
         _keep_kernel_log,

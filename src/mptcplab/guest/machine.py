@@ -16,8 +16,6 @@ _ROUNDS = "/proc/sys/kernel/um_softirq_rounds_delayed"
 #: See kernel/patches/0019.
 _POLLS = "/proc/sys/kernel/um_polls_advanced"
 _LIMITS = "/proc/sys/net/ipv4/tcp_mem"
-_SOCKETS = "/proc/net/sockstat"
-_MAX_BYTES = 4096
 #: Pages, about those that Linux derives for 1 GB of memory (tcp_init_mem() and udp_init(): 1/16 and 1/8 of the free
 #: pages, and 3/4 and 3/2 of that). Free pages differ a little from boot to boot with the length of the command line.
 _FIXED = {"tcp_mem": (12000, 16000, 24000), "udp_mem": (24000, 32000, 48000)}
@@ -29,36 +27,13 @@ def fix_limits() -> None:
         system.write(f"/proc/sys/net/ipv4/{name}", " ".join(map(str, pages)).encode())
 
 
-class Memory:
-    """The memory of all TCP sockets of the machine, in pages, sampled from time to time."""
-
-    def __init__(self) -> None:
-        self._file = os.open(_SOCKETS, os.O_RDONLY | os.O_CLOEXEC)
-        self.peak: int | None = None
-
-    def sample(self) -> None:
-        """Update the peak with the memory in use now."""
-        used = tcp_pages(os.pread(self._file, _MAX_BYTES, 0).decode())
-        if used is not None:
-            self.peak = max(used, self.peak or 0)
-
-
-def tcp_pages(sockstat: str) -> int | None:
-    """Return ``mem`` of the line ``TCP:`` of /proc/net/sockstat (net/ipv4/proc.c); None without one."""
-    for line in sockstat.splitlines():
-        words = line.split()
-        if words[:1] == ["TCP:"] and "mem" in words:
-            return int(words[words.index("mem") + 1])
-    return None
-
-
-def state(memory: Memory) -> dict[str, Any]:
+def state(tcp_pages_peak: int | None) -> dict[str, Any]:
     """Return the recorded state of the machine. A value that this kernel does not report is None, never 0."""
     return {
         "softirq_rounds_delayed": _number(_ROUNDS),
         "polls_advanced": _number(_POLLS),
         "tcp_mem_pages": [int(word) for word in system.read(_LIMITS).split()],
-        "tcp_pages_peak": memory.peak,
+        "tcp_pages_peak": tcp_pages_peak,
         "page_bytes": os.sysconf("SC_PAGE_SIZE"),
     }
 

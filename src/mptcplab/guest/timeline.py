@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs programs on a timeline: servers before time zero, clients at their instants, with samples in between.
+"""Runs programs on a timeline: servers before time zero, clients at their instants, beside a sampler.
 
 It needs no polling and no margins. Virtual time stops while any process can run. Therefore, after this process has
 slept and woken, every server that was started before is waiting for its clients.
@@ -12,17 +12,14 @@ import time
 
 from mptcplab.guest import instants, system
 from mptcplab.guest.changes import Changes
-from mptcplab.guest.machine import Memory
 from mptcplab.guest.nodes import GuestError, Nodes
+from mptcplab.guest.sampler import Sampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from signal import SIG_BLOCK, SIGCHLD, SIGKILL, SIGTERM, pthread_sigmask, sigtimedwait
     from typing import Any
 
-    from mptcplab.guest.algorithms import Watch
-    from mptcplab.guest.queues import QueueSampler
-    from mptcplab.guest.sockets import SocketSampler
 else:
     from _signal import (  # `signal` around it loads slowly
         SIG_BLOCK,
@@ -36,13 +33,12 @@ else:
 _SECOND = 1_000_000_000
 #: Time zero after boot: later than any set-up takes, so that it does not depend on the network's size.
 _ZERO_NS = 10 * _SECOND
+#: Time for the sampler to begin its first sleep. It draws random numbers until then, which servers must not notice.
+_SAMPLER_NS = 10_000_000
 _WAKE = {SIGCHLD}
 #: The time for servers to notice that their clients have exited, and then to obey SIGTERM.
 _GRACE_NS = _SECOND
 _MAX_MESSAGE_CHARS = 300
-_FIRST_SAMPLE_NS = 10_000_000
-#: Later than any deadline.
-_NEVER_NS = 1 << 62
 
 
 class _ProgramState:
@@ -59,69 +55,35 @@ class _ProgramState:
         return bool(self.program["role"] == "client")
 
 
-class _SamplingTimes:
-    """The instants of samples: after 10 ms, then doubling up to the interval, to include short connections."""
-
-    def __init__(self, interval_ns: int | None) -> None:
-        self._interval_ns = interval_ns or _NEVER_NS
-        self.next_ns = min(_FIRST_SAMPLE_NS, self._interval_ns) if interval_ns else _NEVER_NS
-
-    def due(self, now_ns: int) -> int | None:
-        """Return the instant of the sample that is due now, and advance to the next; None if none is due."""
-        if now_ns < self.next_ns:
-            return None
-        due_ns, interval_ns = self.next_ns, self._interval_ns
-        later_ns = due_ns * 2 if due_ns < interval_ns else due_ns + interval_ns
-        self.next_ns = later_ns if later_ns < interval_ns else later_ns // interval_ns * interval_ns
-        return due_ns
-
-
 class Timeline:
-    """Runs the programs of one plan and collects samples."""
+    """Runs the programs of one plan, its events and its sampler."""
 
     def __init__(self, nodes: Nodes, plan: dict[str, Any], out: str) -> None:
         self._nodes, self._plan, self._out = nodes, plan, out
         self.zero_ns = 0
         self._programs: list[_ProgramState] = []
-        self.samples: list[dict[str, Any]] = []
-        self.memory = Memory()
-        self._samplers: list[SocketSampler] = []
-        for node in plan["sampled"]:
-            from mptcplab.guest.sockets import SocketSampler  # late, because most plans need none
-
-            nodes.enter(node)
-            self._samplers.append(SocketSampler(node))
-        self.watches: list[Watch] = []
-        for node in plan["watched"]:
-            from mptcplab.guest.algorithms import Watch  # late, for plans without workloads
-
-            nodes.enter(node)
-            self.watches.append(Watch(node))
+        self.sampler = Sampler(nodes, plan)
         self.changes = Changes(nodes, plan["events"])
-        self.queue_samples: list[dict[str, Any]] = []
-        self._queues: list[QueueSampler] = []
-        for node in dict.fromkeys(queue["node"] for queue in plan["queues"]):
-            from mptcplab.guest.queues import QueueSampler  # late, for plans without queues
-
-            nodes.enter(node)
-            self._queues.append(QueueSampler([queue for queue in plan["queues"] if queue["node"] == node]))
-        nodes.enter(None)
 
     def run(self) -> list[dict[str, Any]]:
         """Run everything; return one record per program. :raises GuestError: if a program fails or is late."""
         pthread_sigmask(SIG_BLOCK, _WAKE)
         now = instants.sleep_to_next(_SECOND)
         self.zero_ns = (now // _ZERO_NS + 1) * _ZERO_NS
-        instants.reseed()
-        for program in self._plan["programs"]:
-            if program["role"] == "server":
-                self._start(program)
-        instants.sleep_until(self.zero_ns)
+        self.sampler.start(self.zero_ns)
+        instants.sleep_until(now + _SAMPLER_NS)
         instants.reseed()
         try:
+            for program in self._plan["programs"]:
+                if program["role"] == "server":
+                    self._start(program)
+            instants.sleep_until(self.zero_ns)
+            instants.reseed()
             self._run_clients()
+            self.sampler.stop()
             self._end_servers()
         finally:
+            self.sampler.stop()
             self.changes.close()
             self._kill_all()
         return [self._record(running) for running in self._programs]
@@ -149,9 +111,6 @@ class Timeline:
     def _run_clients(self) -> None:
         waiting = [program for program in self._plan["programs"] if program["role"] == "client"]
         waiting.sort(key=lambda program: int(program["start_ns"]))
-        interval = self._plan["sample_interval_ns"]
-        samples = _SamplingTimes(interval if self._samplers or self._queues else None)
-        checks = _SamplingTimes(max(interval, _SECOND) if self.watches else None)
         while waiting or self._clients():
             if self.changes.pending:
                 self.changes.carry_out(self._now())
@@ -160,20 +119,8 @@ class Timeline:
             self._check_deadlines()
             instants = [running.program["deadline_ns"] for running in self._clients()]
             instants += [program["start_ns"] for program in waiting[:1]]
-            self._sleep_until(min(*instants, samples.next_ns, checks.next_ns, self.changes.next_ns))
+            self._sleep_until(min(*instants, self.changes.next_ns))
             self._check_failures()
-            if (instant_ns := samples.due(self._now())) is not None:
-                self._sample(instant_ns)
-            if checks.due(self._now()) is not None:
-                for watch in self.watches:
-                    watch.sample()
-
-    def _sample(self, instant_ns: int) -> None:
-        self.memory.sample()
-        for sampler in self._samplers:
-            self.samples.extend(sampler.sample(instant_ns))
-        for queues in self._queues:
-            self.queue_samples.extend(queues.sample(instant_ns))
 
     def _clients(self) -> list[_ProgramState]:
         return [running for running in self._programs if running.is_client and running.status is None]
@@ -188,6 +135,7 @@ class Timeline:
             if pid == 0:
                 return
             self.changes.ended(pid)
+            self.sampler.ended(pid)
             for running in self._programs:
                 if running.pid == pid:
                     running.status, running.end_ns = os.waitstatus_to_exitcode(status), self._now()

@@ -12,6 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, fields
 from typing import Any
 
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
 #: What JSON has as it is.
@@ -82,7 +83,12 @@ class Plan:
     @property
     def uses(self) -> tuple[str, ...]:
         """The names of all programs that run, the machine's and ours."""
-        return used_by(self.steps)
+        return tuple(sorted({*used_by(self.steps), *([SAMPLER] if self.has_samples else [])}))
+
+    @property
+    def has_samples(self) -> bool:
+        """Whether sockets or queues are read while the workloads run."""
+        return bool(self.sampled or self.watched or self.queues)
 
     @property
     def features(self) -> tuple[str, ...]:

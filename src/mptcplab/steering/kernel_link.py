@@ -12,9 +12,9 @@ import os
 import time
 
 from mptcplab.guest.mptcp_pm import Kernel
-from mptcplab.guest.sockets import SocketSampler
 from mptcplab.steering.connections import Connection, connections_of
 from mptcplab.steering.machine import PeersFlags
+from mptcplab.steering.sockets import SocketSampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

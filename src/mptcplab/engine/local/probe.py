@@ -13,7 +13,7 @@ import subprocess
 from mptcplab.engine.local.isolation import fail, run_isolated, set_up_mounts
 from mptcplab.guest import algorithms, system
 from mptcplab.guest.nodes import GuestError
-from mptcplab.guest.sockets import SocketSampler
+from mptcplab.steering.sockets import SocketSampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

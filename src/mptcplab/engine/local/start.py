@@ -17,8 +17,6 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from mptcplab.guest.machine import Memory
-
 _SECOND = 1_000_000_000
 #: Time for servers to start, at least: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
 _ZERO_STEP_NS = _SECOND
@@ -61,13 +59,13 @@ def _run(results: str, exposed: list[str], limits: list[int]) -> None:
         with contextlib.suppress(PermissionError):  # without root there is none
             take_priority()
 
-    def state(memory: Memory) -> dict[str, Any]:
+    def state(tcp_pages_peak: int | None) -> dict[str, Any]:
         # The sockets of the whole machine count, since they share this memory.
         return {
             "softirq_rounds_delayed": None,
             "polls_advanced": None,
             "tcp_mem_pages": limits,
-            "tcp_pages_peak": memory.peak,
+            "tcp_pages_peak": tcp_pages_peak,
             "page_bytes": os.sysconf("SC_PAGE_SIZE"),
         }
 

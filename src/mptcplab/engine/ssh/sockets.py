@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Reads what `ss -tinO` and `tc -s -j qdisc` print into the rows of the guest's samplers.
+"""Reads what `ss -tinO` and `tc -s -j qdisc` print into the rows of the sampler (tools/sampler).
 
-The names and units are the kernel's; see :mod:`mptcplab.guest.sockets` and :mod:`mptcplab.guest.queues`. `ss` leaves
-out values that are 0, or writes them in units of its own.
+The names and units are the kernel's; see tools/sampler/row.c and queues.c. `ss` leaves out values that are 0, or writes
+them in units of its own.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def _end(text: str) -> str:
 
 
 def algorithms(rows: Sequence[dict[str, Any]]) -> dict[str, Any]:
-    """Return the congestion controls seen on each socket, as :class:`mptcplab.guest.algorithms.Watch` does."""
+    """Return the congestion controls seen on each socket, as the sampler notes them (tools/sampler/watch.c)."""
     seen: dict[tuple[str, str], dict[str, Any]] = {}
     for row in rows:
         known = {"local": row["local"], "remote": row["remote"], "congestion": [], "scheduler": []}
