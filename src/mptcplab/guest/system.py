@@ -16,6 +16,11 @@ _mount, _unshare, _setns, _reboot = (function(name) for name in ("mount", "unsha
 _MS_RDONLY, _MS_NOSUID, _MS_NODEV, _MS_REMOUNT, _MS_NOATIME, _MS_BIND = 1, 2, 4, 32, 1024, 4096
 _CLONE_NEWNET = 0x40000000
 _LINUX_REBOOT_CMD_POWER_OFF = 0x4321FEDC
+_SETTINGS = "/proc/sys/net/ipv4"
+#: Buckets of a namespace's own table of connections (Linux 6.1 and later).
+_TABLE, _BUCKETS = "tcp_child_ehash_entries", b"256"
+#: The limits that the kernel derives from the size of this table.
+_DERIVED = ("tcp_max_tw_buckets", "tcp_max_syn_backlog")
 
 
 def read(file: str) -> str:
@@ -78,8 +83,17 @@ def set_up_mounts(results: str, exposed: list[str]) -> None:
 
 
 def add_namespace(name: str) -> None:
-    """Create a network namespace as ``ip netns add`` does, and enter it."""
+    """Create a network namespace as ``ip netns add`` does, and enter it.
+
+    It has a table of connections of its own, as machines have, and the same limits as the present one. Whoever lists
+    its sockets walks through this table. The one that namespaces share otherwise has 8192 buckets in a lab kernel.
+    """
+    limits = {limit: read(f"{_SETTINGS}/{limit}") for limit in _DERIVED}
+    if os.path.exists(f"{_SETTINGS}/{_TABLE}"):
+        write(f"{_SETTINGS}/{_TABLE}", _BUCKETS)
     check(_unshare(_CLONE_NEWNET), f"network namespace {name}")
+    for limit, value in limits.items():
+        write(f"{_SETTINGS}/{limit}", value.encode())
     file = f"{NAMESPACES}/{name}"
     write(file, b"")
     arguments = (b"/proc/self/ns/net", os.fsencode(file), b"none", _MS_BIND, None)
