@@ -247,6 +247,29 @@ def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     assert host._processor().level == Level.BROKEN
 
 
+@pytest.mark.parametrize(
+    ("flags", "release", "message"),
+    [
+        ("fpu fsgsbase pku ospke", "6.1.0-18-amd64", "fast: programs run in the process"),
+        ("fpu fsgsbase pku", "6.1.0-18-amd64", "lacks protection keys (PKU)"),
+        ("fpu ospke", "5.10.0-28-amd64", "lacks FSGSBASE, syscall user dispatch (Linux 5.11)"),
+        (None, "6.1.0", "lacks FSGSBASE, protection keys (PKU)"),
+    ],
+)
+def test_where_system_calls_are_handled(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, flags: str | None, release: str, message: str
+) -> None:
+    cpuinfo = tmp_path / "cpuinfo"
+    if flags is not None:
+        cpuinfo.write_text(f"processor\t: 0\nflags\t\t: {flags}\nbugs\t\t:\n")
+    monkeypatch.setattr(host, "_cpu_flags", lambda _, read=host._cpu_flags: read(cpuinfo))
+    monkeypatch.setattr(platform, "release", lambda: release)
+    finding = host._system_calls()
+    print(finding)
+    assert message in finding.message
+    assert finding.level is Level.FINE
+
+
 def test_clock_of_a_child_process_can_be_read_or_the_reason_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert [finding.subject for finding in host._virtual_clock()] == ["virtual clock"]
 

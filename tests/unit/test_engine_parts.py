@@ -80,8 +80,8 @@ def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("mode", "option", "passed"),
     [
-        (None, "y", ["inproc=off"]),
-        ("auto", "y", ["inproc=auto"]),
+        (None, "y", []),
+        ("auto", "y", []),
         ("off", "y", ["inproc=off"]),
         ("on", "y", ["inproc=on"]),
         ("on", "n", []),

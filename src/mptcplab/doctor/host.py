@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import resource
 import shutil
 import subprocess
@@ -36,6 +37,7 @@ _LIMITS = (
 def check_host() -> Iterator[Finding]:
     """Check everything except programs and kernels."""
     yield _processor()
+    yield _system_calls()
     yield _disk()
     yield from _memory()
     yield from _limits()
@@ -49,6 +51,31 @@ def _processor() -> Finding:
         return Finding("processor", Level.BROKEN, message, "every run", "use a machine with an x86-64 processor")
     plural = "s" if count > 1 else ""
     return fine("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} in parallel")
+
+
+def _system_calls() -> Finding:
+    """Report where programs of a lab run, which decides what their system calls cost (docs/decisions/0021)."""
+    flags = _cpu_flags(Path("/proc/cpuinfo"))
+    release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
+    lacks = [
+        *(["FSGSBASE"] if "fsgsbase" not in flags else []),
+        *(["protection keys (PKU)"] if "ospke" not in flags else []),
+        *(["syscall user dispatch (Linux 5.11)"] if release < (5, 11) else []),
+    ]
+    if lacks:
+        return fine(
+            "system calls", f"slower: each switches between processes, as this machine lacks {', '.join(lacks)}"
+        )
+    return fine("system calls", "fast: programs run in the process of the lab kernel, guarded by protection keys")
+
+
+def _cpu_flags(cpuinfo: Path) -> set[str]:
+    """Return the features of the first processor; none if the file does not name them."""
+    try:
+        lines = cpuinfo.read_text().splitlines()
+    except OSError:
+        return set()
+    return next((set(line.partition(":")[2].split()) for line in lines if line.startswith("flags")), set())
 
 
 def _disk() -> Finding:

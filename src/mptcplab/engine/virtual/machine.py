@@ -203,17 +203,17 @@ def _arguments(boot: Boot) -> list[str]:
 
 
 def _inproc_argument(kernel: KernelBuild) -> list[str]:
-    """Return the parameter that decides where user code runs: in stubs, unless the environment variable differs.
+    """Return the parameter that decides where user code runs; nothing for the kernel's own choice.
 
     A kernel that knows the parameter keeps it out of the command line that it mixes into its random numbers. For one
     that does not know it, programs run outside anyway.
     :raises InputError: if the environment variable has another value.
     """
-    mode = os.environ.get(INPROC, "off")
+    mode = os.environ.get(INPROC, "auto")
     if mode not in _INPROC_MODES:
         hint = f"set it to one of {', '.join(_INPROC_MODES)}, or unset it"
         raise InputError(f"{INPROC} is '{mode}', which is not a mode", hint=hint)
-    if not has_inproc(kernel):
+    if mode == "auto" or not has_inproc(kernel):
         return []
     return [f"inproc={mode}"]
 
