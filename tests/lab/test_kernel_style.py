@@ -17,8 +17,15 @@ from . import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
-#: Programs for user space have lines as long as the Python beside them.
-USER = ("--file", "--max-line-length=120")
+#: Programs for user space have lines as long as the Python beside them. They lack the kernel's macros and functions, and
+#: have handlers of signals and symbols of assembly. COMPLEX_MACRO and MACRO_WITH_FLOW_CONTROL find tables and functions
+#: that macros define.
+USER = (
+    "--file",
+    "--max-line-length=120",
+    "--ignore",
+    "PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,VOLATILE,AVOID_EXTERNS,COMPLEX_MACRO,MACRO_WITH_FLOW_CONTROL",
+)
 #: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in net/mptcp/Kconfig for its own name. ENOSYS wants
 #: that error returned for unknown system calls only; 0020 compares with it.
 PATCH = ("--strict", "--no-signoff", "--ignore", "EMBEDDED_FILENAME,ENOSYS")

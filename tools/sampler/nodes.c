@@ -11,7 +11,7 @@
 
 #define NAMESPACES "/run/netns"
 #define MAX_WORDS 6
-#define SPACE " \n"
+#define SPACE "\n "
 
 /* Moves this process to the namespace in @path; its sockets then belong there. */
 static void enter(const char *path)

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: MIT
 #include "row.h"
 #include "output.h"
+#include "sampler.h"
 
 #include <arpa/inet.h>
 #include <linux/inet_diag.h>
@@ -59,7 +60,7 @@ static const struct {
 	FIELD("bytes_retrans", bytes_retrans),
 };
 
-#define INFO_FIELDS (sizeof(info_fields) / sizeof(info_fields[0]))
+#define INFO_FIELDS ARRAY_SIZE(info_fields)
 
 static char *put_ipv4(char *at, const unsigned char *address)
 {

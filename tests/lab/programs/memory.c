@@ -472,11 +472,11 @@ static int touch_scattered(unsigned long count, int turns)
 		if (write(1, &byte, 1) != 1 || read(0, &byte, 1) != 1)
 			return 1;
 		heat(10);
-		for (unsigned long i = 0; i < count; i++)
+		for (unsigned long i = 0; i < count; i++) {
 			if (at[2 * i * PAGE] != (char)(i % 100 + 1) || at[2 * i * PAGE + 1] != turn)
 				return 2;
-			else
-				at[2 * i * PAGE + 1] = turn + 1;
+			at[2 * i * PAGE + 1] = turn + 1;
+		}
 	}
 	return 42;
 }

@@ -657,8 +657,8 @@ static void check_cancellation(void)
 void *detour_end;
 void detour(void);
 asm(".text\n"
-    "detour:\n\t"
-    "jmp *detour_end(%rip)\n");
+	"detour:\n\t"
+	"jmp *detour_end(%rip)\n");
 
 static void make_detour(int signal, void *info, void *context)
 {
