@@ -15,6 +15,7 @@
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
 #              `make lab` build go-shadowsocks2 alone (two releases), and skip its tests if that fails
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
+# make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
@@ -38,7 +39,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz fuzz-syscalls setups smp packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz fuzz-syscalls modes setups smp packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-lts kernel-cpu kernel-wifi clean
 
 demo: kernel
@@ -98,6 +99,10 @@ fuzz: test-packages
 
 fuzz-syscalls: test-packages kernel
 	$(BIN)/python -m fuzz.syscalls --calls $(CALLS) --seed $(SEED)
+
+modes: test-packages kernel
+	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/test_user_code.py
+	$(BIN)/python -m setups.modes
 
 setups: kernel
 	@scripts/install-packages --setups

@@ -4,7 +4,10 @@
 `python -m setups` makes root file systems of Debian, runs scenarios, short studies and selftests in each, and compares
 all files of the recordings, byte for byte. The first two have the same versions of all programs, and must not differ.
 
+`python -m setups.modes` compares user code in stubs and in the kernel's process on this machine.
+
     setups/roots.py       makes the root file systems
            commands.py    runs the commands in one of them
            differences.py compares the recordings
+           modes.py       compares where user code runs
 """

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """User code: programs that check themselves print the same with user code in the kernel's process.
 
-On a kernel that cannot do that, they run once. MPTCPLAB_TEST_KERNEL=PATH tests another kernel than the default one.
+On a kernel that cannot do that, they run once. MPTCPLAB_TEST_KERNEL=PATH tests another kernel than the default one, and
+MPTCPLAB_TEST_FORMS=all tests each program in all forms, as `make modes` does.
 """
 
 from __future__ import annotations
@@ -29,6 +30,9 @@ FORMS = {
     "static": ("-static", "-no-pie", "-fno-PIE"),
     "static-pie": ("-static-pie", "-fPIE"),
 }
+#: Those that are tested unless all are: the kernel places both in ways of their own.
+_FEW = ("pie", "static")
+_ALL = os.environ.get("MPTCPLAB_TEST_FORMS") == "all"
 #: Pages of the kernel that programs must reach, and how.
 _REACHED = {"cpu_irqstacks": (4, "rw"), "inproc_scratch": (1, "rw"), "inproc_gate": (1, "r")}
 _PAGE = 4096
@@ -39,7 +43,7 @@ class Case:
     """A program, its arguments, and the forms in which it is tested."""
 
     name: str
-    forms: tuple[str, ...] = tuple(FORMS)
+    forms: tuple[str, ...] = tuple(FORMS) if _ALL else _FEW
     arguments: tuple[str, ...] = ()
 
     def __str__(self) -> str:
@@ -49,7 +53,7 @@ class Case:
 CASES = (
     Case("registers"),
     Case("signals"),
-    Case("storms", ("pie", "static")),
+    Case("storms", ("pie", "static") if _ALL else ("pie",)),
     Case("memory", ("pie", "fixed")),
     Case("memory", ("pie",), ("many",)),
 )
