@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from mptcplab.campaign import identity
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import identify
 from mptcplab.gateway.registry import PROGRAMS
+from mptcplab.guest.sampler import SAMPLER
 from mptcplab.node.mptcp import endpoints_of
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -356,7 +358,9 @@ def _facts(tmp_path: Path, *tables: str) -> dict[str, Any]:
     scenario(tmp_path, *tables)
     (run,) = load(tmp_path / "gateways.toml").runs
     plan = compile_plan(run.point.scenario, seed=1)
-    return identify(run, replace(plan, programs=()), engine="virtual", kernel={}, tools={}).facts
+    return identify(
+        run, replace(plan, programs=()), engine="virtual", kernel={}, tools={SAMPLER: Path(sys.executable)}
+    ).facts
 
 
 def test_only_runs_with_gateways_depend_on_their_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -43,7 +43,7 @@ def test_words_are_quoted_as_by_shlex(words: list[str]) -> None:
 
 def test_a_short_run_loads_few_modules() -> None:
     """Regular expressions, enumerations and ctypes' package took longer to load than all work of a short run."""
-    used = "from mptcplab.guest import algorithms, init, queues, sockets"
+    used = "from mptcplab.guest import algorithms, init, sampler"
     code = f"import sys; sys.path.insert(0, sys.argv[1]); {used}; print(*sys.modules)"
     done = subprocess.run([sys.executable, "-IS", "-c", code, _source()], capture_output=True, text=True, check=True)
     loaded = set(done.stdout.split())

@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: MIT
+"""``python -m bench.before --before CHECKOUT``: the CPU time of labs of this version beside those of an earlier one.
+
+Both run the same scenarios in turn on one CPU, each with the lab kernel that it has built.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+import statistics
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+from docs.making.pages import table_of
+
+from bench import lab, machines, scenarios
+
+ROOT = Path(__file__).parents[1]
+FILE = Path(__file__).with_name("before.json")
+#: Prints the wall and the CPU seconds of the labs of a file's first point, without those of this process.
+_RUN = """
+import json, sys
+from pathlib import Path
+from bench.usage import measured
+from mptcplab.campaign.lab import Lab, Stop
+from mptcplab.campaign.record import prepare_engines
+from mptcplab.scenario.load import load
+runs = load(Path(sys.argv[1])).runs[:1]
+lab = Lab(prepare_engines(runs), Path(sys.argv[2]), stop=Stop())
+def work():
+    return [one.error for one in lab.execute(runs, jobs=1, progress=lambda _: None)]
+errors, usage = measured(work)
+assert errors == [None], errors
+print(json.dumps([usage.wall, usage.cpu]))
+"""
+
+
+@dataclass(frozen=True)
+class Case:
+    """A scenario, the virtual seconds of its workload, and the unit of its figures."""
+
+    name: str
+    scenario: str
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Row:
+    """Pairs of wall and CPU seconds of a case: of this version, and of the earlier one."""
+
+    name: str
+    seconds: float
+    now: list[tuple[float, float]] = field(default_factory=list)
+    before: list[tuple[float, float]] = field(default_factory=list)
+
+
+def cases() -> list[Case]:
+    """Return the scenarios: what people run, and the shortest run."""
+    handover = ROOT / "examples" / "handover.toml"
+    return [
+        Case("iperf3, two 100 Mbit/s paths, 10 s", scenarios.two_paths("iperf3", "10 s"), 10),
+        Case("`flow` every 5 ms, the same paths, 60 s", scenarios.two_paths("flow", "60 s"), 60),
+        Case("bed of Table 4.1, iperf3, 60 s", scenarios.table_4_1("iperf3", "60 s"), 60),
+        Case("one point of `handover.toml`, sampled every 10 ms", f"extends = {json.dumps(str(handover))}\n", 17),
+        Case("`flow`, 0.1 s", scenarios.two_paths("flow", "100 ms"), 0.1),
+    ]
+
+
+def _spent(file: Path, source: Path) -> tuple[float, float]:
+    """Return wall and CPU seconds of a run by the package in ``source``."""
+    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as out:
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, str(file), out],
+            env={**os.environ, "PYTHONPATH": f"{source}:{ROOT}"},
+            preexec_fn=lambda: os.sched_setaffinity(0, {lab.cpu()}),
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    if done.returncode:
+        sys.exit(f"bench: {source}: {done.stderr.strip()}")
+    wall, cpu = json.loads(done.stdout)
+    return wall, cpu
+
+
+def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[str], None]) -> list[Row]:
+    """Return the times of the cases; ``before`` is the source of the earlier version."""
+    rows = []
+    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
+        for number, case in enumerate(chosen):
+            file = Path(folder, f"{number}.toml")
+            file.write_text(case.scenario)
+            row = Row(case.name, case.seconds)
+            for _ in range(repeats):
+                row.now.append(_spent(file, ROOT / "src"))
+                row.before.append(_spent(file, before))
+            report(" | ".join(_cells(row)))
+            rows.append(row)
+    return rows
+
+
+def table(rows: list[Row]) -> str:
+    """Return the medians of wall and CPU seconds, and of the ratios of CPU seconds."""
+    head = ["run", "CPU s", "before", "times faster", "times real time", "wall s", "before"]
+    return table_of(head, [_cells(row) for row in rows])
+
+
+def _cells(row: Row) -> list[str]:
+    now, before = (statistics.median(cpu for _, cpu in side) for side in (row.now, row.before))
+    ratio = statistics.median(old[1] / new[1] for new, old in zip(row.now, row.before, strict=True))
+    walls = [statistics.median(wall for wall, _ in side) for side in (row.now, row.before)]
+    return [
+        row.name,
+        f"{now:.2f}",
+        f"{before:.2f}",
+        f"{ratio:.2f}",
+        f"{row.seconds / now:.1f}",
+        *(f"{wall:.2f}" for wall in walls),
+    ]
+
+
+def main() -> None:
+    """Measure, and print or write the times."""
+    parser = argparse.ArgumentParser(prog="python -m bench.before", description=__doc__)
+    parser.add_argument(
+        "--before", type=Path, required=True, help="checkout of the earlier version, with its lab kernel"
+    )
+    parser.add_argument("--repeats", type=int, default=5, help="repeats of every run; default %(default)s")
+    parser.add_argument("--only", default="", help="runs whose names contain this text")
+    parser.add_argument("--write", type=Path, metavar="FILE", help="write the times as JSON")
+    arguments = parser.parse_args()
+    if not (arguments.before / "src" / "mptcplab").is_dir():
+        parser.error(f"--before: {arguments.before} is not a checkout of mptcplab")
+    load = os.getloadavg()[0]
+    chosen = [case for case in cases() if arguments.only in case.name]
+    rows = measure(
+        chosen, arguments.before / "src", arguments.repeats, lambda text: print(text, file=sys.stderr, flush=True)
+    )
+    found = {
+        "machine": machines.present(),
+        "load": [round(average, 1) for average in (load, os.getloadavg()[0])],
+        "rows": [asdict(row) for row in rows],
+    }
+    if arguments.write:
+        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
+    print(table(rows))
+
+
+if __name__ == "__main__":
+    main()
