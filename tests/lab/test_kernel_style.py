@@ -17,9 +17,9 @@ from . import kept
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ("checkpatch.pl", "spelling.txt", "const_structs.checkpatch")
-#: Programs for user space have lines as long as the Python beside them. They lack the kernel's macros and functions, and
-#: have handlers of signals and symbols of assembly. COMPLEX_MACRO and MACRO_WITH_FLOW_CONTROL find tables and functions
-#: that macros define.
+#: Programs for user space have lines as long as the Python beside them. They lack the kernel's macros and functions,
+#: and have handlers of signals and symbols of assembly. COMPLEX_MACRO and MACRO_WITH_FLOW_CONTROL find tables and
+#: functions that macros define.
 USER = (
     "--file",
     "--max-line-length=120",
