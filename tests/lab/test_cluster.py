@@ -148,7 +148,7 @@ def test_a_worker_with_another_guest_is_refused(bench: Bench, cluster: Cluster) 
     """Its runs would not be the same runs: one sentence says in what it differs, and nothing is recorded."""
     source = bench.folder / "source"
     checkout = Path(package.__file__).parents[2]
-    for name in ("src/mptcplab", "kernel", "tools/flow"):
+    for name in ("src/mptcplab", "kernel", "tools/flow", "tools/sampler"):
         shutil.copytree(checkout / name, source / name, ignore=shutil.ignore_patterns("__pycache__"))
     with (source / "src" / "mptcplab" / "guest" / "init.py").open("a") as init:
         init.write("ANOTHER_GUEST = True\n")

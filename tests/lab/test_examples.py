@@ -92,7 +92,10 @@ def test_loss(bench: Bench) -> None:
         algorithm, loss = run.point.settings.values()
         return algorithm == "cubic" or (algorithm, loss) == ("bbr", "1 %")
 
-    rows = _by(_rows(bench, "loss", only=is_telling), "transport.congestion_control", "links.link2.forward.loss")
+    # Of thirty runs with 1 % two or three are below 43 Mbit/s, since the connection waits for what was lost.
+    rows = _by(
+        _rows(bench, "loss", seeds=3, only=is_telling), "transport.congestion_control", "links.link2.forward.loss"
+    )
     for (algorithm, _), row in rows.items():
         assert row.congestion == algorithm
         assert row.mptcp == "2 subflows"

@@ -95,13 +95,20 @@ def test_late_packets_of_a_call_are_as_good_as_lost(bench: Bench) -> None:
     """A buffer of 5 ms against jitter of ± 10 ms: how many are late follows from the first packet's delay alone."""
     call = 'kind = "voip"\nduration = "60 s"\nprotocol = "udp"\nplayout = "5 ms"'
     text = LINE.format(line='delay = "50 ms"\njitter = "10 ms"', workload=call)
-    (recording,) = bench.record(text)
-    (measured,) = measure(recording)
-    first = events(recording, "it.server", "packets")[0]["delay_ns"][0] / 1e6
-    late = 100 * min(1, max(0, (60 - first - 5) / 20))
-    print(f"first packet {first:.2f} ms, expected late {late:.1f} %, found {measured.metrics['late_percent']:.1f} %")
-    assert measured.metrics["late_percent"] == pytest.approx(late, abs=4 * 100 * math.sqrt(0.25 / 3000))
-    assert measured.metrics["mos"] < 4.3
+    heard = 0
+    for seed in range(1, 5):
+        (recording,) = bench.record(text, seed=seed)
+        (measured,) = measure(recording)
+        first = events(recording, "it.server", "packets")[0]["delay_ns"][0] / 1e6
+        late = 100 * min(1, max(0, (60 - first - 5) / 20))
+        print(
+            f"first packet {first:.2f} ms, expected late {late:.1f} %, found {measured.metrics['late_percent']:.1f} %"
+        )
+        assert measured.metrics["late_percent"] == pytest.approx(late, abs=4 * 100 * math.sqrt(0.25 / 3000))
+        if late > 20:
+            heard += 1
+            assert measured.metrics["mos"] < 4.3
+    assert heard, "a first packet was early enough for others to be late"
 
 
 @pytest.mark.parametrize(("times", "tolerance"), [("fixed", 0.0001), ("exponential", 0.18)])
