@@ -32,10 +32,10 @@ def test_arrivals_at_the_bottleneck_are_irregular(bench: Bench) -> None:
 def test_irregular_instants_before_a_full_link_do_not_help(bench: Bench) -> None:
     """What docs/limitations.md says: the rate of the access links makes them regular again.
 
-    With phases as written, some of the seeds are locked out; with random ones, the first four got 31 Mbit/s at least.
+    With phases as written, two of these seeds are locked out; with random ones, the first four got 31 Mbit/s at least.
     """
     access = [f'links.{name}.forward={{ delay = "60 us", jitter = "60 us" }}' for name in ("access2", "access-client2")]
     first = 'links.access1.forward={ delay = "25 ms", jitter = "60 us" }'
     regular = 'links.bottleneck.forward={ delay = "0 ms" }'
-    found = _mptcp_mbps(bench, "phases=fixed", *access, first, regular, seeds=6)
+    found = _mptcp_mbps(bench, "phases=fixed", *access, first, regular, seeds=14)
     assert min(found) < LOCKED_OUT_MBPS
