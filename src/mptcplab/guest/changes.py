@@ -115,10 +115,7 @@ class _Batch:
         self.pid = nodes.spawn(node, [program, "-batch", "-"], stdin=reader, stdout=self._output, stderr=self._output)
         os.close(reader)
         # Else a program that waits for an interface may run after one command, and find no route.
-        try:  # noqa: SIM105  # contextlib loads slowly
-            instants.take_priority(self.pid)
-        except PermissionError:
-            pass
+        instants.take_priority(self.pid)
 
     def write(self, argv: list[str]) -> None:
         """Pass one command to the program."""
