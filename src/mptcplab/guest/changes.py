@@ -114,8 +114,6 @@ class _Batch:
         self._output = os.memfd_create("output")
         self.pid = nodes.spawn(node, [program, "-batch", "-"], stdin=reader, stdout=self._output, stderr=self._output)
         os.close(reader)
-        # Else a program that waits for an interface may run after one command, and find no route.
-        instants.take_priority(self.pid)
 
     def write(self, argv: list[str]) -> None:
         """Pass one command to the program."""
