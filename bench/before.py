@@ -22,7 +22,6 @@ from docs.making.pages import table_of
 from bench import lab, machines, scenarios
 
 ROOT = Path(__file__).parents[1]
-FILE = Path(__file__).with_name("before.json")
 #: Prints the wall and the CPU seconds of the labs of a file's first point, without those of this process.
 _RUN = """
 import json, sys
@@ -43,7 +42,7 @@ print(json.dumps([usage.wall, usage.cpu]))
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, the virtual seconds of its workload, and the unit of its figures."""
+    """A scenario, and the virtual seconds of its workload."""
 
     name: str
     scenario: str

@@ -151,14 +151,14 @@ def main() -> None:
     found = {
         "machine": machines.present(),
         "load": [round(average, 1) for average in (load, os.getloadavg()[0])],
-        "rows": [{key: _rounded(value) for key, value in asdict(row).items()} for row in rows],
+        "rows": [{key: _round(value) for key, value in asdict(row).items()} for row in rows],
     }
     if arguments.write:
         arguments.write.write_text(json.dumps(found, indent=1) + "\n")
     print(table(found))
 
 
-def _rounded(value: Any) -> Any:
+def _round(value: Any) -> Any:
     return [round(seconds, 4) for seconds in value] if isinstance(value, list) else value
 
 

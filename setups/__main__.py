@@ -16,7 +16,7 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.kernel.data import DEFAULT_VERSION
-from setups.commands import Comparison, comparisons, folder_of, run_in
+from setups.commands import Comparison, comparisons, folder_of, run_in, run_main
 from setups.differences import Difference, compare
 from setups.roots import Setup, make_root, setups
 
@@ -81,8 +81,4 @@ def main() -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except LabError as error:
-        print(f"setups: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.status)
+    run_main(main)

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import shlex
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import NoReturn
 
 from mptcplab.cache import cache_root
+from mptcplab.errors import LabError
 from setups.roots import REPOSITORY, SITE
 
 #: The checkout, the results and the cache folder in a root file system.
@@ -92,3 +95,12 @@ def _script(root: Path, places: dict[Path, str], argv: Sequence[str]) -> str:
         target = shlex.quote(f"{root}{place}")
         lines += [f"mkdir -p {target}", f"mount --rbind {shlex.quote(str(source))} {target}"]
     return "\n".join([*lines, f"exec chroot {shlex.quote(str(root))} {shlex.join(argv)}"])
+
+
+def run_main(main: Callable[[], int]) -> NoReturn:
+    """End this process with the status that ``main`` returns, or with that of its error, which is printed."""
+    try:
+        sys.exit(main())
+    except LabError as error:
+        print(f"setups: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+        sys.exit(error.status)

@@ -19,7 +19,7 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.kernel.data import DEFAULT_VERSION
-from setups.commands import Comparison, folder_of
+from setups.commands import Comparison, folder_of, run_main
 from setups.differences import Difference, compare
 from setups.roots import REPOSITORY
 
@@ -78,31 +78,29 @@ def main() -> int:
     kernel = find_kernel(arguments.kernel)
     if not has_inproc(kernel):
         raise MissingError(f"kernel {kernel.release} cannot run user code in its own process", hint="--kernel 7.2")
+    chosen = [one for one in comparisons(str(kernel.name)) if arguments.only in one.name]
+    if not chosen:
+        raise MissingError("there is nothing to compare", hint="name commands that exist")
+    out.mkdir(parents=True, exist_ok=True)
     lines, is_same = ["| command | off and on |", "| --- | --- |"], True
     with StderrReporter() as progress:
-        for comparison in comparisons(str(kernel.name)):
-            if arguments.only not in comparison.name:
-                continue
+        for comparison in chosen:
             progress.stage(comparison.name)
             try:
                 found = measure(comparison, out)
             except LabError as error:
-                is_same = False
-                lines.append(f"| {comparison.name} | {error.message} |")
-                print(f"setups: {error.message}\n  {error.hint}", file=sys.stderr)
-                continue
-            is_same = is_same and bool(found.compared) and not found.files
-            lines.append(f"| {comparison.name} | {found} |")
-            for name in found.files[:5]:
-                print(f"{comparison.name}: {name}", file=sys.stderr)
+                details: tuple[str, ...] = (str(error.hint),)
+                is_same, result = False, error.message
+            else:
+                is_same = is_same and bool(found.compared) and not found.files
+                result, details = str(found), found.files[:5]
+            lines.append(f"| {comparison.name} | {result} |")
+            for detail in details:
+                print(f"{comparison.name}: {detail}", file=sys.stderr)
             (out / "report.md").write_text("\n".join(lines) + "\n")
     print("\n".join(lines))
     return 0 if is_same else 1
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except LabError as error:
-        print(f"setups: {error.message}\n  hint: {error.hint}", file=sys.stderr)
-        sys.exit(error.status)
+    run_main(main)

@@ -75,10 +75,10 @@ def compare_modes(programs: tuple[Path, ...], kernel: str, seed: int, calls: int
     if outcomes[0] == outcomes[1]:
         return None
     traces = [run_calls(program, kernel, mode, seed, calls, trace=True).output for mode in MODES]
-    return Finding(seed, "\n".join(_parting(*traces)))
+    return Finding(seed, "\n".join(_find_parting(*traces)))
 
 
-def _parting(off: str, on: str) -> Iterator[str]:
+def _find_parting(off: str, on: str) -> Iterator[str]:
     """Yield the first different records of two traces, and those before, in the order of time.
 
     Columns: order, worker, thread, call, result, digest of memory.

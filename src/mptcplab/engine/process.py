@@ -52,7 +52,7 @@ class Console:
 
 
 @contextlib.contextmanager
-def _pinned(cpus: Collection[int]) -> Iterator[None]:
+def _pin(cpus: Collection[int]) -> Iterator[None]:
     """Run this thread, and the processes that it starts meanwhile, on ``cpus``.
 
     A program that does this would take longer to start.
@@ -83,7 +83,7 @@ class GuestProcess:
         """
         self.console = Console()
         try:
-            with _pinned(cpus):
+            with _pin(cpus):
                 self._process = subprocess.Popen(
                     [*(str(os.getpid()) if word is PARENT else word for word in LAUNCHERS), *command],
                     stdin=subprocess.DEVNULL,

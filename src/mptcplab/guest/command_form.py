@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all commands have in common that the guest executes itself."""
+"""The requests and the errors of all commands that the guest executes itself."""
 
 from __future__ import annotations
 

@@ -29,13 +29,13 @@ _TIMER_ABSTIME = 1
 _RNDRESEEDCRNG = 0x5207
 
 
-def take_priority(pid: int = 0) -> None:
-    """Give a process, by default this one, a real-time priority, which children do not inherit.
+def take_priority() -> None:
+    """Give this process a real-time priority, which children do not inherit.
 
-    It removes the kernel's timer slack (50 us) for the process, and lets it run first at an instant.
+    It removes the kernel's timer slack (50 us) for this process, and lets it run first at an instant.
     :raises PermissionError: without root.
     """
-    os.sched_setscheduler(pid, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
+    os.sched_setscheduler(0, os.SCHED_FIFO | os.SCHED_RESET_ON_FORK, os.sched_param(1))
 
 
 def sleep_until(instant_ns: int) -> None:

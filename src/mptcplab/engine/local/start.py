@@ -55,9 +55,9 @@ def _run(results: str, exposed: list[str], limits: list[int]) -> None:
         with contextlib.suppress(OSError):  # without IPv6
             write(_DETECTION, b"0")
 
-    def priority(pid: int = 0) -> None:
+    def priority() -> None:
         with contextlib.suppress(PermissionError):  # without root there is none
-            take_priority(pid)
+            take_priority()
 
     def state(tcp_pages_peak: int | None) -> dict[str, Any]:
         # The sockets of the whole machine count, since they share this memory.
