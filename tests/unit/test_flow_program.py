@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import itertools
 import json
+import resource
 import shutil
 import signal
 import socket
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -119,6 +121,31 @@ def test_connections_have_payload_of_their_own(lab: Lab) -> None:
     assert sorted(sums) == [0, 1, 2, 3, 4]
     assert len(set(sums.values())) == 5
     assert checksums(run.server) == sums
+
+
+@pytest.fixture
+def few_files() -> Iterator[int]:
+    """Let a program open 64 files, unless it raises its own limit."""
+    limits = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (64, limits[1]))
+    yield 64
+    resource.setrlimit(resource.RLIMIT_NOFILE, limits)
+
+
+def test_many_connections_are_all_sampled(lab: Lab, few_files: int) -> None:
+    many = 4 * few_files
+    run = lab.run(
+        "--seconds",
+        "0.5",
+        "--interval-ms",
+        "100",
+        server=("--quantum-us", "2000", "--interval-ms", "100"),
+        connections=many,
+    )
+    for end in (run.server, run.client):
+        assert {event["conn"] for event in of(end, "end")} == set(range(many))
+        sampled = {event["conn"] for event in of(end, "interval") if not event["final"]}
+        assert sampled == set(range(many)), "each connection has a timer of its own"
 
 
 def test_seed_decides_the_payload_of_downloads_too(lab: Lab) -> None:

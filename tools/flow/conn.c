@@ -28,6 +28,30 @@ static struct conn *conn_new(struct flow *flow, int fd, __u64 number)
 	return c;
 }
 
+static __u64 sooner(__u64 one, __u64 other)
+{
+	return !one || (other && other < one) ? other : one;
+}
+
+/* When conn_alarm() is to be called; 0 = never. */
+static __u64 alarm_at(const struct conn *c)
+{
+	switch (c->state) {
+	case CONN_CONNECTING:
+		return sooner(c->connect_at + c->flow->opt->connect_timeout_ns, c->greet_at);
+	case CONN_HEADER:
+	case CONN_DONE:
+		return 0;
+	default:
+		return sooner(c->sample_at, c->wire.mode->alarm_at(c));
+	}
+}
+
+void conn_set_alarm(struct conn *c)
+{
+	alarms_set(&c->flow->alarms, c, alarm_at(c));
+}
+
 static const char *error_word(int error)
 {
 	switch (error) {
@@ -67,7 +91,8 @@ void conn_finish(struct conn *c, const char *error)
 	}
 	close(c->fd);
 	c->state = CONN_DONE;
-	c->read_at = 0;
+	loop_read_at(c, 0);
+	conn_set_alarm(c);
 	flow->finished++;
 }
 
@@ -123,6 +148,8 @@ void conn_connect(struct flow *flow, __u64 number)
 	loop_add(flow, fd, EPOLLOUT, c);
 	if (error)
 		conn_fail(c, error);
+	else
+		conn_set_alarm(c);
 }
 
 void conn_connect_all(struct flow *flow)
@@ -236,6 +263,7 @@ static void accept_datagram(struct flow *flow)
 	loop_add(flow, fd, EPOLLIN, c);
 	send_header(c);
 	begin(c);
+	conn_set_alarm(c);
 }
 
 void conn_accept(struct flow *flow)
@@ -307,25 +335,7 @@ void conn_event(struct conn *c, __u32 events)
 	default:
 		c->wire.mode->event(c, events);
 	}
-}
-
-static __u64 sooner(__u64 one, __u64 other)
-{
-	return !one || (other && other < one) ? other : one;
-}
-
-/* When conn_alarm() is to be called; 0 = never. */
-__u64 conn_alarm_at(const struct conn *c)
-{
-	switch (c->state) {
-	case CONN_CONNECTING:
-		return sooner(c->connect_at + c->flow->opt->connect_timeout_ns, c->greet_at);
-	case CONN_HEADER:
-	case CONN_DONE:
-		return 0;
-	default:
-		return sooner(c->sample_at, c->wire.mode->alarm_at(c));
-	}
+	conn_set_alarm(c);
 }
 
 void conn_alarm(struct conn *c)
@@ -338,6 +348,7 @@ void conn_alarm(struct conn *c)
 			conn_finish(c, "connect-timeout");
 		else
 			greet(c, 0);
+		conn_set_alarm(c);
 		return;
 	}
 	if (c->sample_at && c->sample_at <= now) {
@@ -348,4 +359,5 @@ void conn_alarm(struct conn *c)
 	at = c->wire.mode->alarm_at(c);
 	if (at && at <= now)
 		c->wire.mode->alarm(c);
+	conn_set_alarm(c);
 }

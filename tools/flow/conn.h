@@ -41,6 +41,9 @@ struct conn {
 	__u64 start_at;		/* connected, or accepted */
 	__u64 sample_at;	/* next periodic sample */
 	__u64 read_at;		/* a receiver with a quantum reads next */
+	__u64 alarm_at;		/* conn_alarm() is called next */
+	struct conn *next_due;	/* of those whose alarms are due now */
+	size_t alarm_place;	/* in the heap of alarms; 0 = not in it */
 	__u64 first_at;		/* first payload read, or sending began */
 	__u64 last_at;		/* last payload read, or writing was shut down */
 	__u64 pause_ns;		/* a receiver's longest time without data since the last sample */
@@ -55,7 +58,7 @@ void conn_connect_all(struct flow *flow);
 void conn_accept(struct flow *flow);
 void conn_event(struct conn *c, __u32 events);
 void conn_alarm(struct conn *c);
-__u64 conn_alarm_at(const struct conn *c);
+void conn_set_alarm(struct conn *c);	/* after anything that may have changed when it is */
 void conn_fail(struct conn *c, int error);
 void conn_finish(struct conn *c, const char *error);
 

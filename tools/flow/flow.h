@@ -13,6 +13,8 @@
 #ifndef FLOW_H
 #define FLOW_H
 
+#include "alarms.h"
+
 #include <linux/types.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -46,6 +48,10 @@ struct flow {
 	__u64 finished;
 	bool failed;
 	struct conn *conns;
+	__u64 reaped;		/* of the finished, those that are freed */
+	__u64 read_at;		/* earliest of all connections; 0 = none */
+	bool read_stale;	/* the connection of that instant may no longer read then */
+	struct alarms alarms;
 	__u64 now_ns;		/* the clock as read since the last wakeup; 0 = not read yet */
 	__u64 timer_ns;		/* what the timer is set to; 0 = off */
 };

@@ -5,6 +5,9 @@
  * Two clocks wake it. Samples and the ends of timed sending use a timerfd at absolute times,
  * which is exact. The reads of receivers with a quantum are many, so they use epoll's own
  * timeout, which costs no further system call; the kernel may let that be 0.1 % late.
+ *
+ * Reads are due on a common grid, so of these only the earliest instant is kept. Either way a
+ * wakeup for one of a thousand connections does not look at the others.
  */
 #include "loop.h"
 #include "conn.h"
@@ -50,19 +53,12 @@ void loop_watch(struct conn *c, __u32 events)
 
 static void set_timer(struct flow *flow)
 {
-	__u64 at = UNLIMITED;
+	const struct conn *first = alarms_first(&flow->alarms);
 	struct itimerspec spec = { 0 };
+	__u64 at = first ? first->alarm_at : 0;
 
-	for (const struct conn *c = flow->conns; c; c = c->next) {
-		__u64 alarm = conn_alarm_at(c);
-
-		if (alarm && alarm < at)
-			at = alarm;
-	}
-	if (flow->due_at && flow->due_at < at)
+	if (flow->due_at && (!at || flow->due_at < at))
 		at = flow->due_at;
-	if (at == UNLIMITED)
-		at = 0;
 	if (at == flow->timer_ns)
 		return;
 	spec.it_value.tv_sec = at / NS_PER_S;
@@ -72,18 +68,36 @@ static void set_timer(struct flow *flow)
 	flow->timer_ns = at;
 }
 
+void loop_read_at(struct conn *c, __u64 at)
+{
+	struct flow *flow = c->flow;
+
+	flow->read_stale |= c->read_at && c->read_at == flow->read_at && at != c->read_at;
+	c->read_at = at;
+	if (at && (!flow->read_at || at < flow->read_at))
+		flow->read_at = at;
+}
+
+static void find_read(struct flow *flow)
+{
+	flow->read_stale = false;
+	flow->read_at = 0;
+	for (const struct conn *c = flow->conns; c; c = c->next)
+		if (c->read_at && (!flow->read_at || c->read_at < flow->read_at))
+			flow->read_at = c->read_at;
+}
+
 /* NULL: no receiver waits for its quantum to pass. */
 static const struct timespec *read_timeout(struct flow *flow, struct timespec *ts)
 {
-	__u64 at = UNLIMITED, now, wait;
+	__u64 now, wait;
 
-	for (const struct conn *c = flow->conns; c; c = c->next)
-		if (c->read_at && c->read_at < at)
-			at = c->read_at;
-	if (at == UNLIMITED)
+	if (flow->read_stale)
+		find_read(flow);
+	if (!flow->read_at)
 		return NULL;
 	now = loop_now(flow);
-	wait = at > now ? at - now : 0;
+	wait = flow->read_at > now ? flow->read_at - now : 0;
 	ts->tv_sec = wait / NS_PER_S;
 	ts->tv_nsec = wait % NS_PER_S;
 	return ts;
@@ -91,20 +105,30 @@ static const struct timespec *read_timeout(struct flow *flow, struct timespec *t
 
 static void due_reads(struct flow *flow)
 {
-	for (struct conn *c = flow->conns; c; c = c->next)
-		if (c->read_at && c->read_at <= loop_now(flow))
-			oneway_receive(c);
+	if (!flow->read_at || flow->read_at > loop_now(flow))
+		return;
+	for (struct conn *c = flow->conns; c; c = c->next) {
+		if (!c->read_at || c->read_at > loop_now(flow))
+			continue;
+		oneway_receive(c);
+		conn_set_alarm(c);
+	}
 }
 
+/* Each connection once, even if its next alarm is due already. */
 static void due_alarms(struct flow *flow)
 {
-	flow->timer_ns = 0;
-	for (struct conn *c = flow->conns; c; c = c->next) {
-		__u64 at = conn_alarm_at(c);
+	struct conn *c, *due = NULL, **last = &due;
 
-		if (at && at <= loop_now(flow))
-			conn_alarm(c);
+	flow->timer_ns = 0;
+	while ((c = alarms_first(&flow->alarms)) && c->alarm_at <= loop_now(flow)) {
+		alarms_set(&flow->alarms, c, 0);
+		c->next_due = NULL;
+		*last = c;
+		last = &c->next_due;
 	}
+	for (c = due; c; c = c->next_due)
+		conn_alarm(c);
 	if (flow->due_at)
 		flow->mode->due(flow);
 }
@@ -113,6 +137,9 @@ static void reap(struct flow *flow)
 {
 	struct conn **link = &flow->conns;
 
+	if (flow->reaped == flow->finished)
+		return;
+	flow->reaped = flow->finished;
 	while (*link) {
 		struct conn *c = *link;
 
@@ -144,14 +171,15 @@ static bool turn(struct flow *flow)
 	for (int i = 0; i < n; i++) {
 		void *who = events[i].data.ptr;
 
-		if (who == &flow->timer)
+		if (who == &flow->timer) {
 			timer = true;
-		else if (who == &flow->signals)
+		} else if (who == &flow->signals) {
 			go_on = false;
-		else if (who == &flow->listener)
+		} else if (who == &flow->listener) {
 			conn_accept(flow);
-		else
+		} else {
 			conn_event(who, events[i].events);
+		}
 	}
 	due_reads(flow);
 	/* After the reads, so that a sample holds what had come by its time. */

@@ -8,6 +8,7 @@
 __u64 loop_now(struct flow *flow);
 void loop_add(struct flow *flow, int fd, __u32 events, void *who);
 void loop_watch(struct conn *c, __u32 events);
+void loop_read_at(struct conn *c, __u64 at);
 void loop_run(struct flow *flow);
 
 #endif

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/signalfd.h>
 
 void die(int status, const char *format, ...)
@@ -57,6 +58,17 @@ static void open_signals(struct flow *flow)
 		die(EXIT_RUNTIME, "signalfd: %s", strerror(errno));
 }
 
+/* Each connection is an open file, and the usual soft limit is there for programs that call select(). */
+static void raise_open_files(void)
+{
+	struct rlimit files;
+
+	if (getrlimit(RLIMIT_NOFILE, &files))
+		return;
+	files.rlim_cur = files.rlim_max;
+	setrlimit(RLIMIT_NOFILE, &files);
+}
+
 /* Server and client. */
 static int serve(const struct options *opt)
 {
@@ -65,6 +77,7 @@ static int serve(const struct options *opt)
 	net_check(opt);
 	if (flow.mode && flow.mode->prepare)
 		flow.mode->prepare(opt);
+	raise_open_files();
 	open_output(&flow);
 	open_signals(&flow);
 	/* The default slack lets a wakeup be 50 us late, which the quantum would show. */

@@ -110,7 +110,7 @@ void oneway_receive(struct conn *c)
 	if (!quantum || c->state == CONN_DONE)
 		return;
 	/* A common grid: one wakeup serves all connections that have something. */
-	c->read_at = some ? (loop_now(c->flow) / quantum + 1) * quantum : 0;
+	loop_read_at(c, some ? (loop_now(c->flow) / quantum + 1) * quantum : 0);
 	if (!some)
 		loop_watch(c, EPOLLIN | EPOLLONESHOT);
 }
