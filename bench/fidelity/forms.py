@@ -20,9 +20,8 @@ from mptcplab.campaign.record import prepare_engines
 from mptcplab.engine.stock.algorithms import SETTINGS_OF_LAB
 from mptcplab.errors import LabError
 from mptcplab.node.transport import Transport
-from mptcplab.plan.estimate import goodput_bps, paths_of
+from mptcplab.plan.estimate import RatedNetwork
 from mptcplab.scenario.load import Point, Run, load
-from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Duration, Size
 
@@ -246,10 +245,10 @@ def _begun_ns(scenario: Scenario) -> int:
 
 
 def _seconds(scenario: Scenario) -> float:
-    network = Network(scenario)
+    network = RatedNetwork(scenario)
     bulk = [one for one in scenario.workloads.values() if one.is_bulk]
-    bps = sum(goodput_bps(network, one) for one in bulk)
-    round_trip_s = max((path.rtt_s for one in bulk for path in paths_of(network, one)), default=0.0)
+    bps = sum(network.goodput_bps(one) for one in bulk)
+    round_trip_s = max((path.rtt_s for one in bulk for path in network.paths_of(one)), default=0.0)
     least = max(_MIN_SECONDS, min(_MAX_SECONDS, _MIN_ROUND_TRIPS * round_trip_s))
     return min(_MAX_SECONDS, max(least, 8 * _BUDGET_BYTES / bps)) if bps else _MAX_SECONDS
 

@@ -32,9 +32,8 @@ from pydantic import ValidationError
 from bench.fidelity.forms import NEW_SETTING, with_sysctl
 from mptcplab.fields import Part
 from mptcplab.network.disciplines.registry import DISCIPLINES
-from mptcplab.plan.estimate import paths_of
+from mptcplab.plan.estimate import RatedNetwork
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
-from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Series, Step, Trace
 from mptcplab.units import Duration, QueueLength, Rate
@@ -184,8 +183,8 @@ slower_for_older = Slowdown(TIMES).for_older
 
 
 def _has_long_handshakes(scenario: Scenario) -> bool:
-    network = Network(scenario)
-    trips = (path.rtt_s for one in scenario.workloads.values() for path in paths_of(network, one))
+    network = RatedNetwork(scenario)
+    trips = (path.rtt_s for one in scenario.workloads.values() for path in network.paths_of(one))
     return max(trips, default=0.0) >= _FALLBACK_S
 
 

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from mptcplab.plan.estimate import expected_seconds, goodput_bps, paths_of
+from mptcplab.plan.estimate import RatedNetwork, expected_seconds
 from mptcplab.plan.sampling import sample_interval_ns
-from mptcplab.scenario.network import Network
 from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.base import WorkloadBase
@@ -23,38 +22,38 @@ _ACKS = 0.5
 
 def estimate_bytes(scenario: Scenario) -> float:
     """Return the bytes that one run writes to its results folder, accurate to a factor of three."""
-    network = Network(scenario)
+    network = RatedNetwork(scenario)
     captured = sum(_captured(network, one) for one in scenario.record.captures)
     fixed = len(network.nodes) * _NODE_BYTES + len(scenario.gateways) * _GATEWAY_BYTES
     return fixed + _sampled(network) + captured
 
 
-def _sampled(network: Network) -> float:
+def _sampled(network: RatedNetwork) -> float:
     """Return the bytes of samples of sockets and queues, by programs and by the lab."""
     scenario = network.scenario
     per_second = 1e9 / sample_interval_ns(scenario)
     rows = 2 * len(scenario.links) * per_second * expected_seconds(scenario) if scenario.record.queues else 0.0
     logs = 0.0
     for one in scenario.workloads.values():
-        subflows = max(1, len(paths_of(network, one)))
-        seconds = one.expected_seconds(goodput_bps(network, one))
+        subflows = max(1, len(network.paths_of(one)))
+        seconds = one.expected_seconds(network.goodput_bps(one))
         rows += 2 * per_second * seconds * getattr(one, "connections", 1) * (1 + subflows)
         logs += one.logged_bytes(seconds, per_second * seconds, subflows)
     return logs + rows * _ROW_BYTES
 
 
-def _captured(network: Network, capture: Capture) -> float:
+def _captured(network: RatedNetwork, capture: Capture) -> float:
     """Return the bytes of a capture, as if all packets passed its filter."""
     kept, acks = (min(float(capture.snaplen), size) + _PCAP_BYTES for size in (_PACKET, _HEADERS))
     found = 0.0
     for one in network.scenario.workloads.values():
-        rate = goodput_bps(network, one)
+        rate = network.goodput_bps(one)
         packets = one.expected_seconds(rate) * rate / 8 / _PAYLOAD
         found += packets * (kept + _ACKS * acks) * _crossings(network, one, capture)
     return found
 
 
-def _crossings(network: Network, workload: WorkloadBase, capture: Capture) -> float:
+def _crossings(network: RatedNetwork, workload: WorkloadBase, capture: Capture) -> float:
     """Return how many captured interfaces a packet of a workload passes, in the mean over its paths."""
     paths = [network.path_between(workload.sender, port) for port in network.ports_of(workload.receiver)]
     ends = [

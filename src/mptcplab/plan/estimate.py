@@ -7,8 +7,10 @@ or a window per round-trip time.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from math import inf, sqrt
 
 from mptcplab.network.frames import MTU
@@ -58,9 +60,51 @@ class _Path:
         return min(self.rate_bps, packets * _PACKET_BITS / self.rtt_s)
 
 
+class RatedNetwork(Network):
+    """A network that knows what its workloads can carry; it searches for each path once."""
+
+    def __init__(self, scenario: Scenario) -> None:
+        super().__init__(scenario)
+        self._transports = scenario.transports
+        self._paths: dict[int, list[_Path]] = {}
+
+    @cached_property
+    def _transfers(self) -> Counter[str]:
+        """The number of bulk transfers by each bottleneck link."""
+        bulk = (one for one in self.scenario.workloads.values() if one.is_bulk)
+        return Counter(link for one in bulk for link in {path.narrowest for path in self.paths_of(one)})
+
+    def goodput_bps(self, workload: WorkloadBase) -> float:
+        """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
+        connections = getattr(workload, "connections", 1)
+        sizes = [self._transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
+        buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
+        found = 0.0
+        for path in self.paths_of(workload):
+            # Simultaneous transfers share a bottleneck.
+            share = path.rate_bps / max(1, self._transfers[path.narrowest] if workload.is_bulk else 1)
+            found += min(share, connections * path.carried_bps(buffer))
+        return found or _UNSHAPED_BPS
+
+    def paths_of(self, workload: WorkloadBase) -> list[_Path]:
+        """Return the paths that a workload of the scenario can use, one for each bottleneck."""
+        if id(workload) not in self._paths:
+            self._paths[id(workload)] = self._search_paths(workload)
+        return self._paths[id(workload)]
+
+    def _search_paths(self, workload: WorkloadBase) -> list[_Path]:
+        ends = (workload.sender, workload.receiver)
+        target = self.target(workload)
+        if target is not None and any(self._transports[node].protocol == "tcp" for node in ends):
+            return list(_paths(self, workload, target))
+        there = [path for port in self.ports_of(workload.receiver) for path in _paths(self, workload, port)]
+        back = [path for port in self.ports_of(workload.sender) for path in _paths(self, workload, port, back=True)]
+        return max(([*{path.narrowest: path for path in paths}.values()] for paths in (there, back)), key=len)
+
+
 def estimate_seconds(scenario: Scenario) -> float:
     """Return the wall seconds of one run on one CPU, accurate to a factor of three."""
-    network = Network(scenario)
+    network = RatedNetwork(scenario)
     starts = sum(gateway.start_cpu_seconds for gateway in scenario.gateways.values())
     factors = _gateway_factors(network)
     costs = (_cpu_seconds(network, one) * factors.get(name, 1.0) for name, one in scenario.workloads.items())
@@ -78,44 +122,17 @@ def _gateway_factors(network: Network) -> dict[str, float]:
 
 def expected_seconds(scenario: Scenario) -> float:
     """Return the virtual seconds until the last workload ends, with the same accuracy."""
-    network = Network(scenario)
+    network = RatedNetwork(scenario)
     workloads = scenario.workloads.values()
-    return max(one.latest_start.seconds + one.expected_seconds(goodput_bps(network, one)) for one in workloads)
+    return max(one.latest_start.seconds + one.expected_seconds(network.goodput_bps(one)) for one in workloads)
 
 
-def _cpu_seconds(network: Network, workload: WorkloadBase) -> float:
-    paths = paths_of(network, workload)
+def _cpu_seconds(network: RatedNetwork, workload: WorkloadBase) -> float:
+    paths = network.paths_of(workload)
     quick = any(path.rtt_s < _QUICK_RTT_S for path in paths)
     aggregate = min((path.aggregate for path in paths), default=0.0)
     share = max(_AGGREGATED, MTU / aggregate) if aggregate else 1.0
-    return workload.cpu_seconds(goodput_bps(network, workload)) * (_QUICK if quick else 1.0) * share
-
-
-def goodput_bps(network: Network, workload: WorkloadBase) -> float:
-    """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
-    connections = getattr(workload, "connections", 1)
-    transports = network.scenario.transports
-    sizes = [transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
-    buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
-    bulk = [paths_of(network, one) for one in network.scenario.workloads.values() if one.is_bulk]
-    found = 0.0
-    for path in paths_of(network, workload):
-        # Simultaneous transfers share a bottleneck.
-        beside = sum(any(path.narrowest == other.narrowest for other in others) for others in bulk)
-        share = path.rate_bps / max(1, beside if workload.is_bulk else 1)
-        found += min(share, connections * path.carried_bps(buffer))
-    return found or _UNSHAPED_BPS
-
-
-def paths_of(network: Network, workload: WorkloadBase) -> list[_Path]:
-    """Return the paths that a workload can use, one for each bottleneck."""
-    transports = network.scenario.transports
-    target = network.target(workload)
-    if target is not None and any(transports[node].protocol == "tcp" for node in (workload.sender, workload.receiver)):
-        return list(_paths(network, workload, target))
-    there = [path for port in network.ports_of(workload.receiver) for path in _paths(network, workload, port)]
-    back = [path for port in network.ports_of(workload.sender) for path in _paths(network, workload, port, back=True)]
-    return max(([*{path.narrowest: path for path in paths}.values()] for paths in (there, back)), key=len)
+    return workload.cpu_seconds(network.goodput_bps(workload)) * (_QUICK if quick else 1.0) * share
 
 
 def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:
