@@ -17,8 +17,7 @@ from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_table
 from mptcplab.report.table import Table
 
-_CURVES = ("rate", "flows", "hops")
-PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *_CURVES)
+PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *curves.AXES)
 _OVERHEAD_REPEATS = 3
 """A factor for the repeats of these runs, which are short."""
 
@@ -88,7 +87,7 @@ def _measure(arguments: argparse.Namespace) -> None:
     if "algorithms" in parts:
         costs = algorithms.measure(arguments.repeats, _report, extent)
         show(present.algorithm_table(costs), "algorithms")
-    for name in _CURVES:
+    for name in curves.AXES:
         if name in parts:
             curve = curves.measure(name, arguments.repeats, _report, extent)
             show(present.curve_table(curve), f"cost-{name}")

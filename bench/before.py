@@ -71,7 +71,7 @@ def cases() -> list[Case]:
     ]
 
 
-def _spent(file: Path, source: Path) -> tuple[float, float]:
+def run(file: Path, source: Path) -> tuple[float, float]:
     """Return wall and CPU seconds of a run by the package in ``source``."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as out:
         done = subprocess.run(
@@ -97,8 +97,8 @@ def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[st
             file.write_text(case.scenario)
             row = Row(case.name, case.seconds)
             for _ in range(repeats):
-                row.now.append(_spent(file, ROOT / "src"))
-                row.before.append(_spent(file, before))
+                row.now.append(run(file, ROOT / "src"))
+                row.before.append(run(file, before))
             report(" | ".join(_cells(row)))
             rows.append(row)
     return rows

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""The growth of cost with rate, flows and hops. The claim is that it is close to packets times hops."""
+"""The growth of cost with rate, flows, hops, hosts, subflows and samples, as CPU time by packets times hops."""
 
 from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from bench import lab, scenarios
 from bench.extent import FULL, Extent
@@ -66,11 +67,20 @@ def power_law(xs: Sequence[float], ys: Sequence[float]) -> float:
     return slope
 
 
+@dataclass(frozen=True)
+class Case:
+    """One position of a curve: the scenario, and the same with almost no traffic."""
+
+    label: str
+    full: str
+    empty: str
+
+
 def measure(name: str, repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Curve:
-    """Measure the curve "rate", "flows" or "hops". Each repeat covers it, so that a disturbance affects all points."""
-    axis, cases = _cases(name, extent)
-    points = [Point(label) for label, _, _ in cases]
-    plans = [(lab.plan_of(full), lab.plan_of(short)) for _, full, short in cases]
+    """Measure a curve of ``AXES``. Each repeat covers it, so that a disturbance affects all points."""
+    cases = cases_of(name, extent)
+    points = [Point(case.label) for case in cases]
+    plans = [(lab.plan_of(case.full), lab.plan_of(case.empty)) for case in cases]
     for _ in range(repeats):
         for point, (full, short) in zip(points, plans, strict=True):
             empty, run = lab.measure(short), lab.measure(full)
@@ -79,26 +89,63 @@ def measure(name: str, repeats: int, report: Callable[[str], None], extent: Exte
             point.packet_hops = run.packet_hops - empty.packet_hops
             point.virtual_seconds = run.virtual_seconds - empty.virtual_seconds
             report(f"{name} {point.label}: {point.ns_per_packet_hop[-1]:.0f} ns per packet and hop")
-    return Curve(name, axis, tuple(points))
+    return Curve(name, AXES[name], tuple(points))
 
 
-def _cases(name: str, extent: Extent) -> tuple[str, list[tuple[str, str, str]]]:
-    """Return the axis title, and per position: label, scenario, and the same with almost no traffic."""
-    path = scenarios.one_path
-    if name == "rate":
-        return "rate", [
-            (rate, path(rate, f"{seconds} s"), path(rate, _SHORT)) for rate, seconds in extent.rates.items()
-        ]
-    if name == "flows":
-        return "flows, 1 Gbit/s in total", [
-            (
-                str(n),
-                path("1 Gbit/s", f"{extent.flows_s} s", connections=n),
-                path("1 Gbit/s", _SHORT, connections=n),
-            )
-            for n in extent.flows
-        ]
-    return "routers, 300 Mbit/s", [
-        (str(n), path("300 Mbit/s", f"{extent.hops_s} s", routers=n), path("300 Mbit/s", _SHORT, routers=n))
-        for n in extent.hops
-    ]
+def cases_of(name: str, extent: Extent = FULL) -> list[Case]:
+    """Return the positions of a curve of ``AXES``."""
+    return list(_CASES[name](extent))
+
+
+def _case(label: str, seconds: float, scenario: Callable[[str], str]) -> Case:
+    """Return the position of ``scenario``, which takes the duration."""
+    return Case(label, scenario(f"{seconds} s"), scenario(_SHORT))
+
+
+def _rates(extent: Extent) -> Iterator[Case]:
+    for rate, seconds in extent.rates.items():
+        yield _case(rate, seconds, partial(scenarios.one_path, rate))
+
+
+def _flows(extent: Extent) -> Iterator[Case]:
+    for n in extent.flows:
+        yield _case(str(n), extent.flows_s, partial(scenarios.one_path, "1 Gbit/s", connections=n))
+
+
+def _hops(extent: Extent) -> Iterator[Case]:
+    for n in extent.hops:
+        yield _case(str(n), extent.hops_s, partial(scenarios.one_path, "300 Mbit/s", routers=n))
+
+
+def _hosts(extent: Extent) -> Iterator[Case]:
+    for n in extent.hosts:
+        yield _case(str(n), extent.hosts_s, partial(scenarios.star, n, 1000 / (n // 2)))
+
+
+def _subflows(extent: Extent) -> Iterator[Case]:
+    for n in extent.subflows:
+        yield _case(str(n), extent.subflows_s, partial(scenarios.many_paths, n))
+
+
+def _samples(extent: Extent) -> Iterator[Case]:
+    for interval in extent.samples:
+        yield _case(interval, extent.samples_s, partial(scenarios.two_paths, "flow", sampled=interval))
+
+
+AXES = {
+    "rate": "rate",
+    "flows": "flows, 1 Gbit/s in total",
+    "hops": "routers, 300 Mbit/s",
+    "hosts": "hosts around a router, 1 Gbit/s in total",
+    "subflows": "subflows, 100 Mbit/s each",
+    "sampling": "time between samples, two paths of 100 Mbit/s",
+}
+"""The title of each curve's axis, by the curve's name."""
+_CASES: dict[str, Callable[[Extent], Iterator[Case]]] = {
+    "rate": _rates,
+    "flows": _flows,
+    "hops": _hops,
+    "hosts": _hosts,
+    "subflows": _subflows,
+    "sampling": _samples,
+}

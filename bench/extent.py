@@ -34,12 +34,21 @@ class Extent:
             "300 Mbit/s": 20,
             "1 Gbit/s": 10,
             "2 Gbit/s": 5,
+            "10 Gbit/s": 2,
         }
     )
-    flows: tuple[int, ...] = (1, 2, 4, 8, 16, 32, 64, 128)
+    flows: tuple[int, ...] = (1, 4, 16, 64, 128, 256, 1024)
     flows_s: float = 5
     hops: tuple[int, ...] = (1, 2, 4, 8, 16)
     hops_s: float = 10
+    #: Hosts around one router; their flows have 1 Gbit/s together.
+    hosts: tuple[int, ...] = (2, 8, 32, 128, 256)
+    hosts_s: float = 5
+    subflows: tuple[int, ...] = (1, 2, 4, 8)
+    subflows_s: float = 10
+    #: Time between samples.
+    samples: tuple[str, ...] = ("1 s", "100 ms", "10 ms", "1 ms")
+    samples_s: float = 20
 
 
 FULL = Extent()
@@ -60,4 +69,10 @@ SMOKE = Extent(
     flows_s=0.1,
     hops=(1, 2),
     hops_s=0.2,
+    hosts=(2, 4),
+    hosts_s=0.1,
+    subflows=(1, 2),
+    subflows_s=0.2,
+    samples=("1 s", "10 ms"),
+    samples_s=0.2,
 )

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from bench import native
+from bench import curves, native
 from bench.__main__ import PARTS
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -25,6 +25,9 @@ _TABLES = {
     "rate": ("cost-rate", 2),
     "flows": ("cost-flows", 2),
     "hops": ("cost-hops", 2),
+    "hosts": ("cost-hosts", 2),
+    "subflows": ("cost-subflows", 2),
+    "sampling": ("cost-sampling", 2),
 }
 
 
@@ -45,7 +48,7 @@ def test_every_part_has_a_short_form() -> None:
     assert set(_TABLES) == set(PARTS)
 
 
-@pytest.mark.parametrize("part", ["real-time", "overhead", "algorithms", "rate", "flows", "hops"])
+@pytest.mark.parametrize("part", ["real-time", "overhead", "algorithms", *curves.AXES])
 def test_part(part: str, tmp_path: Path) -> None:
     rows = _rows(part, tmp_path)
     assert all(row[1] != "left out" for row in rows)

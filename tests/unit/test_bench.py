@@ -51,6 +51,9 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
         scenarios.table_4_1("iperf3", "60 s"),
         scenarios.one_path("2 Gbit/s", "5 s", routers=16, connections=128),
         scenarios.unshaped("2 s", delay="1 ms", quantum="0 us"),
+        scenarios.star(8, 250, "5 s"),
+        scenarios.many_paths(8, "5 s"),
+        scenarios.two_paths("flow", "5 s", sampled="1 ms"),
     ],
 )
 def test_scenarios_compile_to_plans(text: str) -> None:
