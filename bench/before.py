@@ -22,6 +22,7 @@ from docs.making.pages import table_of
 from bench import lab, machines, scenarios
 
 ROOT = Path(__file__).parents[1]
+FILE = Path(__file__).with_name("before.json")
 #: Prints the wall and the CPU seconds of the labs of a file's first point, without those of this process.
 _RUN = """
 import json, sys
@@ -42,16 +43,15 @@ print(json.dumps([usage.wall, usage.cpu]))
 
 @dataclass(frozen=True)
 class Case:
-    """A scenario, and the virtual seconds of its workload."""
+    """A scenario with its name."""
 
     name: str
     scenario: str
-    seconds: float
 
 
 @dataclass(frozen=True)
 class Row:
-    """Pairs of wall and CPU seconds of a case: of this version, and of the earlier one."""
+    """The virtual seconds of a case, and pairs of its wall and CPU seconds: of this version, and of the earlier one."""
 
     name: str
     seconds: float
@@ -63,11 +63,11 @@ def cases() -> list[Case]:
     """Return the scenarios: what people run, and the shortest run."""
     handover = ROOT / "examples" / "handover.toml"
     return [
-        Case("iperf3, two 100 Mbit/s paths, 10 s", scenarios.two_paths("iperf3", "10 s"), 10),
-        Case("`flow` every 5 ms, the same paths, 60 s", scenarios.two_paths("flow", "60 s"), 60),
-        Case("bed of Table 4.1, iperf3, 60 s", scenarios.table_4_1("iperf3", "60 s"), 60),
-        Case("one point of `handover.toml`, sampled every 10 ms", f"extends = {json.dumps(str(handover))}\n", 17),
-        Case("`flow`, 0.1 s", scenarios.two_paths("flow", "100 ms"), 0.1),
+        Case("iperf3, two 100 Mbit/s paths, 10 s", scenarios.two_paths("iperf3", "10 s")),
+        Case("`flow` every 5 ms, the same paths, 60 s", scenarios.two_paths("flow", "60 s")),
+        Case("bed of Table 4.1, iperf3, 60 s", scenarios.table_4_1("iperf3", "60 s")),
+        Case("one point of `handover.toml`, sampled every 10 ms", f"extends = {json.dumps(str(handover))}\n"),
+        Case("`flow`, 0.1 s", scenarios.two_paths("flow", "100 ms")),
     ]
 
 
@@ -95,7 +95,7 @@ def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[st
         for number, case in enumerate(chosen):
             file = Path(folder, f"{number}.toml")
             file.write_text(case.scenario)
-            row = Row(case.name, case.seconds)
+            row = Row(case.name, lab.measure(lab.plan_of(case.scenario)).virtual_seconds)
             for _ in range(repeats):
                 row.now.append(run(file, ROOT / "src"))
                 row.before.append(run(file, before))
@@ -108,6 +108,14 @@ def table(rows: list[Row]) -> str:
     """Return the medians of wall and CPU seconds, and of the ratios of CPU seconds."""
     head = ["run", "CPU s", "before", "times faster", "times real time", "wall s", "before"]
     return table_of(head, [_cells(row) for row in rows])
+
+
+def written_table() -> str:
+    """Return the table of the file of the last measurement."""
+    rows = json.loads(FILE.read_text())["rows"]
+    return table(
+        [Row(row["name"], row["seconds"], *(list(map(tuple, row[side])) for side in ("now", "before"))) for row in rows]
+    )
 
 
 def _cells(row: Row) -> list[str]:
@@ -132,7 +140,7 @@ def main() -> None:
     )
     parser.add_argument("--repeats", type=int, default=5, help="repeats of every run; default %(default)s")
     parser.add_argument("--only", default="", help="runs whose names contain this text")
-    parser.add_argument("--write", type=Path, metavar="FILE", help="write the times as JSON")
+    parser.add_argument("--write", action="store_true", help=f"write {FILE.name}")
     arguments = parser.parse_args()
     if not (arguments.before / "src" / "mptcplab").is_dir():
         parser.error(f"--before: {arguments.before} is not a checkout of mptcplab")
@@ -147,7 +155,7 @@ def main() -> None:
         "rows": [asdict(row) for row in rows],
     }
     if arguments.write:
-        arguments.write.write_text(json.dumps(found, indent=1) + "\n")
+        FILE.write_text(json.dumps(found, indent=1) + "\n")
     print(table(rows))
 
 

@@ -61,7 +61,7 @@ def shares(scenario: str) -> dict[str, float]:
         script = [perf, "script", "-i", str(data), "--comm", "linux", "-F", "ip,dso"]
         text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     functions = _functions(lab.engine().kernel.path / "System.map")
-    return _counted(text, functions)
+    return count(text, functions)
 
 
 def part_of(function: str) -> str:
@@ -77,7 +77,7 @@ def _functions(system_map: Path) -> tuple[list[int], list[str]]:
     return [address for address, _ in found], [name for _, name in found]
 
 
-def _counted(script: str, functions: tuple[Sequence[int], Sequence[str]]) -> dict[str, float]:
+def count(script: str, functions: tuple[Sequence[int], Sequence[str]]) -> dict[str, float]:
     """Return the shares by the lines of `perf script`, each an address and a file in parentheses."""
     addresses, names = functions
     counts = Counter[str]()

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench import boot, cpu, large, machines, page, shares, start
+from bench import before, boot, costs, cpu, curves, large, machines, page, shares, start
 from bench.fidelity import bursts, clock, commands, older
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
@@ -71,6 +71,10 @@ def _dynamics(name: str) -> Source:
     return Source(lambda folder: behaviour_dynamics.table_of(name, folder), _BEHAVIOUR / f"{name}.toml")
 
 
+def _cost(curve: str) -> Source:
+    return Source(lambda _: costs.table(curve), inputs=(costs.FILE,), is_cheap=True)
+
+
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
@@ -114,6 +118,8 @@ SOURCES: dict[str, Source] = {
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
     "bench-start": Source(lambda _: start.table(), inputs=(start.FILE,), is_cheap=True),
+    "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
+    **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),
     "slowest-tests": _durations(durations.tests),
