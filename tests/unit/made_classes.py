@@ -91,7 +91,8 @@ shown_by = { table = "e", rows = { "1 %" = "3 ms" }, columns = { mptcp = "large"
 
 [[tables.2.because]]
 rows = ["2 %"]
-reason = "no run"
+reason = "a part"
+shown_by = { table = "e", rows = { "2 %" = "3 ms" }, columns = { mptcp = "half" } }
 
 [tables.e]
 kind = "Evidence"
@@ -101,7 +102,15 @@ along = "delay"
 along_label = "delay"
 unit = "Mbit/s"
 rows = ["3 ms"]
-columns = { small = "small buffer", large = "large buffer" }
+columns = { small = "small buffer", large = "large buffer", half = "half of it" }
+
+[[claims]]
+text = "at least 20 at 1 ms"
+table = "1"
+of = "mptcp"
+rows = ["1 ms"]
+min = 20
+why_bounds = "b"
 
 [[claims]]
 text = "twice TCP at 1 ms"
@@ -111,6 +120,15 @@ to = ["tcp"]
 rows = ["1 ms"]
 min = 1.9
 why_bounds = "b"
+
+[[claims]]
+text = "at most 8 at 2 %"
+table = "2"
+of = "mptcp"
+rows = ["2 %"]
+max = 8
+why_bounds = "b"
+because = { reason = "a part of a claim", shown_by = { table = "e", of = "half", rows = ["3 ms"] } }
 
 [[claims]]
 text = "at most 70 at 3 ms"
@@ -133,7 +151,7 @@ because = { reason = "not known", shown_by = { table = "e", of = "large", rows =
 [[claims]]
 text = "at most 1 at 4 ms"
 table = "1"
-of = "tcp"
+of = "mptcp"
 rows = ["4 ms"]
 max = 1
 why_bounds = "b"
@@ -170,6 +188,7 @@ MEASURED = {
     ("2", "2 %", "mptcp"): (14.0, 0.1),
     ("e", "3 ms", "small"): (66.0, 1.0),
     ("e", "3 ms", "large"): (92.0, 1.0),
+    ("e", "3 ms", "half"): (10.5, 0.1),
 }
 
 

@@ -54,7 +54,7 @@ def _cell(judged: JudgedTable) -> Cell:
 def test_it_counts_as_unexplained_and_fails_nothing() -> None:
     bare, declared = _judged(STUDY, "1"), _declared()
     for judged, undeclared in ((bare, True), (declared, False)):
-        cell, claim = _cell(judged), judged.claims[3]
+        cell, claim = _cell(judged), judged.claims[4]
         assert (cell.verdict, cell.counted_as, claim.counted_as) == ("unexplained",) * 3
         assert (cell.is_undeclared, claim.is_undeclared) == (undeclared, undeclared)
         assert is_good(judged.cells, judged.claims) != undeclared
@@ -74,8 +74,8 @@ def test_what_was_tried_stands_beside_it() -> None:
     document = study_document(judged)
     (cell,) = (one for one in document["cells"] if (one["row"], one["column"]) == ("4 ms", "mptcp"))
     assert (cell["because"], cell["open"]) == (None, "Another queue moves nothing")
-    assert document["claims"][3]["open"] == "Nothing was tried for a claim."
-    assert document["claims"][1]["open"] is None
+    assert document["claims"][4]["open"] == "Nothing was tried for a claim."
+    assert document["claims"][2]["open"] is None
     found = sheets_of(judged, [], [], anchor="made-1", sections={})
     sheets = {sheet.title: {fact.name: fact.text for fact in sheet.facts} for sheet in found}
     facts = sheets["made/1: MPTCP at 4 ms"]
@@ -160,10 +160,11 @@ def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() ->
     assert f'max = 70\nwhy_bounds = "b"\n{old}' in STUDY
     text = STUDY.replace(f'max = 70\nwhy_bounds = "b"\n{old}', f"{claim}{old}")
     judged = _judged(text, "1")
-    found = judged.claims[1]
+    found = judged.claims[2]
     assert found.evidence is not None
     assert [one.interval.mean for one in found.evidence.quantities] == [pytest.approx(66 / 30.2, rel=1e-3)]
-    assert (found.counted_as, found.evidence.verdict) == ("does not hold, shown", "holds")
+    assert (found.verdict, found.evidence.verdict) == ("does not hold", "holds")
+    assert found.counted_as == "fitted", "as TCP is"
     said = " ".join(notes_of(judged, reasons_of(judged)))
     assert "judged with Table e (small buffer / TCP at most 2.3): holds" in said
     with pytest.raises(ValidationError, match="has no column 'udp'"):

@@ -2,12 +2,13 @@
 """Judge the claims of a study, with the uncertainty of the measured values.
 
 A claim *holds* or *does not hold* if the 95 % confidence intervals leave no doubt, and is *not certain* otherwise. A
-ratio is computed seed by seed, because both of its parts come from the same run or from runs with the same losses. With
-a single run, its value decides. A claim about a value that some runs do not have is at best not certain.
+ratio is computed seed by seed, because both of its parts come from the same run or from runs with the same losses. A
+single run has no interval, and is not certain. A claim about a value that some runs do not have is at best not certain.
+A claim about a value that a parameter was fitted to is *fitted*, whatever it says.
 
 The reason of a claim that does not hold is *shown* if the claim, judged again with the cells of the runs that the
-study's data names, holds, or if the largest distance from its bounds is at most half as large there; else *supposed*.
-Without a reason the claim is *unexplained*, also where the data declares it open, with what was tried.
+study's data names, holds; *partly shown* if the largest distance from its bounds is at most half as large there; else
+*supposed*. Without a reason the claim is *unexplained*, also where the data declares it open, with what was tried.
 """
 
 from __future__ import annotations
@@ -18,7 +19,17 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from mptcplab.stats import Interval
-from mptcplab.study.classes import FAILS, FAILS_SHOWN, FAILS_SUPPOSED, HOLDS, OPEN, UNCERTAIN, UNEXPLAINED
+from mptcplab.study.classes import (
+    FAILS,
+    FAILS_PARTLY,
+    FAILS_SHOWN,
+    FAILS_SUPPOSED,
+    FITTED,
+    HOLDS,
+    OPEN,
+    UNCERTAIN,
+    UNEXPLAINED,
+)
 from mptcplab.study.evidence import measured_of
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues, Value, combined, ratio
@@ -51,12 +62,14 @@ class ClaimVerdict:
     """A claim with its verdict, and the quantities by which it was judged.
 
     ``evidence`` is the claim judged with the cells of its evidence; None if the study names none, or if it holds.
+    ``fitted`` has the titles of its columns that a parameter was fitted to, in the rows of the claim.
     """
 
     claim: Claim
     quantities: tuple[Quantity, ...]
     verdict: str
     evidence: ClaimVerdict | None = None
+    fitted: tuple[str, ...] = ()
 
     @property
     def why(self) -> ClaimReason | None:
@@ -66,11 +79,13 @@ class ClaimVerdict:
     @property
     def counted_as(self) -> str:
         """The class of the claim: of one that does not hold, the class of its reason."""
+        if self.fitted and self.verdict != OPEN:
+            return FITTED
         if self.verdict != FAILS:
             return self.verdict
         if not is_explained(self.claim.because):
             return UNEXPLAINED
-        return FAILS_SHOWN if self.evidence is not None and _moves(self, self.evidence) else FAILS_SUPPOSED
+        return FAILS_SUPPOSED if self.evidence is None else _proved(self, self.evidence)
 
     @property
     def is_undeclared(self) -> bool:
@@ -90,11 +105,25 @@ class ClaimVerdict:
 
 def judge_claims(selected: SelectedTable, measured: TableValues, sources: Sources) -> list[ClaimVerdict]:
     """Return the study's claims that are about this table. ``sources`` have the evidence."""
-    return [
-        _with_evidence(_judge(claim, selected.table.all_rows, measured, _rows(measured)), selected, measured, sources)
-        for claim in selected.study.claims
-        if claim.table == selected.number
-    ]
+    found = []
+    for claim in selected.study.claims:
+        if claim.table == selected.number:
+            judged = _judge(claim, selected.table.all_rows, measured, _rows(measured))
+            judged = replace(judged, fitted=tuple(_fitted(selected, claim)))
+            found.append(_with_evidence(judged, selected, measured, sources))
+    return found
+
+
+def _fitted(selected: SelectedTable, claim: Claim) -> Iterator[str]:
+    """Yield the titles of a claim's columns that a parameter was fitted to."""
+    table = selected.table
+    for part in dict.fromkeys((claim.of, *claim.to)):
+        name, _, fixed = part.partition("@")
+        # A column that is a ratio is fitted where one of its parts is.
+        columns = table.columns[name].ratio or (name,)
+        rows = (fixed,) if fixed else claim.rows or table.all_rows
+        if any(selected.study.fitted(selected.number, row, column) for row in rows for column in columns):
+            yield table.columns[name].title
 
 
 def _with_evidence(
@@ -112,14 +141,15 @@ def _with_evidence(
     return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
 
 
-def _moves(found: ClaimVerdict, evidence: ClaimVerdict) -> bool:
-    before, after = found.distance, evidence.distance
+def _proved(found: ClaimVerdict, evidence: ClaimVerdict) -> str:
+    """Return the class of a claim that does not hold, by its evidence."""
     if evidence.verdict == HOLDS:
-        return True
+        return FAILS_SHOWN
+    before, after = found.distance, evidence.distance
     # A trend has no distance. Nothing moved if the claim itself is within its bounds.
     if found.claim.trend is not None or before is None or after is None:
-        return False
-    return before > 0 and after <= _MAX_LEFT * before
+        return FAILS_SUPPOSED
+    return FAILS_PARTLY if before > 0 and after <= _MAX_LEFT * before else FAILS_SUPPOSED
 
 
 def _rows(measured: TableValues) -> set[str]:
@@ -180,6 +210,8 @@ def _bounds(claim: Claim, quantities: Sequence[Quantity]) -> str:
 
 
 def _within(interval: Interval, low: float, high: float) -> str:
+    if interval.half_width is None:
+        return UNCERTAIN
     if low <= interval.low and interval.high <= high:
         return HOLDS
     return FAILS if interval.high < low or interval.low > high else UNCERTAIN
@@ -199,10 +231,10 @@ def _trend(trend: str, values: Sequence[Value]) -> str:
 
 
 def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float, float]:
-    """Return the interval of a change, minus a plateau. A step back between single runs is not certain."""
+    """Return the interval of a change, minus a plateau. A change between single runs is not certain."""
     change = combined(right, [left], _less).interval
     smallest = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
-    if plateau < 0 and change.half_width is None:
+    if change.half_width is None:
         return -math.inf, math.inf
     low, high = sorted((sign * change.low, sign * change.high))
     return low - smallest, high - smallest

@@ -12,6 +12,7 @@ AGREES = "agrees"
 FITTED = "fitted"
 TOO_UNCERTAIN = "too uncertain"
 SHOWN = "differs, shown"
+PARTLY = "differs, partly shown"
 SUPPOSED = "differs, supposed"
 UNEXPLAINED = "unexplained"
 OPEN = "not measured"
@@ -19,6 +20,7 @@ OPEN = "not measured"
 HOLDS = "holds"
 FAILS = "does not hold"
 FAILS_SHOWN = "does not hold, shown"
+FAILS_PARTLY = "does not hold, partly shown"
 FAILS_SUPPOSED = "does not hold, supposed"
 UNCERTAIN = "not certain"
 
@@ -45,13 +47,16 @@ VALUE_CLASSES = (
     Class(FITTED, "fitted", "fitted", "yellow", "#7A7A7A", "s", "square"),
     Class(TOO_UNCERTAIN, "too uncertain", "too uncertain", "yellow", "#56B4E9", "D", "diamond"),
     Class(SHOWN, "differ, shown", "differ for a shown reason", "yellow", "#0072B2", "^", "triangle-up"),
+    Class(PARTLY, "differ, partly shown", "differ for a partly shown reason", "yellow", "#CC79A7", "P", "cross"),
     Class(SUPPOSED, "differ, supposed", "differ for a supposed reason", "yellow", "#E69F00", "v", "triangle-down"),
     Class(UNEXPLAINED, "unexplained", "unexplained", "bold red", "#D55E00", "X", "x"),
     Class(OPEN, "not measured", "not measured", "yellow"),
 )
 CLAIM_CLASSES = (
     Class(HOLDS, "claims hold", "hold", "green"),
+    Class(FITTED, "fitted claims", "about fitted values", "yellow"),
     Class(FAILS_SHOWN, "do not hold, shown", "do not hold for a shown reason", "yellow"),
+    Class(FAILS_PARTLY, "do not hold, partly", "do not hold for a partly shown reason", "yellow"),
     Class(FAILS_SUPPOSED, "do not hold, supposed", "do not hold for a supposed reason", "yellow"),
     Class(UNEXPLAINED, "no reason", "do not hold without one", "bold red"),
     Class(UNCERTAIN, "not certain", "not certain", "yellow"),

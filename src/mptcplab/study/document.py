@@ -10,7 +10,7 @@ from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.full import excludes
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.notes import asked, fitted_columns
+from mptcplab.study.notes import asked
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
 from mptcplab.study.verdict import Cell
@@ -92,7 +92,7 @@ def _evidence_document(cell: Cell) -> dict[str, Any] | None:
     if one is None:
         return None
     place = {"table": one.table, "row": one.row, "column": one.column}
-    return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "shown": one.is_shown}
+    return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "proof": one.proof}
 
 
 def _claim_document(one: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
@@ -101,7 +101,7 @@ def _claim_document(one: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
         "place": one.claim.place or judged.selected.table.place,
         "verdict": one.counted_as,
         "asked": asked(one, judged.selected.table),
-        "fitted_columns": fitted_columns(one, judged),
+        "fitted_columns": list(one.fitted),
         "quantities": _quantities(one),
         **_why(one.why, judged),
         "shown_by": one.evidence and {"verdict": one.evidence.verdict, "quantities": _quantities(one.evidence)},

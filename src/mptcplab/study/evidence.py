@@ -10,14 +10,15 @@ from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 from mptcplab.study.parts import CellReason
 from mptcplab.study.source import Sources
-from mptcplab.study.tolerance import isolates, moved
+from mptcplab.study.tolerance import SHOWS_NOTHING, moved, proof_of
 
 
 @dataclass(frozen=True)
 class CellEvidence:
     """The evidence cell for one published cell. ``value`` is None if it was not measured.
 
-    ``moved`` is the share of the difference between measured and published value that it removes.
+    ``moved`` is the share of the difference between measured and published value that it removes. ``proof`` is what
+    that proves of the reason, as :func:`mptcplab.study.tolerance.proof_of` has it.
     """
 
     table: str
@@ -25,7 +26,7 @@ class CellEvidence:
     column: str
     value: Interval | None
     moved: float | None
-    is_shown: bool
+    proof: str
 
 
 def cell_evidence(
@@ -41,11 +42,11 @@ def cell_evidence(
         return None
     found = measured_of(selected, sources, because.shown_by.table).get(mapped)
     if found is None:
-        return CellEvidence(because.shown_by.table, row, column, None, None, is_shown=False)
+        return CellEvidence(because.shown_by.table, row, column, None, None, SHOWS_NOTHING)
     published = selected.table.published[place[0]][place[1]].mean
     share = moved(measured.mean, found.interval.mean, published)
-    is_shown = isolates(measured, found.interval, published, selected.table.tolerance)
-    return CellEvidence(because.shown_by.table, row, column, found.interval, share, is_shown)
+    proof = proof_of(measured, found.interval, published, selected.table.tolerance)
+    return CellEvidence(because.shown_by.table, row, column, found.interval, share, proof)
 
 
 def measured_of(selected: SelectedTable, sources: Sources, number: str) -> TableValues:

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.report.result_table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.classes import FAILS_SHOWN, OPEN
+from mptcplab.study.classes import FAILS_PARTLY, FAILS_SHOWN, OPEN
 from mptcplab.study.full import beside_note
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.parameters import parameters_of
@@ -15,6 +15,7 @@ from mptcplab.study.parts import is_explained
 from mptcplab.study.quote import quotes_of
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.source import Source
+from mptcplab.study.tolerance import SHOWS, SHOWS_NOTHING, SHOWS_PART
 from mptcplab.study.verdict import Cell
 from mptcplab.study.words import (
     Marks,
@@ -62,15 +63,21 @@ def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
 
 
 def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
-    """Return ``Shown: `` if runs show the reason for all its cells and claims, ``Supposed: `` if for none.
+    """Return ``Shown: `` if runs show all of the reason for all its cells and claims, ``Supposed: `` if none does.
 
     ``Unexplained: `` is for texts about what was tried.
     """
     if not all(is_explained(one) for one in (*(cell.because for cell in cells), *(claim.why for claim in claims))):
         return "Unexplained: "
-    shown = [cell.evidence is not None and cell.evidence.is_shown for cell in cells]
-    shown += [one.counted_as == FAILS_SHOWN for one in claims]
-    return "Shown: " if all(shown) else "Shown in part: " if any(shown) else "Supposed: "
+    proofs = [SHOWS_NOTHING if cell.evidence is None else cell.evidence.proof for cell in cells]
+    proofs += [_proof_of(one) for one in claims]
+    if all(proof == SHOWS for proof in proofs):
+        return "Shown: "
+    return "Supposed: " if all(proof == SHOWS_NOTHING for proof in proofs) else "Shown in part: "
+
+
+def _proof_of(one: ClaimVerdict) -> str:
+    return {FAILS_SHOWN: SHOWS, FAILS_PARTLY: SHOWS_PART}.get(one.counted_as, SHOWS_NOTHING)
 
 
 def _place(cell: Cell, judged: JudgedTable) -> str:
@@ -88,9 +95,8 @@ def claim_evidence_text(one: ClaimVerdict, judged: JudgedTable) -> str:
     where = f'Claim "{one.claim.text}" judged with Table {shown.table}'
     if one.evidence.verdict == OPEN:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{shown.table})"
-    shown_text = "shown" if one.counted_as == FAILS_SHOWN else "not shown"
     verdict = f"{one.evidence.verdict}, {_values(one.evidence, table)}"
-    return f"{where} ({asked(one.evidence, table)}): {verdict}: {shown_text}"
+    return f"{where} ({asked(one.evidence, table)}): {verdict}: {_proof_of(one)}"
 
 
 def _warnings(judged: JudgedTable) -> list[str]:
@@ -102,21 +108,8 @@ def _claim(one: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
     text = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
     if one.verdict == OPEN:
         return text
-    fitted = fitted_columns(one, judged)
-    fitted_text = f"; a parameter was fitted to {' and '.join(fitted)}" if fitted else ""
+    fitted_text = f"; a parameter was fitted to {' and '.join(one.fitted)}" if one.fitted else ""
     return f"{text} ({claim_text(one, judged.selected.table)}{fitted_text})"
-
-
-def fitted_columns(one: ClaimVerdict, judged: JudgedTable) -> list[str]:
-    """Return the titles of a claim's columns that a parameter was fitted to, in the rows of the claim."""
-    table, claim = judged.selected.table, one.claim
-    fitted = {(cell.row, cell.column) for cell in judged.cells if cell.fitted}
-    found: dict[str, None] = {}
-    for part in (claim.of, *claim.to):
-        name, _, fixed = part.partition("@")
-        if any((row, name) in fitted for row in ((fixed,) if fixed else claim.rows or table.all_rows)):
-            found[table.columns[name].title] = None
-    return list(found)
 
 
 def claim_text(one: ClaimVerdict, table: PublishedTable) -> str:

@@ -15,7 +15,7 @@ from mptcplab.results import RecordedRun
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import fits
-from mptcplab.study.notes import claim_evidence_text, claim_text, fitted_columns
+from mptcplab.study.notes import claim_evidence_text, claim_text
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
 from mptcplab.study.schema import WORKLOAD
@@ -111,8 +111,8 @@ class _Writer:
             Fact("Verdict", f"{one.counted_as}{values}"),
             Fact("Bounds", " ".join(claim.why_bounds.split())),
         ]
-        if fitted := fitted_columns(one, self._judged):
-            facts.append(Fact("Fitted", f"a parameter was fitted to {' and '.join(fitted)}"))
+        if one.fitted:
+            facts.append(Fact("Fitted", f"a parameter was fitted to {' and '.join(one.fitted)}"))
         if one.why is not None:
             shown = one.why.shown_by
             facts += self._why(one.why, claim_evidence_text(one, self._judged), shown.table if shown else None)

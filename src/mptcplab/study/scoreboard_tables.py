@@ -15,16 +15,16 @@ TABLE = "table"
 #: Columns that are shown even if they are empty.
 _STAY = (AGREES, HOLDS, UNEXPLAINED)
 _MEANINGS = (
-    "Values that a study prints count once each. They agree if the measured 95 % interval overlaps the tolerance band "
-    "and is narrower; they are too uncertain if it overlaps and is not narrower, as for every single run. Fitted: a "
-    "parameter was fitted to them. For those outside the tolerance, the reason is shown if the run that isolates it is "
-    "within the tolerance or leaves at most half of the difference, else supposed. Without a reason they are "
+    "Values that a study prints count once each. They agree if the whole measured 95 % interval is in the tolerance "
+    "band; they are too uncertain if it crosses an end of the band, as for every single run. Fitted: a parameter was "
+    "fitted to them. For those outside the tolerance, the reason is shown if the run that isolates it lands in the "
+    "band, partly shown if it leaves at most half of the difference, else supposed. Without a reason they are "
     "unexplained, even if the table describes what was tried. At half: values that also agree with half of the "
     "tolerance.",
     "Same shape: columns that rise and fall as published, within the factor that their table prints. It is not a "
     "verdict.",
-    "Claims of a study hold, do not hold (for a shown, a supposed, or no known reason), are not certain (an interval "
-    "crosses a bound), or were not judged, because their rows were not measured.",
+    "Claims of a study hold, are about fitted values, do not hold (for a shown, a partly shown, a supposed, or no "
+    "known reason), are not certain (an interval crosses a bound), or were not judged: their rows were not measured.",
 )
 
 

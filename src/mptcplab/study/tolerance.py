@@ -3,11 +3,11 @@
 
 The *band* of a published value p with a tolerance of T percent is p ± p T / 100. A measured 95 % interval
 
-- lies *within* if it overlaps the band and is narrower: its full width is less than the band's;
-- is *uncertain* if it overlaps the band and is not narrower, so that it could lie on either side;
-- lies *outside* if it does not overlap.
+- lies *within* if all of it is in the band;
+- is *uncertain* if it crosses an end of the band, so that it could lie on either side;
+- lies *outside* if it does not overlap the band.
 
-A single run has no interval, and may lie anywhere: it is uncertain.
+A single run has no interval, and may lie anywhere: it is uncertain. The same holds for the bounds of claims.
 """
 
 from __future__ import annotations
@@ -17,8 +17,11 @@ import math
 from mptcplab.stats import Interval
 
 WITHIN, UNSURE, OUTSIDE = "within", "uncertain", "outside"
+#: What an evidence run proves of a reason.
+SHOWS, SHOWS_PART, SHOWS_NOTHING = "shown", "partly shown", "not shown"
 #: Of the way from the measured to the published value: what evidence leaves of it at most.
 _MOST_LEFT = 0.5
+_ROUNDING = 1e-9
 
 
 def half_width_of(value: Interval) -> float:
@@ -31,7 +34,8 @@ def position(value: Interval, published: float, tolerance: float) -> str:
     half, band = half_width_of(value), abs(published) * tolerance / 100
     if abs(value.mean - published) > half + band:
         return OUTSIDE
-    return WITHIN if half < band else UNSURE
+    # Rounding must not move a value of equal runs off the end of its band.
+    return WITHIN if abs(value.mean - published) + half <= band * (1 + _ROUNDING) else UNSURE
 
 
 def moved(measured: float, evidence: float, published: float) -> float:
@@ -40,16 +44,19 @@ def moved(measured: float, evidence: float, published: float) -> float:
     return (evidence - measured) / way if way else math.nan
 
 
-def isolates(measured: Interval, evidence: Interval, published: float, tolerance: float) -> bool:
-    """Return whether the evidence run moves the measured value to the published one, by a half of the way or more.
+def proof_of(measured: Interval, evidence: Interval, published: float, tolerance: float) -> str:
+    """Return what an evidence run proves: a reason, a part of it, or nothing.
 
-    Its mean lies within the tolerance, or leaves at most half of the distance, on either side. Where both values have
-    an interval, these must not overlap: a move that the intervals do not confirm shows nothing.
+    It shows the reason if its mean lies in the band. It shows a part if it leaves at most half of the distance, on
+    either side. Where both values have an interval, these must not overlap: a move that the intervals do not confirm
+    shows nothing.
     """
     if None not in (measured.half_width, evidence.half_width) and _overlap(measured, evidence):
-        return False
+        return SHOWS_NOTHING
     left = abs(evidence.mean - published)
-    return left <= abs(published) * tolerance / 100 or left <= _MOST_LEFT * abs(measured.mean - published)
+    if left <= abs(published) * tolerance / 100:
+        return SHOWS
+    return SHOWS_PART if left <= _MOST_LEFT * abs(measured.mean - published) else SHOWS_NOTHING
 
 
 def _overlap(one: Interval, other: Interval) -> bool:

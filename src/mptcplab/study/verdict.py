@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: MIT
 """Compare published values with measured ones, and classify each. A study's data cannot set a class.
 
-A cell *agrees* if its interval overlaps the band of the published value with its tolerance and is narrower than that;
-it is *too uncertain* if it overlaps and is not narrower (:mod:`mptcplab.study.tolerance`). A cell that a parameter was
-fitted to is *fitted*, whatever its value. A cell outside the tolerance *differs*: the reason is *shown* if the run that
-the study's data names for it moves the value (:mod:`mptcplab.study.evidence`), else it is *supposed*. Without a reason
-the cell is *unexplained*; the command fails if the data does not declare it open, with what was tried. A cell without a
-value is *not measured*: its row was not run, or the run lacks the metric, which needs a reason, too.
+A cell *agrees* if all of its interval is in the band of the published value with its tolerance; it is *too uncertain*
+if the interval crosses an end of the band (:mod:`mptcplab.study.tolerance`). A cell that a parameter was fitted to is
+*fitted*, whatever its value. A cell outside the tolerance *differs*: the reason is *shown* if the run that the study's
+data names for it lands in the band, *partly shown* if it goes half of the way (:mod:`mptcplab.study.evidence`), else it
+is *supposed*. Without a reason the cell is *unexplained*; the command fails if the data does not declare it open, with
+what was tried. A cell without a value is *not measured*: its row was not run, or the run lacks the metric, which needs
+a reason, too.
 """
 
 from __future__ import annotations
@@ -17,14 +18,17 @@ from types import MappingProxyType
 
 from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.classes import AGREES, FITTED, OPEN, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
+from mptcplab.study.classes import AGREES, FITTED, OPEN, PARTLY, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
 from mptcplab.study.evidence import CellEvidence, cell_evidence
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 from mptcplab.study.parts import CellReason, Parameter, is_explained
 from mptcplab.study.schema import PublishedValue
 from mptcplab.study.source import Sources
-from mptcplab.study.tolerance import OUTSIDE, WITHIN, position
+from mptcplab.study.tolerance import OUTSIDE, SHOWS, SHOWS_PART, WITHIN, position
+
+#: The class of a difference with a reason, by what its evidence proves.
+_PROVED = {SHOWS: SHOWN, SHOWS_PART: PARTLY}
 
 
 @dataclass(frozen=True)
@@ -94,7 +98,7 @@ def _cell(
         return Cell(row, column, published, None, OPEN, why, fitted=fitted, first=first, row_is_there=row_is_there)
     evidence = cell_evidence(selected, sources, because, place, found.interval)
     verdict = _verdict(found.interval, published, table.tolerance, because, evidence)
-    outside = verdict in (SHOWN, SUPPOSED, UNEXPLAINED)
+    outside = verdict in (SHOWN, PARTLY, SUPPOSED, UNEXPLAINED)
     half = _verdict(found.interval, published, table.tolerance / 2, because, evidence)
     return Cell(
         row,
@@ -129,7 +133,7 @@ def _verdict(
         return AGREES if where == WITHIN else TOO_UNCERTAIN
     if not is_explained(because):
         return UNEXPLAINED
-    return SHOWN if evidence is not None and evidence.is_shown else SUPPOSED
+    return SUPPOSED if evidence is None else _PROVED.get(evidence.proof, SUPPOSED)
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:

@@ -97,8 +97,7 @@ def evidence_text(cell: Cell, judged: JudgedTable) -> str:
         f"measured {value_text(kind, cell.measured)}, there {value_text(kind, evidence.value)}, "
         f"published {published_text(cell.published)}"
     )
-    verdict = "shown" if evidence.is_shown else "not shown"
-    return f"{where}: {numbers}, {100 * evidence.moved:.0f} % of the difference: {verdict}"
+    return f"{where}: {numbers}, {100 * evidence.moved:.0f} % of the difference: {evidence.proof}"
 
 
 def tolerance_text(table: PublishedTable) -> str:
