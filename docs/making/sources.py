@@ -119,7 +119,11 @@ SOURCES: dict[str, Source] = {
     "bench-algorithms": _bench(page.algorithm_table),
     "bench-machines": _bench(page.machine_list),
     "bench-start": Source(lambda _: start.table(), inputs=(start.FILE,), is_cheap=True),
-    "studies-scoreboard": Source(lambda _: scoreboard.table(), inputs=scoreboard.files(), is_cheap=True),
+    # On the page of the studies, and in README.
+    **dict.fromkeys(
+        ("studies-scoreboard", "studies-outcome"),
+        Source(lambda _: scoreboard.table(), inputs=scoreboard.files(), is_cheap=True),
+    ),
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),

@@ -8,6 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
+from docs.figures import scoreboard
 from docs.making import data, pages
 from docs.making.pages import ROOT
 from tests.unit.commanded import output_of
@@ -16,7 +17,9 @@ TABLES = data.tables()
 _MARK = re.compile(r"^<!-- figure (\S+) by (.+) -->$", re.MULTILINE)
 MARKS = [(page, target, shlex.split(words)) for page in pages.pages() for target, words in _MARK.findall(page.text)]
 #: Others need results, which `make docs` makes.
-OF_TABLES = [mark for mark in MARKS if mark[2][2].endswith(".csv")]
+OF_TABLES = [mark for mark in MARKS if any(word.endswith(".csv") for word in mark[2])]
+#: Drawn from what is shipped with the studies.
+STUDIES = ["docs.figures.scoreboard"]
 
 
 @pytest.mark.parametrize("name", data.FILES)
@@ -30,8 +33,17 @@ def test_all_data_has_a_table() -> None:
 
 
 def test_readers_can_draw_every_figure_themselves() -> None:
-    others = [target for _, target, words in MARKS if words[:2] != ["mptcplab", "figure"]]
+    others = [target for _, target, words in MARKS if words[:2] != ["mptcplab", "figure"] and words != STUDIES]
     assert others == [], "drawn by other commands"
+
+
+def test_figure_of_the_studies_is_of_the_shipped_values(tmp_path: Path) -> None:
+    places = {page.file.parent / target for page, target, words in MARKS if words == STUDIES}
+    made = tmp_path / "studies.svg"
+    scoreboard.draw(made)
+    assert places
+    for place in places:
+        assert made.read_bytes() == place.read_bytes(), "run: python -m docs.refresh docs/studies.md --figures"
 
 
 @pytest.mark.parametrize(("page", "target", "words"), OF_TABLES, ids=[target for _, target, _ in OF_TABLES])

@@ -171,15 +171,14 @@ static bool turn(struct flow *flow)
 	for (int i = 0; i < n; i++) {
 		void *who = events[i].data.ptr;
 
-		if (who == &flow->timer) {
+		if (who == &flow->timer)
 			timer = true;
-		} else if (who == &flow->signals) {
+		else if (who == &flow->signals)
 			go_on = false;
-		} else if (who == &flow->listener) {
+		else if (who == &flow->listener)
 			conn_accept(flow);
-		} else {
+		else
 			conn_event(who, events[i].events);
-		}
 	}
 	due_reads(flow);
 	/* After the reads, so that a sample holds what had come by its time. */
