@@ -37,12 +37,12 @@ class Extent:
             "10 Gbit/s": 2,
         }
     )
-    flows: tuple[int, ...] = (1, 4, 16, 64, 128, 256, 1024)
+    flows: tuple[int, ...] = (1, 4, 16, 64, 128, 256, 1000)
     flows_s: float = 5
     hops: tuple[int, ...] = (1, 2, 4, 8, 16)
     hops_s: float = 10
-    #: Hosts around one router; their flows have 1 Gbit/s together.
-    hosts: tuple[int, ...] = (2, 8, 32, 128, 256)
+    #: Hosts around one router, a lab has 250 nodes at most; their flows have 1 Gbit/s together.
+    hosts: tuple[int, ...] = (2, 8, 32, 128, 248)
     hosts_s: float = 5
     subflows: tuple[int, ...] = (1, 2, 4, 8)
     subflows_s: float = 10
