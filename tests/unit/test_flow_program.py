@@ -126,9 +126,9 @@ def test_many_connections_are_all_sampled(lab: Lab, tmp_path: Path) -> None:
     limited, many = tmp_path / "limited", 256
     limited.write_text(f'#!/bin/sh\nulimit -S -n 64\nexec {lab.flow} "$@"\n')
     limited.chmod(0o755)
-    sampled = ("--interval-ms", "100")
+    interval = ("--interval-ms", "100")
     few_files = Lab(flow=limited, directory=tmp_path)
-    run = few_files.run("--seconds", "2", *sampled, server=("--quantum-us", "2000", *sampled), connections=many)
+    run = few_files.run("--seconds", "2", *interval, server=("--quantum-us", "2000", *interval), connections=many)
     for end in (run.server, run.client):
         assert {event["conn"] for event in of(end, "end")} == set(range(many))
         sampled = {event["conn"] for event in of(end, "interval") if not event["final"]}
