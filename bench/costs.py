@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import shutil
 import statistics
 import sys
 import tempfile
@@ -53,19 +54,18 @@ def measure(
     name: str, earlier: Path, repeats: int, report: Callable[[str], None], extent: Extent = FULL
 ) -> list[Point]:
     """Return the points of a curve; ``earlier`` is the source of the version to compare with."""
-    sources = {"now": before.ROOT / "src", "before": earlier}
     points = []
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         for case in curves.cases_of(name, extent):
-            files = {"full": Path(folder, "full.toml"), "empty": Path(folder, "empty.toml")}
-            files["full"].write_text(case.full)
-            files["empty"].write_text(case.empty)
+            full, empty = Path(folder, "full.toml"), Path(folder, "empty.toml")
+            full.write_text(case.full)
+            empty.write_text(case.empty)
             sent = [lab.measure(lab.plan_of(text)).packet_hops for text in (case.full, case.empty)]
             point = Point(case.label, sent[0] - sent[1])
             for _ in range(repeats):
-                for side, source in sources.items():
-                    for kind, file in files.items():
-                        getattr(getattr(point, side), kind).append(before.run(file, source)[1])
+                for side, source in ((point.now, before.ROOT / "src"), (point.before, earlier)):
+                    side.full.append(before.run(full, source)[1])
+                    side.empty.append(before.run(empty, source)[1])
             point.parts = profile.shares(case.full)
             report(f"{name}: {' | '.join(_cells(point))}")
             points.append(point)
@@ -110,16 +110,15 @@ def main() -> None:
         parser.error(f"--before: {arguments.before} is not a checkout of mptcplab")
     if arguments.write and arguments.smoke:
         parser.error("--write: the shortest form measures nothing; leave --smoke out")
+    if shutil.which(profile.PERF) is None:
+        parser.error(f"{profile.PERF} is not installed: sudo apt-get install linux-perf")
     found: dict[str, Any] = {"curves": {}}
     if arguments.write and FILE.exists():
         found = json.loads(FILE.read_text())
     found["machine"] = machines.present()
     extent = SMOKE if arguments.smoke else FULL
     for name in arguments.only or curves.AXES:
-        try:
-            points = measure(name, arguments.before / "src", arguments.repeats, _report, extent)
-        except FileNotFoundError as error:
-            parser.error(f"{error} is not installed: sudo apt-get install linux-perf")
+        points = measure(name, arguments.before / "src", arguments.repeats, _report, extent)
         found["curves"][name] = [asdict(point) for point in points]
         if arguments.write:
             FILE.write_text(json.dumps(found, indent=1) + "\n")

@@ -1,13 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Where a lab's CPU time goes: samples of `perf record`, by part of the lab kernel.
 
-The cached kernel is stripped, but never moves: its System.map names the functions. How a name begins tells the part
-well enough, as Linux names functions by subsystem.
+The cached kernel is stripped, but never moves: its System.map names the functions. The beginning of a name is enough to
+find the part, as Linux names functions by subsystem.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -19,6 +18,8 @@ from pathlib import Path
 from bench import lab
 
 ROOT = Path(__file__).parents[1]
+#: A program of Debian's package linux-perf.
+PERF = "perf"
 _FREQUENCY_HZ = 1999
 #: How the functions of each part begin, after underscores; the first part that fits has the function.
 _BEGINNINGS = {
@@ -46,19 +47,13 @@ lab.measure(lab.plan_of(Path(sys.argv[1]).read_text()))
 
 
 def shares(scenario: str) -> dict[str, float]:
-    """Return the share of each of ``PARTS`` in the CPU time of a lab from its boot to its end.
-
-    :raises FileNotFoundError: if there is no `perf` (Debian: linux-perf).
-    """
-    perf = shutil.which("perf")
-    if perf is None:
-        raise FileNotFoundError("perf")
+    """Return the share of each of ``PARTS`` in the CPU time of a lab from its boot to its end. It needs ``PERF``."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         file, data = Path(folder, "scenario.toml"), Path(folder, "perf.data")
         file.write_text(scenario)
-        record = [perf, "record", "-q", "-e", "cpu-clock", "-F", str(_FREQUENCY_HZ), "-o", str(data), "--"]
+        record = [PERF, "record", "-q", "-e", "cpu-clock", "-F", str(_FREQUENCY_HZ), "-o", str(data), "--"]
         subprocess.run([*record, sys.executable, "-c", _PROGRAM, str(file)], cwd=ROOT, check=True)
-        script = [perf, "script", "-i", str(data), "--comm", "linux", "-F", "ip,dso"]
+        script = [PERF, "script", "-i", str(data), "--comm", "linux", "-F", "ip,dso"]
         text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
     functions = _functions(lab.engine().kernel.path / "System.map")
     return count(text, functions)

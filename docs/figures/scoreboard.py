@@ -32,7 +32,7 @@ def files() -> tuple[Path, ...]:
 def judged_tables(study: str) -> list[JudgedTable]:
     """Return the tables of a study that print values of their own, judged by the shipped values."""
     tables = select(study)
-    known = {one.name: _shipped(one) for one in tables}
+    known = {one.name: _shipped_values(one) for one in tables}
     sources: Sources = {name: Source(values) for name, values in known.items() if values}
     # Without the values of single seeds, claims about ratios cannot be judged; so none are.
     return [
@@ -60,7 +60,7 @@ def _row(name: str, counts: Counter[str]) -> list[str]:
     return [name, str(counts.total()), *(str(counts[one.name] or "") for one in VALUE_CLASSES)]
 
 
-def _shipped(selected: SelectedTable) -> TableValues:
+def _shipped_values(selected: SelectedTable) -> TableValues:
     return {place: Value(interval) for place, interval in full_form(selected, {}).cells.items()}
 
 

@@ -29,7 +29,7 @@ def test_what_the_source_says_is_stored_or_left_out(name: str) -> None:
         print(f"{name}: {len(entries)} {kind}, {sum(bool(one.left_out) for one in entries)} left out")
     cells = Counter(bool(one.left_out) for one in found.tables for _ in one.numbers)
     print(f"{name}: {cells[False]} cells stored, {cells[True]} left out")
-    assert found.missing(study) == []
+    assert found.find_missing(study) == []
 
 
 @pytest.mark.parametrize("name", study_names())
@@ -39,7 +39,7 @@ def test_every_published_value_is_printed_in_the_source(name: str) -> None:
     printed = Counter(number for one in found.tables for number in one.numbers)
     printed.update(_numbers(found))
     own = {number for number, table in study.tables.items() if table.is_of_the_source and not table.again}
-    stored = Counter(value for number in own for value in inventory.published(study, number))
+    stored = Counter(value for number in own for value in inventory.published_values(study, number))
     assert stored - printed == Counter(), "these are in study.toml and not in its source"
 
 
@@ -55,10 +55,12 @@ def _numbers(found: Inventory) -> list[float]:
 
 def test_a_number_that_was_dropped_is_missed() -> None:
     study = select("subramani2018")[0].study
-    assert Inventory.model_validate(_table()).missing(study) == []
-    wrong = Inventory.model_validate(_table(rows={"TCP": [93.5]})).missing(study)
+    assert Inventory.model_validate(_table()).find_missing(study) == []
+    wrong = Inventory.model_validate(_table(rows={"TCP": [93.5]})).find_missing(study)
     assert wrong == ["Table 1: 93.5 is printed 1 times more than tables 4.1 have it"]
-    assert Inventory.model_validate(_table(stored=["9.9"])).missing(study)[0] == "Table 1: the study has no table 9.9"
+    assert (
+        Inventory.model_validate(_table(stored=["9.9"])).find_missing(study)[0] == "Table 1: the study has no table 9.9"
+    )
 
 
 @pytest.mark.parametrize(

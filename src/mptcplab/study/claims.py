@@ -85,7 +85,7 @@ class ClaimVerdict:
             return self.verdict
         if not is_explained(self.claim.because):
             return UNEXPLAINED
-        return FAILS_SUPPOSED if self.evidence is None else _proved(self, self.evidence)
+        return FAILS_SUPPOSED if self.evidence is None else _class_by_evidence(self, self.evidence)
 
     @property
     def is_undeclared(self) -> bool:
@@ -109,12 +109,12 @@ def judge_claims(selected: SelectedTable, measured: TableValues, sources: Source
     for claim in selected.study.claims:
         if claim.table == selected.number:
             judged = _judge(claim, selected.table.all_rows, measured, _rows(measured))
-            judged = replace(judged, fitted=tuple(_fitted(selected, claim)))
+            judged = replace(judged, fitted=tuple(_fitted_titles(selected, claim)))
             found.append(_with_evidence(judged, selected, measured, sources))
     return found
 
 
-def _fitted(selected: SelectedTable, claim: Claim) -> Iterator[str]:
+def _fitted_titles(selected: SelectedTable, claim: Claim) -> Iterator[str]:
     """Yield the titles of a claim's columns that a parameter was fitted to."""
     table = selected.table
     for part in dict.fromkeys((claim.of, *claim.to)):
@@ -141,7 +141,7 @@ def _with_evidence(
     return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
 
 
-def _proved(found: ClaimVerdict, evidence: ClaimVerdict) -> str:
+def _class_by_evidence(found: ClaimVerdict, evidence: ClaimVerdict) -> str:
     """Return the class of a claim that does not hold, by its evidence."""
     if evidence.verdict == HOLDS:
         return FAILS_SHOWN

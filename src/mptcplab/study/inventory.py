@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a study's source says, number by number (``source.toml``), and what becomes of each in ``study.toml``.
+"""The inventory of a study's source, number by number (``source.toml``), and where each is in ``study.toml``.
 
 It was made from the source alone. Every entry is ``stored`` in the study's data or ``left_out`` for a reason, so that
 nothing is dropped without a word.
@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from pydantic import Field, model_validator
+from pydantic import model_validator
 
 from mptcplab.fields import Number
 from mptcplab.study.parts import Part
@@ -72,7 +72,7 @@ class Inventory(Part):
     tables: tuple[SourceTable, ...]
     settings: tuple[Statement, ...] = ()
     results: tuple[Statement, ...] = ()
-    claims: tuple[Statement, ...] = Field(default=())
+    claims: tuple[Statement, ...] = ()
 
     @model_validator(mode="after")
     def _nothing_is_dropped(self) -> Inventory:
@@ -86,43 +86,28 @@ class Inventory(Part):
         """The entries of all kinds."""
         return (*self.tables, *self.settings, *self.results, *self.claims)
 
-    def missing(self, study: Study) -> list[str]:
+    def find_missing(self, study: Study) -> list[str]:
         """Return what is said to be stored in ``study`` and is not there, a sentence each."""
-        parameters = {parameter.name for parameter in study.parameters}
-        claims = {claim.text for claim in study.claims}
-        found = [
-            f"{one.place}: the study has no table {number}"
-            for one in self.tables
-            for number in one.stored
-            if number not in study.tables
-        ]
-        found += [
-            f"{one.place}: the study has no parameter '{one.stored}'"
-            for one in self.settings
-            if one.stored and one.stored not in parameters
-        ]
-        found += [
-            f"{one.place}: the study has no table {one.stored}"
-            for one in self.results
-            if one.stored and one.stored not in study.tables
-        ]
-        found += [
-            f"{one.place}: the study has no claim '{one.stored}'"
-            for one in self.claims
-            if one.stored and one.stored not in claims
-        ]
+        known = {f"table {number}" for number in study.tables}
+        known |= {f"parameter '{parameter.name}'" for parameter in study.parameters}
+        known |= {f"claim '{claim.text}'" for claim in study.claims}
+        named = [(one.place, f"table {number}") for one in self.tables for number in one.stored]
+        named += [(one.place, f"parameter '{one.stored}'") for one in self.settings if one.stored]
+        named += [(one.place, f"table {one.stored}") for one in self.results if one.stored]
+        named += [(one.place, f"claim '{one.stored}'") for one in self.claims if one.stored]
+        found = [f"{place}: the study has no {name}" for place, name in named if name not in known]
         return found + list(self._missing_numbers(study))
 
     def _missing_numbers(self, study: Study) -> Iterator[str]:
         for group in {one.stored for one in self.tables if one.stored}:
             printed = Counter(number for one in self.tables if one.stored == group for number in one.numbers)
-            stored = Counter(number for name in group for number in published(study, name))
+            stored = Counter(number for name in group for number in published_values(study, name))
             for number, count in (printed - stored).items():
                 places = ", ".join(dict.fromkeys(one.place for one in self.tables if one.stored == group))
                 yield f"{places}: {number:g} is printed {count} times more than tables {', '.join(group)} have it"
 
 
-def published(study: Study, table: str) -> Iterator[float]:
+def published_values(study: Study, table: str) -> Iterator[float]:
     """Yield the published values of a table, as often as it has them."""
     rows = study.tables[table].published.values() if table in study.tables else ()
     return (float(cell.mean) for row in rows for cell in row.values())
