@@ -7,7 +7,6 @@ seeds. So the tables show the direction and the rough size of an effect; no stud
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +19,7 @@ from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
+from mptcplab.study.full import shipped_values
 from mptcplab.study.load import select
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -254,10 +254,11 @@ def table_of_settings(work: Path) -> str:
 
 def loss_timers() -> str:
     """Return the full form of a study's table by the timers' frequency, as shipped: Mbit/s by loss."""
-    shipped = json.loads((STUDIES / "subramani2018" / "full.json").read_text())["tables"]["loss-timers"]["cells"]
+    (selected,) = select("subramani2018/loss-timers")
+    shipped = shipped_values(selected)
     body = []
-    for loss, cells in shipped.items():
-        values = [Interval(*cells[f"hz{hz}"]) for hz in _FREQUENCIES]
+    for loss in selected.table.all_rows:
+        values = [shipped[loss, f"hz{hz}"].interval for hz in _FREQUENCIES]
         body.append([loss, *map(_cell, values), str(values[0].n)])
     return markdown(["loss", *HZ, "n"], body)
 

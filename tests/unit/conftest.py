@@ -10,7 +10,7 @@ from tests.unit.made_gateways import Make, scenario
 from tests.unit.made_studies import Labs, write_studies
 from tests.unit.written import Write
 
-from mptcplab.cli import measuring
+from mptcplab.cli import beds, measuring
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study import load as study_load
 
@@ -27,8 +27,9 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
     assert studies.is_dir()
     made = Labs()
-    monkeypatch.setattr(measuring, "execute", made.execute)
-    monkeypatch.setattr(measuring, "find_missing", made.find_missing)
+    for module in (measuring, beds):
+        monkeypatch.setattr(module, "execute", made.execute)
+        monkeypatch.setattr(module, "find_missing", made.find_missing)
     return made
 
 

@@ -78,7 +78,8 @@ def test_the_reference_is_shipped(studies: Path, tmp_path: Path) -> None:
     output = reference.write(tmp_path / "full")
     assert [line.partition(" in ")[0] for line in output] == ["made: 2 of 2 tables", "other: 2 of 2 tables"]
     text = (studies / "made" / REFERENCE).read_text()
-    assert '"mptcp": [60.2, 0.2484138, 3]' in text, "a line for every cell"
+    cell = '{"mean": 60.2, "half_width": 0.2484138, "n": 3, "by_seed": {"1": 60.1, "2": 60.2, "3": 60.3}}'
+    assert f'"mptcp": {cell}' in text, "a line for every cell, with the value of every seed"
     result = ended(tmp_path / "elsewhere", "made/1", "--quick")
     assert "(shipped with the study, from kernel" in result.stdout
     assert "0 of 2 values" in result.stdout
@@ -129,7 +130,8 @@ def test_shipped_references(name: str) -> None:
         assert known | {(row, column) for row, column in without} == {
             (row, column) for row in one.table.all_rows for column in one.table.columns
         }, one.name
-        assert all(n >= 1 and (width is None) == (n == 1) for row in cells.values() for _, width, n in row.values())
+        values = [cell for row in cells.values() for cell in row.values()]
+        assert all(one["n"] >= 1 and (one["half_width"] is None) == (one["n"] == 1) for one in values)
         assert found["tables"][one.number]["kernels"], one.name
         again = f"mptcplab reproduce {one.name} --out R, and python -m mptcplab.study.reference --write R"
         assert full_form(one, {}).cells, f"table {one.name} changed since it was measured: {again}"

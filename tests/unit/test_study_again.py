@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import tomllib
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -11,7 +12,7 @@ from pydantic import ValidationError
 
 from mptcplab.stats import Interval
 from mptcplab.study.agreement import points_of
-from mptcplab.study.full import read_reference
+from mptcplab.study.full import shipped_values
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import Value
@@ -104,8 +105,8 @@ def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
     place = ("5 s", "mptcp")
     table = study_table(judge(selected, {place: Value(Interval(183.0, 0.5, 3), {1: 183.0})}))
     row = dict(zip(table.columns, table.rows[1], strict=True))
-    mean, half, _ = read_reference(selected)["tables"]["4.1"]["cells"][place[0]][place[1]]
-    assert row["in Table 4.1"] == f"{mean:.1f} ± {half:.2f} (shipped)"
+    shipped = shipped_values(replace(selected, number="4.1"))[place].interval
+    assert row["in Table 4.1"] == f"{shipped.mean:.1f} ± {shipped.half_width:.2f} (shipped)"
 
 
 def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable]) -> None:

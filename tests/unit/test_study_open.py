@@ -12,13 +12,12 @@ from tests.unit.made_classes import STUDY, measured
 from tests.unit.made_studies import Labs, ended, scoreboard
 
 from mptcplab.errors import Exit
-from mptcplab.stats import Interval
 from mptcplab.study.agreement import points_of
 from mptcplab.study.document import study_document
-from mptcplab.study.full import read_reference
+from mptcplab.study.full import read_reference, shipped_values
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import TableValues, Value
+from mptcplab.study.measured import TableValues
 from mptcplab.study.notes import notes_of
 from mptcplab.study.page_sheets import sheets_of
 from mptcplab.study.schema import Study
@@ -136,12 +135,7 @@ def test_the_data_says_something_of_every_shipped_difference(selected: SelectedT
     shipped = read_reference(selected)
     if selected.number in shipped["missing"]:
         pytest.skip(f"no full form is shipped: {shipped['missing'][selected.number]}")
-    entry = shipped["tables"][selected.number]
-    values = {
-        (row, column): Value(Interval(*value), {})
-        for row, columns in entry["cells"].items()
-        for column, value in columns.items()
-    }
+    values = shipped_values(selected)
     assert [(one.row, one.column) for one in judge_cells(selected, values) if one.is_undeclared] == []
 
 

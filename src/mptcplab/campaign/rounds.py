@@ -88,7 +88,11 @@ class Rounds:
     def _next_round(self, state: _State) -> list[Run]:
         until, before = self.experiment.until, state.requested
         state.requested = self.experiment.repeats if until is None else until.next_total(before)
-        return self.experiment.runs_of(state.point, before, state.requested)
+        return self.runs_of(state.point, before, state.requested)
+
+    def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
+        """Return the repeats from ``first`` up to, but not including, ``end`` of one point."""
+        return self.experiment.runs_of(point, first, end)
 
     def _is_certain(self, results: Iterable[RunResult]) -> bool:
         """Return whether the interval of every workload is narrow enough."""

@@ -43,11 +43,23 @@ class TableJob:
         return repeat_command(self.selected.scenario, self.changes, None, failed)
 
 
-def table_job(selected: SelectedTable, overrides: Sequence[str], *, quick: bool) -> TableJob:
-    """Return the job for a table with ``overrides`` of its scenario's keys. :raises InputError: if one is wrong."""
+def table_job(
+    selected: SelectedTable,
+    overrides: Sequence[str],
+    *,
+    quick: bool,
+    repeats: int | None = None,
+    seed: int | None = None,
+) -> TableJob:
+    """Return the job for a table with ``overrides`` of its scenario's keys.
+
+    ``repeats`` and ``seed`` are used in place of those of the table's form and of its scenario.
+    :raises InputError: if an override is wrong.
+    """
     table = selected.table
     changes = [*(short_changes(table) if quick else []), *overrides]
-    experiment = load(selected.scenario, overrides=changes, repeats=table.quick.repeats if quick else None)
+    repeats = table.quick.repeats if quick and repeats is None else repeats
+    experiment = load(selected.scenario, overrides=changes, repeats=repeats, seed=seed)
     if gone := _swept_keys(selected) - set(experiment.points[0].settings):
         hint = "its rows and columns are values of this key; to change it, use `mptcplab run` on the scenario"
         raise InputError(f"--set {min(gone)}: {selected.name} varies this key", hint=hint)

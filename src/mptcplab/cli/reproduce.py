@@ -14,6 +14,7 @@ import click
 
 import mptcplab
 from mptcplab.campaign.recorded import cpu_seconds, unrecorded
+from mptcplab.cli.beds import reproduce_beds
 from mptcplab.cli.common import console, print_table, writing
 from mptcplab.cli.jobs import TableJob, table_job
 from mptcplab.cli.main import report_error
@@ -47,6 +48,7 @@ def reproduce(
     wanted: str | None,
     everything: bool,
     quick: bool,
+    beds: int | None,
     overrides: tuple[str, ...],
     only_list: bool,
     out: Path,
@@ -60,12 +62,14 @@ def reproduce(
     if everything and wanted is not None:
         raise InputError(f"--all and {wanted} contradict each other", hint="leave one of them out")
     tables = select(wanted)
+    running = RunOptions(jobs, fresh, cluster, engine)
+    if beds is not None:
+        return reproduce_beds(tables, beds, overrides, out, running, quick=quick, only_list=only_list, as_json=as_json)
     works = [table_job(selected, overrides, quick=quick) for selected in tables]
     if only_list:
         _show_list(works, out, as_json=as_json)
         return Exit.DONE
     check(tables)
-    running = RunOptions(jobs, fresh, cluster, engine)
     lacks = find_lacks(works, running)
     if lacks is not None and len(lacks.by_table) == len(works):
         raise lacks.everything

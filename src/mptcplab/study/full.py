@@ -15,7 +15,7 @@ from typing import Any
 from mptcplab.stats import Interval
 from mptcplab.study.forms import Documents, digest, short_changes
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import TableValues
+from mptcplab.study.measured import TableValues, Value
 
 REFERENCE = "full.json"
 #: The largest relative difference of means that may come from rounding.
@@ -51,12 +51,20 @@ def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:
         return FullResult()
-    cells = {
-        (row, column): Interval(mean, half_width, n)
-        for row, columns in table["cells"].items()
-        for column, (mean, half_width, n) in columns.items()
-    }
+    cells = {place: value.interval for place, value in shipped_values(selected).items()}
     return FullResult(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
+
+
+def shipped_values(selected: SelectedTable) -> TableValues:
+    """Return the values that are shipped with the study, seed by seed, also if the table has another form by now."""
+    table = read_reference(selected).get("tables", {}).get(selected.number, {"cells": {}})
+    rows = table["cells"].items()
+    return {(row, name): _shipped_value(cell) for row, columns in rows for name, cell in columns.items()}
+
+
+def _shipped_value(cell: Mapping[str, Any]) -> Value:
+    by_seed = {int(seed): value for seed, value in cell.get("by_seed", {}).items()}
+    return Value(Interval(cell["mean"], cell["half_width"], cell["n"]), by_seed, missing=cell.get("missing", 0))
 
 
 def read_reference(selected: SelectedTable) -> dict[str, Any]:

@@ -66,6 +66,16 @@ class Statement(Entry):
     stored: str = ""
 
 
+class MachinePart(Part):
+    """A property of the study's operating system: what its source states, what that implies, and what the lab runs."""
+
+    what: str
+    stated: str
+    place: str
+    implies: str
+    ours: str
+
+
 class Inventory(Part):
     """All that a source says of its test bed and its results."""
 
@@ -73,6 +83,7 @@ class Inventory(Part):
     settings: tuple[Statement, ...] = ()
     results: tuple[Statement, ...] = ()
     claims: tuple[Statement, ...] = ()
+    machine: tuple[MachinePart, ...] = ()
 
     @model_validator(mode="after")
     def _nothing_is_dropped(self) -> Inventory:

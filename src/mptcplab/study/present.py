@@ -7,9 +7,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from mptcplab.report.table import Table
-from mptcplab.stats import Interval
 from mptcplab.study.classes import VALUE_STYLES
-from mptcplab.study.full import excludes, read_reference
+from mptcplab.study.full import excludes, shipped_values
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
@@ -125,9 +124,8 @@ def _first_text(judged: JudgedTable, row: str, column: str) -> str:
         value = source.measured.get((row, column))
         interval, mark = (value.interval if value is not None else None), ""
     else:
-        shipped = read_reference(selected).get("tables", {}).get(selected.table.again, {}).get("cells", {})
-        known = shipped.get(row, {}).get(column)
-        interval, mark = (Interval(*known) if known is not None else None), " (shipped)"
+        known = shipped_values(replace(selected, number=selected.table.again)).get((row, column))
+        interval, mark = (known.interval if known is not None else None), " (shipped)"
     if interval is None:
         return NONE
     text = value_text(selected.table.value_of(column), interval)

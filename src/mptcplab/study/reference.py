@@ -24,7 +24,7 @@ from mptcplab.study.load import SelectedTable, select, study_names
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.full`.
 _DIGITS = 7
-_INNERMOST = re.compile(r"\[[^\[\]{}]*\]")
+_INNERMOST = re.compile(r"\[[^\[\]{}]*\]|\{\s*\"mean\"[^{}]*(?:\{[^{}]*\}[^{}]*)?\}")
 
 
 def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
@@ -60,7 +60,9 @@ def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, An
     cells: dict[str, dict[str, Any]] = {}
     for one in document["measured"]:
         if math.isfinite(one["mean"]):
-            value = [_rounded(one["mean"]), _rounded(one["ci95_half_width"]), one["n"]]
+            value = {"mean": _rounded(one["mean"]), "half_width": _rounded(one["ci95_half_width"]), "n": one["n"]}
+            value |= {"missing": one["runs_without"]} if one["runs_without"] else {}
+            value["by_seed"] = {seed: _rounded(each) for seed, each in one["by_seed"].items()}
             cells.setdefault(one["row"], {})[one["column"]] = value
     places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
     return {

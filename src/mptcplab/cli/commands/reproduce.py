@@ -16,6 +16,7 @@ Examples:
   mptcplab reproduce --all --quick          all tables, in their short form
   mptcplab reproduce subramani2018          all tables of one study
   mptcplab reproduce nguyen2014/rtt --quick
+  mptcplab reproduce ito2016 --beds 32      in how many of 32 possible test beds each published value agrees
   mptcplab reproduce --all --list           list the tables, their recorded runs, and the time that the rest takes
 
 \b
@@ -31,6 +32,13 @@ lacks something, such as a program or a lab kernel: this is found, and named, be
 @click.option("--all", "everything", is_flag=True, help="All tables of all studies, as without STUDY.")
 @click.option(
     "--quick", is_flag=True, help="Short form: the fewer rows and the fewer, shorter runs that each table defines."
+)
+@click.option(
+    "--beds",
+    type=click.IntRange(1, 4096),
+    metavar="N",
+    help="Measure the tables on N test beds that the study could have had, with one run for each cell. Parameters that"
+    " its source leaves open are drawn from the ranges in the study's beds.toml.",
 )
 @set_option("Set a key of every scenario. Repeatable.")
 @click.option(

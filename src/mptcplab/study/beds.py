@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: MIT
+"""The test beds that a study could have had (``beds.toml``), and complete draws of them.
+
+A source states some parameters of its test bed and leaves others open. Each open parameter is an *axis* with a range or
+a list, written down with a reason before any run. A *bed* has one value on every axis. Beds are a Sobol sequence with
+a fixed scrambling (SciPy), so that the first 8 of 64 beds are the same as the 8 of a smaller command.
+"""
+
+from __future__ import annotations
+
+import re
+import tomllib
+import warnings
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field, ValidationError, model_validator
+
+from mptcplab.errors import InputError, LabError
+from mptcplab.study.load import SelectedTable
+from mptcplab.study.parts import Part
+from mptcplab.study.schema import PublishedTable, Study
+
+FILE = "beds.toml"
+#: The scrambling of the Sobol sequence. Another number gives other beds.
+_SCRAMBLING = 2026
+_DIGITS = 3
+_PLACE = "{value}"
+_QUANTITY = re.compile(r"(?P<number>[0-9.]+) ?(?P<unit>.*)")
+#: Units that are counted: a draw between two whole numbers of them is rounded.
+_COUNTED = ("packets", "B", "")
+
+
+class Settled(Part):
+    """Keys that every bed has: what the stated machine implies, where scenarios still have something else."""
+
+    why: str
+    set: dict[str, str]
+
+
+class Kept(Part):
+    """Parameters that the source leaves open and that are not varied."""
+
+    names: tuple[str, ...] = Field(min_length=1)
+    why: str
+
+
+class Axis(Part):
+    """A parameter that the source leaves open, and its possible values.
+
+    ``values`` is a list, ``range`` the lowest and the highest value with the same unit, ``options`` names alternatives
+    with settings of their own. All alternatives are equally likely, and ranges uniform on ``scale``. ``set`` has the
+    keys and their text, with ``{value}`` in it. Default: the keys of the parameter with this name. ``tables`` defaults
+    to the tables of the parameter, or to all tables of the source.
+    """
+
+    name: str
+    why: str
+    values: tuple[str, ...] = ()
+    range: tuple[str, str] | None = None
+    scale: Literal["linear", "log"] = "linear"
+    options: dict[str, dict[str, str]] = Field(default_factory=dict)
+    set: dict[str, str] = Field(default_factory=dict)
+    tables: tuple[str, ...] = ()
+
+    @model_validator(mode="after")
+    def _is_one(self) -> Axis:
+        if sum((bool(self.values), self.range is not None, bool(self.options))) != 1:
+            raise ValueError(f"axis '{self.name}' has one of `values`, `range` and `options`")
+        if len(self.values) == 1 or len(self.options) == 1:
+            raise ValueError(f"axis '{self.name}' has only one alternative")
+        if self.options and self.set:
+            raise ValueError(f"axis '{self.name}': options have settings of their own in place of `set`")
+        if self.range is not None:
+            low, high, _ = _ends(self.range)
+            if not low < high or (self.scale == "log" and low <= 0):
+                raise ValueError(f"axis '{self.name}': {self.range[0]} to {self.range[1]} cannot be a range")
+        return self
+
+    def text(self, coordinate: float) -> str:
+        """Return the value at ``coordinate``, which is uniform from 0 to 1, as scenarios write it."""
+        if self.range is None:
+            names = self.values or tuple(self.options)
+            return names[min(int(coordinate * len(names)), len(names) - 1)]
+        low, high, unit = _ends(self.range)
+        value = low * (high / low) ** coordinate if self.scale == "log" else low + coordinate * (high - low)
+        whole = unit in _COUNTED and low.is_integer() and high.is_integer()
+        number = str(round(value)) if whole else f"{float(f'{value:.{_DIGITS}g}'):f}".rstrip("0").rstrip(".")
+        return f"{number} {unit}".strip()
+
+    def settings(self, text: str) -> dict[str, str]:
+        """Return the keys that a value sets, and their values."""
+        if self.options:
+            return self.options[text]
+        return {key: template.replace(_PLACE, text) for key, template in self.set.items()}
+
+
+class BedSpace(Part):
+    """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied."""
+
+    settled: Settled | None = None
+    axes: tuple[Axis, ...] = Field(min_length=1)
+    kept: tuple[Kept, ...] = ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The names of the axes."""
+        return tuple(axis.name for axis in self.axes)
+
+    def overrides(self, bed: Bed, table: str) -> list[str]:
+        """Return the settings of ``bed`` for a table, as ``--set`` takes them."""
+        found = dict(self.settled.set) if self.settled is not None else {}
+        for axis in self.axes:
+            if table in axis.tables:
+                found |= axis.settings(bed.values[axis.name])
+        return [f"{key}={value}" for key, value in found.items()]
+
+
+@dataclass(frozen=True)
+class Bed:
+    """One complete test bed. ``coordinates`` are uniform from 0 to 1, ``values`` the texts, both by axis."""
+
+    number: int
+    coordinates: tuple[float, ...]
+    values: dict[str, str]
+
+
+def is_drawn(table: PublishedTable) -> bool:
+    """Return whether beds measure a table: whether it is the study's, with values or rows of its own or again."""
+    return table.is_of_the_source
+
+
+def read_beds(folder: Path, study: Study) -> BedSpace:
+    """Return the test beds of the study in ``folder``.
+
+    :raises InputError: if the study has no ``beds.toml``.
+    :raises LabError: if that is damaged.
+    """
+    try:
+        data = tomllib.loads((folder / FILE).read_text())
+    except FileNotFoundError:
+        raise InputError(
+            f"study {folder.name} has no test beds to draw from", hint=f"{folder / FILE} would describe them"
+        ) from None
+    except (OSError, tomllib.TOMLDecodeError) as error:
+        raise _damaged(folder, error) from error
+    try:
+        beds = BedSpace.model_validate(data)
+        return beds.model_copy(update={"axes": tuple(_whole(axis, study) for axis in beds.axes)})
+    except (ValidationError, ValueError) as error:
+        raise _damaged(folder, error) from error
+
+
+def draw(beds: BedSpace, count: int) -> list[Bed]:
+    """Return the first ``count`` beds of the sequence."""
+    from scipy.stats import qmc  # late: it takes longer to import than most commands
+
+    sequence = qmc.Sobol(len(beds.axes), scramble=True, rng=_SCRAMBLING)
+    with warnings.catch_warnings():
+        # The sequence is balanced at powers of two only. Users may ask for any number.
+        warnings.simplefilter("ignore", UserWarning)
+        coordinates = sequence.random(count)
+    return [
+        Bed(
+            number,
+            tuple(map(float, row)),
+            {axis.name: axis.text(float(u)) for axis, u in zip(beds.axes, row, strict=True)},
+        )
+        for number, row in enumerate(coordinates, start=1)
+    ]
+
+
+def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
+    """Yield what ``beds.toml`` lacks: a sentence for each open parameter of the source's tables without an entry."""
+    study = tables[0].study
+    own = [one.number for one in tables if is_drawn(one.table)]
+    named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
+    for parameter in study.parameters:
+        about = [number for number in own if parameter.is_about(number, own=True)]
+        if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
+            yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
+    known = {parameter.name for parameter in study.parameters}
+    for kept in beds.kept:
+        yield from (f"{FILE} keeps '{name}', which no parameter is called" for name in kept.names if name not in known)
+
+
+def _whole(axis: Axis, study: Study) -> Axis:
+    """Return the axis with the keys and the tables that it leaves to the parameter of its name."""
+    parameter = next((one for one in study.parameters if one.name == axis.name), None)
+    changes: dict[str, object] = {}
+    if not axis.set and not axis.options:
+        if parameter is None or not parameter.key:
+            raise ValueError(f"axis '{axis.name}' sets no key, and no parameter of this name has one")
+        changes["set"] = dict.fromkeys(parameter.key, _PLACE)
+    unknown = [number for number in axis.tables if number not in study.tables]
+    if unknown:
+        raise ValueError(f"axis '{axis.name}' names table {unknown[0]}, which the study does not have")
+    if not axis.tables:
+        own = [number for number, table in study.tables.items() if is_drawn(table)]
+        if parameter is not None:
+            elsewhere = {number for other in parameter.other for number in other.tables}
+            own = [number for number in own if parameter.is_about(number, own=True) and number not in elsewhere]
+        changes["tables"] = tuple(own)
+    return axis.model_copy(update=changes)
+
+
+def _ends(ends: tuple[str, str]) -> tuple[float, float, str]:
+    """Return both numbers of a range and their unit. :raises ValueError: if the units differ."""
+    found = [_QUANTITY.fullmatch(end.strip()) for end in ends]
+    if found[0] is None or found[1] is None or found[0]["unit"] != found[1]["unit"]:
+        raise ValueError(f"'{ends[0]}' and '{ends[1]}' are not numbers with the same unit")
+    return float(found[0]["number"]), float(found[1]["number"]), found[0]["unit"]
+
+
+def _damaged(folder: Path, error: Exception) -> LabError:
+    said = " ".join(str(error).split())
+    return LabError(f"the test beds of study '{folder.name}' are damaged", hint=f"see {folder / FILE} ({said})")
