@@ -19,6 +19,7 @@ from bench.steering import page as steering_page
 from bench.wifi import page as wifi_page
 from docs import beyond_window
 from docs.figures import (
+    beds,
     behaviour,
     behaviour_dynamics,
     buffers,
@@ -40,7 +41,11 @@ from docs.figures.grids import GRIDS
 from docs.making.pages import ROOT
 from smp import outcomes
 
+from mptcplab.study import inventory
+from mptcplab.study.load import study_names
+
 EXAMPLES = ROOT / "examples"
+STUDIES = ROOT / "src" / "mptcplab" / "studies"
 _BEHAVIOUR = EXAMPLES / "behaviour"
 _MODEL = tuple(ROOT / "docs" / "figures" / name for name in ("expected.py", "fluid.py", "rounds.py"))
 _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
@@ -74,6 +79,10 @@ def _dynamics(name: str) -> Source:
 
 def _cost(curve: str) -> Source:
     return Source(lambda _: costs.table(curve), inputs=(costs.FILE,), is_cheap=True)
+
+
+def _machine(study: str) -> Source:
+    return Source(lambda _: beds.machine(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
 
 
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
@@ -124,6 +133,11 @@ SOURCES: dict[str, Source] = {
         ("studies-scoreboard", "studies-outcome"),
         Source(lambda _: scoreboard.table(), inputs=scoreboard.files(), is_cheap=True),
     ),
+    **{
+        name: Source(lambda _, make=make: make(), inputs=beds.files(), is_cheap=True)
+        for name, make in (("beds-outcome", beds.outcome), ("beds-tables", beds.by_table), ("beds-claims", beds.claims))
+    },
+    **{f"machine-{name}": _machine(name) for name in study_names()},
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),

@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from docs.figures import scoreboard
+from docs.figures import beds, scoreboard
 from docs.making import data, pages
 from docs.making.pages import ROOT
 from tests.unit.commanded import output_of
@@ -20,6 +20,7 @@ MARKS = [(page, target, shlex.split(words)) for page in pages.pages() for target
 OF_TABLES = [mark for mark in MARKS if any(word.endswith(".csv") for word in mark[2])]
 #: Drawn from what is shipped with the studies.
 STUDIES = ["docs.figures.scoreboard"]
+BEDS = "docs.figures.beds"
 
 
 @pytest.mark.parametrize("name", data.FILES)
@@ -33,7 +34,11 @@ def test_all_data_has_a_table() -> None:
 
 
 def test_readers_can_draw_every_figure_themselves() -> None:
-    others = [target for _, target, words in MARKS if words[:2] != ["mptcplab", "figure"] and words != STUDIES]
+    others = [
+        target
+        for _, target, words in MARKS
+        if words[:2] != ["mptcplab", "figure"] and words != STUDIES and words[0] != BEDS
+    ]
     assert others == [], "drawn by other commands"
 
 
@@ -44,6 +49,16 @@ def test_figure_of_the_studies_is_of_the_shipped_values(tmp_path: Path) -> None:
     assert places
     for place in places:
         assert made.read_bytes() == place.read_bytes(), "run: python -m docs.refresh docs/studies.md --figures"
+
+
+@pytest.mark.parametrize(("page", "target", "words"), [mark for mark in MARKS if mark[2][0] == BEDS])
+def test_figure_of_the_beds_is_of_the_shipped_values(
+    page: pages.Page, target: str, words: list[str], tmp_path: Path
+) -> None:
+    made = tmp_path / Path(target).name
+    beds.draw(words[1], made)
+    shown = page.file.parent / target
+    assert made.read_bytes() == shown.read_bytes(), f"run: python -m docs.refresh {page.file.name} --figures"
 
 
 @pytest.mark.parametrize(("page", "target", "words"), OF_TABLES, ids=[target for _, target, _ in OF_TABLES])

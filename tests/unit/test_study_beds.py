@@ -50,7 +50,7 @@ why = "w"
 
 
 def _own_tables(name: str) -> list[SelectedTable]:
-    return [one for one in select(name) if is_drawn(one.table)]
+    return [one for one in select(name) if is_drawn(one.study, one.number)]
 
 
 @pytest.mark.parametrize("name", study_names())

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -31,7 +31,7 @@ from mptcplab.study.beds import Bed, BedSpace, draw, is_drawn, read_beds
 from mptcplab.study.cloud import cloud_entry, read_cloud
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.forms import digest, file_stem
-from mptcplab.study.load import SelectedTable
+from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import index_results
 
 
@@ -89,7 +89,7 @@ def reproduce_beds(
                 raise problem
             console(stderr=True).print(f"{own[0].folder.name}: {problem.message}", markup=False, soft_wrap=True)
             status = Exit.FAILED
-        _show(document, own, folder, quick=quick, quiet=as_json)
+        _show(document, folder, quick=quick, quiet=as_json)
     if as_json:
         click.echo(json.dumps({"studies": documents}))
     return status
@@ -99,7 +99,7 @@ def _plan(
     tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool
 ) -> tuple[BedSpace, list[Bed], list[_BedJob]]:
     """Return the beds of a study, and its tables on each of them."""
-    own = [one for one in tables if is_drawn(one.table)]
+    own = [one for one in tables if is_drawn(one.study, one.number)]
     if not own:
         names = ", ".join(one.name for one in tables)
         raise InputError(f"--beds is for tables of the study itself, which {names} is not", hint="leave the table out")
@@ -159,18 +159,23 @@ def _measure(
         own = [job for job in jobs if job.work.selected is selected]
         measured = [index_results(selected, list(_results(job, by_point))) for job in own]
         if any(measured):
-            entries[selected.number] = {"form": digest(selected)} | cloud_entry(selected, measured)
-    kernels = [find_kernel(version) for version in dict.fromkeys(one.run.point.scenario.kernel for one in done)]
+            about = {"form": digest(selected), "kernels": _kernels(job.work for job in own)}
+            entries[selected.number] = about | cloud_entry(selected, measured)
     document = {
         "study": tables[0].folder.name,
         "mptcplab": mptcplab.__version__,
-        "kernels": {kernel.release: kernel.key for kernel in kernels},
         "quick": quick,
         "axes": {axis.name: list(axis.tables) for axis in space.axes},
         "beds": [{"bed": one.number, "coordinates": list(one.coordinates), "values": one.values} for one in beds],
         "tables": entries,
     }
     return document, problem
+
+
+def _kernels(works: Iterable[TableJob]) -> dict[str, str]:
+    """Return release and key of the kernels that tables ran on."""
+    versions = dict.fromkeys(point.scenario.kernel for work in works for point in work.points)
+    return {kernel.release: kernel.key for kernel in map(find_kernel, versions)}
 
 
 def _repeat(work: TableJob, run: Run) -> str:
@@ -182,9 +187,21 @@ def _results(job: _BedJob, by_point: dict[int, list[CompletedRun]]) -> Iterator[
         yield from (one.result for one in by_point.get(id(point), ()) if one.result is not None)
 
 
-def _show(document: dict[str, Any], tables: Sequence[SelectedTable], folder: Path, *, quick: bool, quiet: bool) -> None:
-    """Write the cloud as tables, data and a picture, and print the tables."""
-    cloud, name = read_cloud(document, tables), file_stem("beds", quick=quick)
+def _tables_before(document: dict[str, Any], file: Path) -> dict[str, Any]:
+    """Return the tables that ``file`` has of the same beds, since an earlier command has measured them."""
+    try:
+        before: dict[str, Any] = json.loads(file.read_text())
+        same = all(before[key] == document[key] for key in ("study", "quick", "axes", "beds"))
+        return dict(before["tables"]) if same else {}
+    except (OSError, ValueError, LookupError, TypeError):
+        return {}
+
+
+def _show(document: dict[str, Any], folder: Path, *, quick: bool, quiet: bool) -> None:
+    """Write the cloud as tables, data and a picture, and print the tables. Tables measured before stay in it."""
+    name, tables = file_stem("beds", quick=quick), select(document["study"])
+    document["tables"] = _tables_before(document, folder / f"{name}.json") | document["tables"]
+    cloud = read_cloud(document, tables)
     values, claims = cloud_table(cloud, tables), claims_table(cloud)
     with writing(folder):
         write_json(document, folder / f"{name}.json")

@@ -21,7 +21,7 @@ from pydantic import Field, ValidationError, model_validator
 from mptcplab.errors import InputError, LabError
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.parts import Part
-from mptcplab.study.schema import PublishedTable, Study
+from mptcplab.study.schema import Study
 
 FILE = "beds.toml"
 #: The scrambling of the Sobol sequence. Another number gives other beds.
@@ -127,9 +127,10 @@ class Bed:
     values: dict[str, str]
 
 
-def is_drawn(table: PublishedTable) -> bool:
-    """Return whether beds measure a table: whether it is the study's, with values or rows of its own or again."""
-    return table.is_of_the_source
+def is_drawn(study: Study, number: str) -> bool:
+    """Return whether beds measure a table: whether the source has it, with values or claims that can be judged."""
+    table = study.tables[number]
+    return table.is_of_the_source and (bool(table.published) or any(one.table == number for one in study.claims))
 
 
 def read_beds(folder: Path, study: Study) -> BedSpace:
@@ -175,7 +176,7 @@ def draw(beds: BedSpace, count: int) -> list[Bed]:
 def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
     """Yield what ``beds.toml`` lacks: a sentence for each open parameter of the source's tables without an entry."""
     study = tables[0].study
-    own = [one.number for one in tables if is_drawn(one.table)]
+    own = [one.number for one in tables if is_drawn(study, one.number)]
     named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
     for parameter in study.parameters:
         about = [number for number in own if parameter.is_about(number, own=True)]
@@ -198,7 +199,7 @@ def _whole(axis: Axis, study: Study) -> Axis:
     if unknown:
         raise ValueError(f"axis '{axis.name}' names table {unknown[0]}, which the study does not have")
     if not axis.tables:
-        own = [number for number, table in study.tables.items() if is_drawn(table)]
+        own = [number for number in study.tables if is_drawn(study, number)]
         if parameter is not None:
             elsewhere = {number for other in parameter.other for number in other.tables}
             own = [number for number in own if parameter.is_about(number, own=True) and number not in elsewhere]

@@ -12,6 +12,7 @@ what is shipped with a study.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
+#: The file beside ``study.toml`` with what its beds gave.
+CLOUD = "cloud.json"
 IN_ALL, IN_SOME, IN_NONE = "agrees in at least 95 % of beds", "agrees in some beds", "agrees in no bed"
 CLASSES = (IN_ALL, IN_SOME, IN_NONE)
 NOT_MEASURED = "not measured"
@@ -175,20 +178,36 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable]) -> 
     axes = {name: set(about) for name, about in document["axes"].items()}
     causes = _Causes(beds, axes)
     values, claims = [], []
+    # The test bed that measures a table again is nearer to the study's.
+    replaced = {one.table.again for one in tables if one.number in document["tables"]}
     for selected in tables:
         entry = document["tables"].get(selected.number, {"values": {}, "claims": {}})
-        values += [causes.complete(one) for one in _values(selected, entry["values"])]
+        counts = selected.number not in replaced
+        values += [causes.complete(one) for one in _values(selected, entry["values"], counts=counts)]
         claims += [CloudClaim(selected.number, text, tuple(holds)) for text, holds in entry["claims"].items()]
     return Cloud(document["study"], beds, tuple(values), tuple(claims), document["quick"])
 
 
-def _values(selected: SelectedTable, entry: Mapping[str, Mapping[str, Sequence[float | None]]]) -> Iterator[CloudValue]:
+def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
+    """Return the cloud that is shipped with the study of ``tables``; None if none is."""
+    try:
+        document = json.loads((tables[0].folder / CLOUD).read_text())
+    except OSError:
+        return None
+    return read_cloud(document, tables)
+
+
+def _values(
+    selected: SelectedTable, entry: Mapping[str, Mapping[str, Sequence[float | None]]], *, counts: bool
+) -> Iterator[CloudValue]:
     table = selected.table
     for row, columns in entry.items():
         for column, measured in columns.items():
             published = table.published[row][column].mean
             first = table.first_of(row, column) is None
-            yield CloudValue(selected.number, row, column, published, table.tolerance, tuple(measured), counts=first)
+            yield CloudValue(
+                selected.number, row, column, published, table.tolerance, tuple(measured), counts=counts and first
+            )
 
 
 class _Causes:

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""``python -m mptcplab.study.reference --write RESULTS``: ship the full form's values with the studies.
+"""``python -m mptcplab.study.reference --write RESULTS``: ship measured values with the studies.
 
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
-that RESULTS lacks keeps the shipped values, as long as they belong to its present form.
+that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
+becomes ``cloud.json``.
 """
 
 from __future__ import annotations
@@ -18,7 +19,8 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.forms import Documents, digest, read_documents
+from mptcplab.study.cloud import CLOUD
+from mptcplab.study.forms import Documents, digest, file_stem, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
 from mptcplab.study.load import SelectedTable, select, study_names
 
@@ -82,6 +84,7 @@ def write(results: Path) -> list[str]:
     """Write the values in ``results``. Return a line per study about it."""
     lines = []
     for name in study_names():
+        lines += _write_cloud(results / name, select(name)[0].folder)
         documents = read_documents(results / name)
         if not documents:
             lines.append(f"{name}: nothing in {results / name}")
@@ -93,6 +96,19 @@ def write(results: Path) -> list[str]:
         missing = "".join(f"; {number}: {why}" for number, why in found["missing"].items())
         lines.append(f"{name}: {len(found['tables'])} of {len(tables)} tables in {file}{missing}")
     return lines
+
+
+def _write_cloud(results: Path, study: Path) -> list[str]:
+    """Ship what the beds of a study gave, in its full form if that was measured. Return a line about it, or none."""
+    files = [results / f"{file_stem('beds', quick=quick)}.json" for quick in (False, True)]
+    file = next((one for one in files if one.is_file()), None)
+    if file is None:
+        return []
+    document = json.loads(file.read_text())
+    for bed in document["beds"]:
+        bed["coordinates"] = [_rounded(one) for one in bed["coordinates"]]
+    write_text(study / CLOUD, _text(document))
+    return [f"{study.name}: {len(document['beds'])} beds in {study / CLOUD}"]
 
 
 def _text(found: Mapping[str, Any]) -> str:

@@ -1,0 +1,127 @@
+# SPDX-License-Identifier: MIT
+"""``python -m docs.figures.beds STUDY --out FILE.svg``: published values over all possible test beds of a study.
+
+Computed from each study's ``cloud.json``; nothing is run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import tempfile
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+
+from docs.making.pages import ROOT, table_of
+
+from mptcplab.study.beds import FILE
+from mptcplab.study.cloud import CLASSES, CLOUD, Cloud, CloudValue, middle, shipped_cloud
+from mptcplab.study.cloud_page import save_cloud
+from mptcplab.study.inventory import read
+from mptcplab.study.load import SelectedTable, select, study_names
+
+_STUDIES = ROOT / "src" / "mptcplab" / "studies"
+#: Of the parameters that move the values of a table, how many are named.
+_CAUSES = 3
+_HEADS = ["in at least 95 % of beds", "in some", "in none"]
+
+
+def files() -> tuple[Path, ...]:
+    """Return the files that the tables about beds depend on."""
+    found = (_STUDIES / study / name for study in study_names() for name in ("study.toml", FILE, CLOUD))
+    return tuple(file for file in found if file.is_file())
+
+
+def _clouds() -> list[tuple[list[SelectedTable], Cloud]]:
+    found = [(tables, shipped_cloud(tables)) for tables in map(select, study_names())]
+    return [(tables, cloud) for tables, cloud in found if cloud is not None]
+
+
+def outcome() -> str:
+    """Return how many values and claims of each study agree in at least 95 % of the beds, in some, and in none."""
+    rows = []
+    for tables, cloud in _clouds():
+        values, claims = Counter(one.verdict for one in cloud.counted), Counter(one.verdict for one in cloud.claims)
+        best = f"{max(cloud.served())} of {len(cloud.counted)}" if cloud.counted else ""
+        counts = [str(found[name] or "") for found in (values, claims) for name in CLASSES]
+        form = ", short form" if cloud.is_quick else ""
+        rows.append([tables[0].folder.name, f"{len(cloud.beds)}{form}", *counts, best])
+    heads = [f"{kind} {head}" for kind in ("values", "claims") for head in _HEADS]
+    return table_of(["study", "beds", *heads, "most values at once"], rows)
+
+
+def by_table() -> str:
+    """Return the same for the values of each table, with their medians and the parameters that move them."""
+    rows = []
+    for tables, cloud in _clouds():
+        for selected in tables:
+            own = [one for one in cloud.values if one.table == selected.number and one.known]
+            if own:
+                rows.append([selected.name, *_counts(own), _ratios(own), _causes(own)])
+    heads = ["table", "values", *_HEADS, "measured / published, median bed", "moved most often by"]
+    return table_of(heads, rows)
+
+
+def _counts(values: Sequence[CloudValue]) -> list[str]:
+    counts = Counter(one.verdict for one in values)
+    return [str(len(values)), *(str(counts[name] or "") for name in CLASSES)]
+
+
+def _ratios(values: Sequence[CloudValue]) -> str:
+    found = [middle(one.known) / one.published for one in values if one.published]
+    low, high = f"{min(found):.2f}", f"{max(found):.2f}"
+    return low if low == high else f"{low} to {high}"
+
+
+def _causes(values: Sequence[CloudValue]) -> str:
+    counts = Counter(name for one in values for name in one.moved_by)
+    return ", ".join(f"{name} ({count})" for name, count in counts.most_common(_CAUSES))
+
+
+def claims() -> str:
+    """Return in how many beds each claim holds."""
+    rows = []
+    for tables, cloud in _clouds():
+        for claim in cloud.claims:
+            known = [one for one in claim.holds if one is not None]
+            place = f"{tables[0].folder.name}/{claim.table}"
+            rows.append([place, claim.text, f"{sum(known)} of {len(known)}" if known else "not judged"])
+    return table_of(["table", "claim", "beds in which it holds"], rows)
+
+
+def machine(study: str) -> str:
+    """Return what the machine of a study was: what its source states, what that implies, and what the lab runs."""
+    rows = [
+        [one.what, f"{one.stated} ({one.place})" if one.place else one.stated, one.implies, one.ours]
+        for one in read(_STUDIES / study).machine
+    ]
+    return table_of(["", "stated", "which implies", "here"], [[_one_line(cell) for cell in row] for row in rows])
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+def draw(study: str, out: Path) -> None:
+    """Draw the values of a study. :raises SystemExit: if nothing of it was measured over beds."""
+    tables = select(study)
+    cloud = shipped_cloud(tables)
+    if cloud is None:
+        raise SystemExit(f"no {CLOUD} is shipped with {study}")
+    with tempfile.TemporaryDirectory() as folder:
+        for file in save_cloud(cloud, tables, Path(folder), out.stem):
+            if file.suffix == out.suffix:
+                out.write_bytes(file.read_bytes())
+
+
+def main() -> None:
+    """Draw the figure of a study."""
+    parser = argparse.ArgumentParser(prog="python -m docs.figures.beds", description=__doc__)
+    parser.add_argument("study", choices=study_names())
+    parser.add_argument("--out", type=Path, required=True, help="the figure to write, as SVG or PNG")
+    arguments = parser.parse_args()
+    draw(arguments.study, arguments.out)
+
+
+if __name__ == "__main__":
+    main()
