@@ -12,11 +12,25 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
+from docs.figures import scoreboard
 from docs.making.pages import ROOT, table_of
 
 from mptcplab.study.beds import FILE
-from mptcplab.study.cloud import CLASSES, CLOUD, Cloud, CloudValue, middle, shipped_cloud
+from mptcplab.study.classes import SUPPOSED, UNEXPLAINED
+from mptcplab.study.cloud import (
+    CLASSES,
+    CLOUD,
+    IN_ALL,
+    IN_NONE,
+    IN_SOME,
+    NOT_MEASURED,
+    Cloud,
+    CloudValue,
+    middle,
+    shipped_cloud,
+)
 from mptcplab.study.cloud_page import save_cloud
+from mptcplab.study.full import REFERENCE
 from mptcplab.study.inventory import read
 from mptcplab.study.load import SelectedTable, select, study_names
 
@@ -28,7 +42,7 @@ _HEADS = ["in at least 95 % of beds", "in some", "in none"]
 
 def files() -> tuple[Path, ...]:
     """Return the files that the tables about beds depend on."""
-    found = (_STUDIES / study / name for study in study_names() for name in ("study.toml", FILE, CLOUD))
+    found = (_STUDIES / study / name for study in study_names() for name in ("study.toml", FILE, CLOUD, REFERENCE))
     return tuple(file for file in found if file.is_file())
 
 
@@ -48,6 +62,29 @@ def outcome() -> str:
         rows.append([tables[0].folder.name, f"{len(cloud.beds)}{form}", *counts, best])
     heads = [f"{kind} {head}" for kind in ("values", "claims") for head in _HEADS]
     return table_of(["study", "beds", *heads, "most values at once"], rows)
+
+
+def remaining() -> str:
+    """Return what the beds say about values whose difference has no reason, or a supposed one, on the bed of the study.
+
+    A value that agrees in some beds depends on what the source does not state. What agrees in none stays open.
+    """
+    rows = []
+    for tables, cloud in _clouds():
+        numbers = {one.number: one.table.again or one.number for one in tables}
+        found = {(numbers[one.table], one.row, one.column): one.verdict for one in cloud.counted}
+        for kind in (SUPPOSED, UNEXPLAINED):
+            own = [
+                found.get((judged.selected.number, cell.row, cell.column), NOT_MEASURED)
+                for judged in scoreboard.judged_tables(tables[0].folder.name)
+                for cell in judged.counted_once
+                if cell.counted_as == kind
+            ]
+            if own:
+                counts = Counter(own)
+                cells = [str(counts[name] or "") for name in (IN_ALL, IN_SOME, IN_NONE, NOT_MEASURED)]
+                rows.append([tables[0].folder.name, kind, str(len(own)), *cells])
+    return table_of(["study", "on its own bed", "values", *_HEADS, "not measured over beds"], rows)
 
 
 def by_table() -> str:

@@ -81,6 +81,10 @@ def _cost(curve: str) -> Source:
     return Source(lambda _: costs.table(curve), inputs=(costs.FILE,), is_cheap=True)
 
 
+def _beds(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=beds.files(), is_cheap=True)
+
+
 def _machine(study: str) -> Source:
     return Source(lambda _: beds.machine(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
 
@@ -133,10 +137,11 @@ SOURCES: dict[str, Source] = {
         ("studies-scoreboard", "studies-outcome"),
         Source(lambda _: scoreboard.table(), inputs=scoreboard.files(), is_cheap=True),
     ),
-    **{
-        name: Source(lambda _, make=make: make(), inputs=beds.files(), is_cheap=True)
-        for name, make in (("beds-outcome", beds.outcome), ("beds-tables", beds.by_table), ("beds-claims", beds.claims))
-    },
+    "beds-outcome": _beds(beds.outcome),
+    "studies-beds": _beds(beds.outcome),
+    "beds-tables": _beds(beds.by_table),
+    "beds-claims": _beds(beds.claims),
+    "beds-remaining": _beds(beds.remaining),
     **{f"machine-{name}": _machine(name) for name in study_names()},
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},

@@ -109,7 +109,7 @@ def test_estimate_knows_bottlenecks(tmp_path: Path) -> None:
     mptcp = _estimate(tmp_path, _LINES)
     tcp = _estimate(tmp_path, _LINES, "transport.protocol=tcp")
     shared = _estimate(tmp_path, _SHARED)
-    assert mptcp - 0.6 == pytest.approx(2 * (tcp - 0.6))
+    assert mptcp - 0.2 == pytest.approx(2 * (tcp - 0.2)), "beside the 0.2 s of a lab that does nothing"
     assert shared == pytest.approx(tcp)
 
 

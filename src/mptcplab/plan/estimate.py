@@ -23,7 +23,7 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Rate, Size
 from mptcplab.workload.base import WorkloadBase
 
-_OVERHEAD_SECONDS = 0.6
+_OVERHEAD_SECONDS = 0.2
 #: The rate of TCP if only delay limits it.
 _UNSHAPED_BPS = 1e9
 _PACKET_BITS = 8 * 1448
@@ -31,10 +31,6 @@ _PACKET_BITS = 8 * 1448
 _BUFFER_BYTES = Size(6 * 2**20)
 #: The minimum round-trip time after a loss: a tick, and delayed acknowledgements.
 _MIN_RTT_S = 0.002
-#: On paths with a shorter round-trip time, windows are so small that packets arrive singly, which costs more by this
-#: factor.
-_QUICK_RTT_S = 0.005
-_QUICK = 2.0
 #: What remains of the cost of single packets if they cross all links as aggregates of 64 kB: what is copied.
 _AGGREGATED = 0.08
 
@@ -129,10 +125,9 @@ def expected_seconds(scenario: Scenario) -> float:
 
 def _cpu_seconds(network: RatedNetwork, workload: WorkloadBase) -> float:
     paths = network.paths_of(workload)
-    quick = any(path.rtt_s < _QUICK_RTT_S for path in paths)
     aggregate = min((path.aggregate for path in paths), default=0.0)
     share = max(_AGGREGATED, MTU / aggregate) if aggregate else 1.0
-    return workload.cpu_seconds(network.goodput_bps(workload)) * (_QUICK if quick else 1.0) * share
+    return workload.cpu_seconds(network.goodput_bps(workload)) * share
 
 
 def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:

@@ -69,7 +69,10 @@ def summarise(cloud: Cloud) -> Iterator[str]:
     if not counted:
         return
     counts = Counter(one.verdict for one in counted)
-    yield f"Of {len(counted)} published values: " + ", ".join(f"{counts[name]} {name}" for name in CLASSES) + "."
+    yield (
+        f"Of {len(counted)} published values, {counts[IN_ALL]} agree in at least 95 % of the beds, {counts[IN_SOME]} "
+        f"in some, and {counts[IN_NONE]} in none."
+    )
     served = cloud.served()
     best, first = max(served), cloud.beds[served.index(max(served))].number
     everywhere = sum(one == len(counted) for one in served)

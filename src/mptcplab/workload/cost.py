@@ -9,11 +9,11 @@ from mptcplab.units import Duration, Size
 PAYLOAD = 1448
 #: Per packet of payload: if the receiver reads in intervals, if it wakes up for every packet, and if it also reads the
 #: clock for each.
-QUIET_PACKET = 2.8e-6
-WAKEUP = 13.5e-6
-IPERF3_PACKET = 30e-6
+QUIET_PACKET = 1.5e-6
+WAKEUP = 10e-6
+IPERF3_PACKET = 15e-6
 #: Per second of virtual time: iperf3 reads the clock continually.
-IPERF3_SECOND = 0.5
+IPERF3_SECOND = 0.02
 #: With fewer packets than this per read, reading in intervals saves nothing.
 QUIET_FROM = 5
 #: Per response beside its packets, and a typical time until it arrives.
