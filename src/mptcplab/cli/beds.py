@@ -165,6 +165,7 @@ def _measure(
         "study": tables[0].folder.name,
         "mptcplab": mptcplab.__version__,
         "quick": quick,
+        "space": space.digest,
         "axes": {axis.name: list(axis.tables) for axis in space.axes},
         "beds": [{"bed": one.number, "coordinates": list(one.coordinates), "values": one.values} for one in beds],
         "tables": entries,
@@ -187,12 +188,13 @@ def _results(job: _BedJob, by_point: dict[int, list[CompletedRun]]) -> Iterator[
         yield from (one.result for one in by_point.get(id(point), ()) if one.result is not None)
 
 
-def _tables_before(document: dict[str, Any], file: Path) -> dict[str, Any]:
-    """Return the tables that ``file`` has of the same beds, since an earlier command has measured them."""
+def _tables_before(document: dict[str, Any], file: Path, tables: Sequence[SelectedTable]) -> dict[str, Any]:
+    """Return what ``file`` has of ``tables`` on the same beds, since an earlier command has measured it."""
     try:
         before: dict[str, Any] = json.loads(file.read_text())
-        same = all(before[key] == document[key] for key in ("study", "quick", "axes", "beds"))
-        return dict(before["tables"]) if same else {}
+        same = all(before[key] == document[key] for key in ("study", "quick", "space", "beds"))
+        forms = {selected.number: digest(selected) for selected in tables} if same else {}
+        return {number: entry for number, entry in before["tables"].items() if entry["form"] == forms.get(number)}
     except (OSError, ValueError, LookupError, TypeError):
         return {}
 
@@ -200,7 +202,7 @@ def _tables_before(document: dict[str, Any], file: Path) -> dict[str, Any]:
 def _show(document: dict[str, Any], folder: Path, *, quick: bool, quiet: bool) -> None:
     """Write the cloud as tables, data and a picture, and print the tables. Tables measured before stay in it."""
     name, tables = file_stem("beds", quick=quick), select(document["study"])
-    document["tables"] = _tables_before(document, folder / f"{name}.json") | document["tables"]
+    document["tables"] = _tables_before(document, folder / f"{name}.json", tables) | document["tables"]
     cloud = read_cloud(document, tables)
     values, claims = cloud_table(cloud, tables), claims_table(cloud)
     with writing(folder):

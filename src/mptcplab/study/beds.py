@@ -8,6 +8,7 @@ a fixed scrambling (SciPy), so that the first 8 of 64 beds are the same as the 8
 
 from __future__ import annotations
 
+import hashlib
 import re
 import tomllib
 import warnings
@@ -27,6 +28,7 @@ FILE = "beds.toml"
 #: The scrambling of the Sobol sequence. Another number gives other beds.
 _SCRAMBLING = 2026
 _DIGITS = 3
+_DIGEST = 16
 _PLACE = "{value}"
 _QUANTITY = re.compile(r"(?P<number>[0-9.]+) ?(?P<unit>.*)")
 #: Units that are counted: a draw between two whole numbers of them is rounded.
@@ -108,6 +110,11 @@ class BedSpace(Part):
     def names(self) -> tuple[str, ...]:
         """The names of the axes."""
         return tuple(axis.name for axis in self.axes)
+
+    @property
+    def digest(self) -> str:
+        """A hash of everything that decides what a bed sets."""
+        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:_DIGEST]
 
     def overrides(self, bed: Bed, table: str) -> list[str]:
         """Return the settings of ``bed`` for a table, as ``--set`` takes them."""

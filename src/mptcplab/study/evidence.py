@@ -10,7 +10,7 @@ from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 from mptcplab.study.parts import CellReason
 from mptcplab.study.source import Sources
-from mptcplab.study.tolerance import SHOWS_NOTHING, moved, proof_of
+from mptcplab.study.tolerance import CHOSEN, SHOWS_NOTHING, moved, proof_of
 
 
 @dataclass(frozen=True)
@@ -18,7 +18,8 @@ class CellEvidence:
     """The evidence cell for one published cell. ``value`` is None if it was not measured.
 
     ``moved`` is the share of the difference between measured and published value that it removes. ``proof`` is what
-    that proves of the reason, as :func:`mptcplab.study.tolerance.proof_of` has it.
+    that proves of the reason, as :func:`mptcplab.study.tolerance.proof_of` has it; nothing if the setting was chosen by
+    this value.
     """
 
     table: str
@@ -46,6 +47,8 @@ def cell_evidence(
     published = selected.table.published[place[0]][place[1]].mean
     share = moved(measured.mean, found.interval.mean, published)
     proof = proof_of(measured, found.interval, published, selected.table.tolerance)
+    if because.is_chosen_by(selected.number, *place):
+        proof = CHOSEN
     return CellEvidence(because.shown_by.table, row, column, found.interval, share, proof)
 
 

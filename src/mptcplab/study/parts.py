@@ -33,18 +33,38 @@ class CellMap(Part):
         return None if there is None or across is None else (there, across)
 
 
+class Cells(Part):
+    """Cells of a table. Left out, ``rows`` are all rows, and ``columns`` all columns."""
+
+    table: str
+    rows: tuple[str, ...] = ()
+    columns: tuple[str, ...] = ()
+
+    def covers(self, table: str, row: str, column: str) -> bool:
+        """Return whether the cell is one of these."""
+        alike = (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
+        return table == self.table and alike
+
+    def __str__(self) -> str:
+        of = [", ".join(names) for names in (self.columns, self.rows) if names]
+        return f"Table {self.table}" + (f" ({'; '.join(of)})" if of else "")
+
+
 class Reason(Part):
     """The entry of a study's data for a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
     ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
     that did not show: the difference is unexplained, and declared. ``shown_by`` names the runs in which the mechanism
-    is changed. All texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
+    is changed. ``chosen_by`` has the published cells by which the setting of these runs was chosen: runs that were made
+    to land there cannot show a reason for them. All texts quote measured values (:mod:`mptcplab.study.quote`) instead
+    of repeating them.
     """
 
     reason: str = ""
     open: str = ""
     evidence: str = ""
     shown_by: Part | None = None
+    chosen_by: tuple[Cells, ...] = ()
 
     @model_validator(mode="after")
     def _is_one(self) -> Reason:
@@ -52,12 +72,18 @@ class Reason(Part):
             raise ValueError("a difference has either a `reason` or an `open`, which says what was tried")
         if self.open and self.shown_by is not None:
             raise ValueError("`open` names no mechanism that shown_by could show")
+        if self.chosen_by and self.shown_by is None:
+            raise ValueError("chosen_by is about the runs of shown_by, which is missing")
         return self
 
     @property
     def is_open(self) -> bool:
         """True if it names no mechanism, only what was tried."""
         return bool(self.open)
+
+    def is_chosen_by(self, table: str, row: str, column: str) -> bool:
+        """Return whether the setting of the evidence was chosen by this published cell."""
+        return any(cells.covers(table, row, column) for cells in self.chosen_by)
 
     @property
     def text(self) -> str:
@@ -103,23 +129,6 @@ class ClaimReason(Reason):
     """The reason why a claim does not hold, or what was tried."""
 
     shown_by: ClaimEvidence | None = None
-
-
-class Cells(Part):
-    """Cells of a table. Left out, ``rows`` are all rows, and ``columns`` all columns."""
-
-    table: str
-    rows: tuple[str, ...] = ()
-    columns: tuple[str, ...] = ()
-
-    def covers(self, table: str, row: str, column: str) -> bool:
-        """Return whether the cell is one of these."""
-        alike = (not self.rows or row in self.rows) and (not self.columns or column in self.columns)
-        return table == self.table and alike
-
-    def __str__(self) -> str:
-        of = [", ".join(names) for names in (self.columns, self.rows) if names]
-        return f"Table {self.table}" + (f" ({'; '.join(of)})" if of else "")
 
 
 #: How a parameter's value came about. ``stated``: the study says it. ``before``: chosen before anything was measured

@@ -19,6 +19,8 @@ from mptcplab.stats import Interval
 WITHIN, UNSURE, OUTSIDE = "within", "uncertain", "outside"
 #: What an evidence run proves of a reason.
 SHOWS, SHOWS_PART, SHOWS_NOTHING = "shown", "partly shown", "not shown"
+#: The setting of the evidence was chosen by the value that it would show.
+CHOSEN = "not shown, since the setting was chosen by this value"
 #: Of the way from the measured to the published value: what evidence leaves of it at most.
 _MOST_LEFT = 0.5
 _ROUNDING = 1e-9
