@@ -43,7 +43,11 @@ def _completing(choices: _Choices) -> _Complete:
 
 @_completing
 def scenario_files(_ctx: click.Context, incomplete: str) -> Iterable[str]:
-    """Return the scenario files in the folder typed so far and a few levels below it."""
+    """Return the scenario files in the folder typed so far and a few levels below it, or names after an ``@``."""
+    if incomplete.startswith("@"):
+        from mptcplab.scenario.examples import list_examples
+
+        return [f"@{example.name}" for example in list_examples()]
     typed = Path(incomplete).expanduser() if incomplete.endswith("/") else Path(incomplete).expanduser().parent
     prefix = incomplete[: incomplete.rfind("/") + 1]
     files: list[str] = []
@@ -70,6 +74,14 @@ def _toml_files(folder: Path, depth: int) -> Iterator[Path]:
 
 
 @_completing
+def examples(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+    """Return the names of the scenarios that come with mptcplab."""
+    from mptcplab.scenario.examples import list_examples
+
+    return [example.name for example in list_examples()]
+
+
+@_completing
 def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return ``KEY=`` for every key of the scenario on the command line, and the values of keys that have choices."""
     file = _scenario_of(ctx)
@@ -85,6 +97,10 @@ def _scenario_of(ctx: click.Context) -> Path | None:
     named = ctx.params.get("file") or ctx.params.get("scenario")
     # While an option still lacks its value, click has not assigned the other words to parameters.
     named = named or next((word for word in ctx.args if word.endswith(".toml")), None)
+    if named and str(named).startswith("@"):
+        from mptcplab.scenario.examples import find_example
+
+        return find_example(str(named)[1:])
     return Path(named) if named else None
 
 

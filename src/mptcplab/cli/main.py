@@ -41,6 +41,7 @@ _COMMANDS = (
     "cc",
     "steer",
     "init",
+    "examples",
     "doctor",
     "schema",
     "completion",

@@ -15,7 +15,22 @@ from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.lazy import load
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
-scenario_argument = click.argument("file", type=click.Path(path_type=Path), shell_complete=complete.scenario_files)
+
+
+class ScenarioFile(click.Path):
+    """The path of a scenario file, or ``@NAME`` for a scenario that comes with mptcplab."""
+
+    def __init__(self) -> None:
+        super().__init__(path_type=Path)
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Return the path. :raises InputError: if no scenario that comes with mptcplab has this name."""
+        if isinstance(value, str) and value.startswith("@") and not Path(value).exists():
+            return load("mptcplab.scenario.examples:find_example")(value[1:])
+        return super().convert(value, param, ctx)
+
+
+scenario_argument = click.argument("file", type=ScenarioFile(), shell_complete=complete.scenario_files)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 repeats_option = click.option(
     "--repeats", type=click.IntRange(min=1), help="Runs per point, each with its own seed. Default: the scenario's."

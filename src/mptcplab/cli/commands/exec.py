@@ -9,7 +9,7 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import set_option
+from mptcplab.cli.options import ScenarioFile, set_option
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 
 _EPILOG = """\b
@@ -39,7 +39,7 @@ Examples:
 @click.command(epilog=_EPILOG, context_settings={"ignore_unknown_options": False, "allow_interspersed_args": False})
 @click.option(
     "--scenario",
-    type=click.Path(path_type=Path),
+    type=ScenarioFile(),
     shell_complete=complete.scenario_files,
     help="Scenario whose network to set up (its first point).",
 )

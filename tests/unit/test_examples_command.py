@@ -1,0 +1,88 @@
+# SPDX-License-Identifier: MIT
+"""Scenarios that come with mptcplab, by their names."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import pytest
+from tests.unit.commanded import output_of
+
+from mptcplab.cli import complete
+from mptcplab.errors import Exit, InputError
+from mptcplab.scenario.examples import find_example, list_examples
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_every_example_has_one_name_and_a_title() -> None:
+    listed = list_examples()
+    names = [example.name for example in listed]
+    assert len(set(names)) == len(names)
+    assert {"handover", "behaviour/backlog", "subramani2018/table-4.1"} <= set(names)
+    assert not {name for name in names if name.rpartition("/")[2] in ("study", "source", "beds")}, "descriptions are no scenarios"
+    assert [example.name for example in listed if not example.title] == []
+
+
+def test_every_scenario_of_the_folder_is_listed() -> None:
+    """Other TOML files of the examples are data: inventories and configurations of daemons."""
+    listed = {example.file for example in list_examples()}
+    others = {file.name for file in (ROOT / "examples").rglob("*.toml") if file not in listed}
+    texts = [file.read_text() for file in (ROOT / "examples").rglob("*.toml") if file.name in others]
+    assert [text for text in texts if "[workloads" in text and "title" in text] == []
+
+
+def test_a_name_stands_for_its_file() -> None:
+    assert find_example("handover") == ROOT / "examples" / "handover.toml"
+    with pytest.raises(InputError) as caught:
+        find_example("handovr")
+    assert caught.value.hint == "did you mean @handover?"
+    with pytest.raises(InputError) as caught:
+        find_example("zzzz")
+    assert caught.value.hint == "`mptcplab examples` lists them"
+
+
+def test_commands_take_a_name(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    status, out, _ = output_of(monkeypatch, capsys, "show", "@two-paths")
+    assert status == Exit.DONE
+    assert "Two equal paths" in out
+    status, out, error = output_of(monkeypatch, capsys, "show", "@two-path")
+    assert (status, out) == (Exit.BAD_INPUT, "")
+    assert "did you mean @two-paths" in error
+    (tmp_path / "@mine.toml").write_text((ROOT / "examples" / "two-paths.toml").read_text())
+    assert output_of(monkeypatch, capsys, "show", "@mine.toml").status == Exit.DONE, (
+        "a file of the user's with this name"
+    )
+
+
+def test_the_list_and_a_file(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    status, out, _ = output_of(monkeypatch, capsys, "examples")
+    assert status == Exit.DONE
+    assert "@handover" in out
+    _, out, _ = output_of(monkeypatch, capsys, "examples", "wifi")
+    assert "@wifi/roaming" in out
+    assert "@handover" not in out
+    _, out, _ = output_of(monkeypatch, capsys, "examples", "handover")
+    assert out == (ROOT / "examples" / "handover.toml").read_text()
+    _, out, _ = output_of(monkeypatch, capsys, "examples", "@handover", "--json")
+    assert json.loads(out)["file"].endswith("examples/handover.toml")
+    _, out, _ = output_of(monkeypatch, capsys, "examples", "--json")
+    assert {"name", "title", "file"} == set(json.loads(out)["examples"][0])
+    status, _, error = output_of(monkeypatch, capsys, "examples", "nothing-like-it")
+    assert status == Exit.BAD_INPUT
+    assert "no example 'nothing-like-it'" in error
+
+
+def test_names_are_completed() -> None:
+    import click
+
+    def completed(incomplete: str) -> Sequence[str]:
+        param = click.Argument(["file"])
+        return [item.value for item in complete.scenario_files(click.Context(click.Command("run")), param, incomplete)]
+
+    assert "@handover" in completed("@hand")
