@@ -26,7 +26,7 @@ from mptcplab.study.cloud import (
     NOT_MEASURED,
     Cloud,
     CloudValue,
-    middle,
+    median_or_nan,
     shipped_cloud,
 )
 from mptcplab.study.cloud_page import save_cloud
@@ -56,7 +56,7 @@ def outcome() -> str:
     rows = []
     for tables, cloud in _clouds():
         values, claims = Counter(one.verdict for one in cloud.counted), Counter(one.verdict for one in cloud.claims)
-        best = f"{max(cloud.served())} of {len(cloud.counted)}" if cloud.counted else ""
+        best = f"{max(cloud.count_served())} of {len(cloud.counted)}" if cloud.counted else ""
         counts = [str(found[name] or "") for found in (values, claims) for name in CLASSES]
         form = ", short form" if cloud.is_quick else ""
         rows.append([tables[0].folder.name, f"{len(cloud.beds)}{form}", *counts, best])
@@ -105,7 +105,7 @@ def _counts(values: Sequence[CloudValue]) -> list[str]:
 
 
 def _ratios(values: Sequence[CloudValue]) -> str:
-    found = [middle(one.known) / one.published for one in values if one.published]
+    found = [median_or_nan(one.known) / one.published for one in values if one.published]
     low, high = f"{min(found):.2f}", f"{max(found):.2f}"
     return low if low == high else f"{low} to {high}"
 

@@ -6,6 +6,8 @@ from __future__ import annotations
 import json
 import math
 from pathlib import Path
+from random import Random
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -13,11 +15,14 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.unit.made_studies import Labs, call, ended
 
+from mptcplab.cli import beds as beds_command
 from mptcplab.cli.jobs import table_job
-from mptcplab.errors import Exit, InputError, LabError
+from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
+from mptcplab.study import reference
 from mptcplab.study.beds import FILE, Axis, Bed, BedSpace, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
+    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -27,6 +32,7 @@ from mptcplab.study.cloud import (
     CloudValue,
     class_of,
     read_cloud,
+    shipped_cloud,
 )
 from mptcplab.study.cloud_page import save_cloud, summarise
 from mptcplab.study.load import SelectedTable, select, study_names
@@ -138,28 +144,39 @@ def test_classes() -> None:
     assert class_of([False] * 20) == IN_NONE
 
 
-def _cloud(values: list[list[float | None]], beds: int) -> Cloud:
-    found = tuple(CloudValue("1", str(at), "c", 100, 5, tuple(own)) for at, own in enumerate(values))
-    return Cloud("s", tuple(Bed(number, (0.5,), {}) for number in range(1, beds + 1)), found, (), is_quick=False)
+def _cloud(rows: list[tuple[str, list[float | None]]], beds: int, failed: frozenset[int] = frozenset()) -> Cloud:
+    """A cloud of one table, in which 100 ± 5 is published for every cell."""
+    values = tuple(
+        CloudValue("1", row, str(at), 100, 5, tuple(measured), failed) for at, (row, measured) in enumerate(rows)
+    )
+    return Cloud("s", tuple(Bed(number, (0.5,), {}) for number in range(1, beds + 1)), values, (), is_quick=False)
 
 
 def test_a_bed_without_the_value_does_not_agree() -> None:
-    (value,) = _cloud([[100, None]], 2).values
+    (value,) = _cloud([("a", [100, None])], 2).values
     assert value.within == [True, False]
     assert value.verdict == IN_SOME
 
 
-def test_calibration_is_judged_by_the_other_half() -> None:
-    """Bed 2 serves both values of the first half and one of the second, bed 1 one of the second, bed 3 none."""
-    cloud = _cloud([[90, 100, 90], [100, 104, 90], [90, 105, 90], [94.9, 106, 90]], 3)
-    assert cloud.served() == [1, 3, 0]
-    found = cloud.calibration()
-    assert found is not None
-    assert (found.bed, found.chosen_by, found.of_chosen_by, found.judged, found.of_judged) == (2, 2, 2, 1, 2)
-    assert found.expected == pytest.approx(2 / 3)
+def test_a_bed_with_a_failed_run_says_nothing() -> None:
+    (value,) = _cloud([("a", [100, None])], 2, frozenset({1})).values
+    assert value.within == [True]
+    assert value.verdict == IN_ALL
+
+
+def test_calibration_is_judged_by_the_other_rows() -> None:
+    """Bed 2 serves both values of row a and one of row b, bed 1 one of row b, bed 3 none."""
+    cloud = _cloud([("a", [90, 100, 90]), ("a", [90, 105, 90]), ("b", [100, 104, 90]), ("b", [94.9, 106, 90])], 3)
+    assert cloud.count_served() == [1, 3, 0]
+    calibration = cloud.calibrate()
+    assert calibration is not None
+    assert (calibration.bed, calibration.chosen_by, calibration.of_chosen_by) == (2, 2, 2)
+    assert (calibration.judged, calibration.of_judged) == (1, 2)
+    assert calibration.expected == pytest.approx(2 / 3)
     text = " ".join(summarise(cloud))
     assert "0 of 3 beds serve all of them at once. Bed 2 serves most, 3; the median bed serves 1." in text
     assert "nothing is said about the parameters" in text
+    assert "at least 37 % of all possible beds" in text, "0.37 cubed is 0.05"
 
 
 def test_a_claim_counts_the_beds_in_which_it_can_be_judged() -> None:
@@ -167,26 +184,67 @@ def test_a_claim_counts_the_beds_in_which_it_can_be_judged() -> None:
     assert CloudClaim("1", "t", (False, None)).verdict == IN_NONE
 
 
-def test_the_parameter_that_moves_a_value_is_found(studies: Path, tmp_path: Path) -> None:
+def _document(beds: list[Bed], space: BedSpace, values: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(
+        json.dumps(
+            {
+                "study": "made",
+                "quick": False,
+                "changed": [],
+                "space": space.digest,
+                "beds": [{"bed": bed.number, "coordinates": bed.coordinates, "values": bed.values} for bed in beds],
+                "tables": {"1": {"form": "", "failed": {}, "values": values}},
+            }
+        )
+    )
+    return document
+
+
+@pytest.mark.usefixtures("studies")
+def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     """One value follows an axis, with a tenth of it as noise; the other one follows nothing."""
-    (selected,) = [one for one in select("made") if one.number == "1"]
-    space = BedSpace(axes=tuple(_axis(name, range=("0 ms", "1 ms")) for name in ("delay", "elsewhere", "noise")))
+    (selected,) = select("made/1")
+    axes = [_axis(name, range=("0 ms", "1 ms"), tables=("1",)) for name in ("delay", "noise")]
+    space = BedSpace(axes=(*axes, _axis("elsewhere", range=("0 ms", "1 ms"), tables=("2",))))
     beds = draw(space, 2 * MIN_BEDS_FOR_CAUSES)
-    moved = [40 + 10 * bed.coordinates[0] + bed.coordinates[2] for bed in beds]
-    document = {
-        "study": "made",
-        "quick": False,
-        "axes": {"delay": ["1"], "elsewhere": ["2"], "noise": ["1"]},
-        "beds": [{"bed": bed.number, "coordinates": bed.coordinates, "values": bed.values} for bed in beds],
-        "tables": {"1": {"values": {"8 Mbit/s": {"tcp": moved, "mptcp": [70.0] * len(beds)}}, "claims": {}}},
-    }
-    cloud = read_cloud(json.loads(json.dumps(document)), [selected])
+    moved = [40 + 10 * bed.coordinates[0] + bed.coordinates[1] for bed in beds]
+    document = _document(beds, space, {"8 Mbit/s": {"tcp": moved, "mptcp": [70.0] * len(beds)}})
+    cloud = read_cloud(document, [selected], space)
     first, second = cloud.values
     assert first.moved_by == ("delay",), first.moved_by
     assert first.verdict == IN_SOME
     assert (second.moved_by, second.verdict) == ((), IN_ALL), "a value that does not move is moved by nothing"
+    (claim,) = cloud.claims
+    assert sum(claim.judged) == sum(70 / value >= 1.2 for value in moved), "MPTCP / TCP at least 1.2 at 8 Mbit/s"
     assert {file.name for file in save_cloud(cloud, [selected], tmp_path, "beds")} == {"beds.svg", "beds.png"}
-    assert studies.is_dir()
+
+
+@pytest.mark.usefixtures("studies")
+def test_one_alternative_of_five_is_found() -> None:
+    """Only one alternative of a list matters: an index of the median slice would miss it."""
+    (selected,) = select("made/1")
+    space = BedSpace(
+        axes=(_axis("buffer", values=tuple("abcde"), tables=("1",)), _axis("x", values=("a", "b"), tables=("1",)))
+    )
+    beds = draw(space, 2 * MIN_BEDS_FOR_CAUSES)
+    values = [45 + 20 * (bed.values["buffer"] == "c") + 0.01 * at % 7 for at, bed in enumerate(beds)]
+    cloud = read_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
+    assert cloud.values[0].moved_by == ("buffer",), cloud.values[0].moved_by
+
+
+@pytest.mark.usefixtures("studies")
+def test_what_moves_nothing_is_rarely_named() -> None:
+    """Of 40 random values, about two have a name at a level of 5 %; five or more have a probability of 5 %."""
+    (selected,) = select("made/1")
+    space = BedSpace(axes=tuple(_axis(str(at), range=("0 ms", "1 ms"), tables=("1",)) for at in range(10)))
+    beds = draw(space, MIN_BEDS_FOR_CAUSES)
+    random = Random(1)
+    named = 0
+    for _ in range(40):
+        values = [random.random() for _ in beds]
+        cloud = read_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
+        named += bool(cloud.values[0].moved_by)
+    assert named < 6, f"{named} of 40 values that follow nothing"
 
 
 @pytest.mark.usefixtures("labs")
@@ -194,19 +252,45 @@ def test_a_study_over_its_beds(studies: Path, tmp_path: Path) -> None:
     """The made runs have 45 and 60 Mbit/s in every bed: TCP agrees in all, MPTCP at 8 Mbit/s in none."""
     (studies / "made" / FILE).write_text(_MADE)
     out = tmp_path / "r"
-    shown = ended(out, "made", "--beds", "4", "--quick").stdout
-    document = json.loads((out / "made" / "beds.quick.json").read_text())
-    assert [len(one) for one in document["tables"]["1"]["values"]["8 Mbit/s"].values()] == [4, 4]
+    shown = " ".join(ended(out, "made", "--beds", "4", "--quick").stdout.split())
+    document = json.loads((out / "made" / "beds-4.quick.json").read_text())
+    assert [len(beds) for beds in document["tables"]["1"]["values"]["8 Mbit/s"].values()] == [4, 4]
     assert set(document["tables"]) == {"1"}, "evidence is not measured"
-    assert document["axes"] == {"queue": ["1"], "congestion control": ["1"]}
-    assert "Of 2 published values, 1 agree in at least 95 % of the beds, 0 in some, and 1 in none." in " ".join(
-        shown.split()
-    )
-    assert {"beds.quick.md", "beds.quick.csv", "beds.quick.svg", "beds-claims.quick.csv"} <= {
+    text = "Of 2 published values, 1 agree in at least 95 % of the beds, 0 in some, and 1 in none."
+    assert text in shown
+    assert "made: claims over 4 test beds, short form" in shown
+    assert {"beds-4.quick.md", "beds-4.quick.csv", "beds-4.quick.svg", "beds-claims-4.quick.csv"} <= {
         file.name for file in (out / "made").iterdir()
     }
     printed = json.loads(ended(out, "made", "--beds", "4", "--quick", "--json").stdout)
     assert printed["studies"] == [document]
+    cells = [bed["values"]["queue"] for bed in document["beds"]]
+    assert len(set(cells)) == 4
+
+
+@pytest.mark.usefixtures("labs")
+def test_what_is_shipped_is_read_back(studies: Path, tmp_path: Path) -> None:
+    """The largest number of beds is shipped, and read back as long as scenario and ranges stay as they are."""
+    text = (
+        _MADE.replace('["cubic", "reno"]', """['["1 us", "2 us"]', "a [b] c"]""")
+        .replace("transport.congestion_control", "links.link1.forward.extra_delay")
+        .replace('"a [b] c"', """'["1 us", "3 us"]'""")
+    )
+    (studies / "made" / FILE).write_text(text)
+    for count in ("4", "8", "2"):
+        ended(tmp_path, "made", "--beds", count)
+    assert any("8 beds in" in line for line in reference.write(tmp_path))
+    tables = select("made")
+    shipped = json.loads((studies / "made" / CLOUD).read_text())
+    assert len(shipped["beds"]) == 8
+    assert {bed["values"]["congestion control"] for bed in shipped["beds"]} == {'["1 us", "2 us"]', '["1 us", "3 us"]'}
+    cloud = shipped_cloud(tables)
+    assert cloud is not None
+    assert {value.verdict for value in cloud.values} == {IN_ALL, IN_NONE}
+    (studies / "made" / FILE).write_text(text.replace('why = "w"', 'why = "another reason"'))
+    assert shipped_cloud(tables) is not None, "reasons decide nothing"
+    (studies / "made" / FILE).write_text(text.replace("1000 packets", "999 packets"))
+    assert shipped_cloud(tables) is None, "other ranges are another cloud"
 
 
 @pytest.mark.usefixtures("labs")
@@ -216,10 +300,9 @@ def test_a_study_without_beds_or_tables_for_them(studies: Path, tmp_path: Path) 
     (studies / "made" / FILE).write_text(_MADE)
     result = call(tmp_path, "made/more", "--beds", "2")
     assert isinstance(result.exception, InputError), result.output
-    assert "not" in str(result.exception.message)
-    (studies / "made" / FILE).write_text(
-        _MADE.replace("queue", "length", 1).replace("links.link*.queue", "links.no.queue")
-    )
+    assert result.exception.message == "--beds is for values and claims of the source; made/more has none"
+    wrong = _MADE.replace("links.link*.queue", "links.no.queue")
+    (studies / "made" / FILE).write_text(wrong)
     assert isinstance(call(tmp_path, "made/1", "--beds", "2").exception, InputError)
     (studies / "made" / FILE).write_text("[[axes]]\n")
     result = call(tmp_path, "made", "--beds", "2")
@@ -227,16 +310,85 @@ def test_a_study_without_beds_or_tables_for_them(studies: Path, tmp_path: Path) 
     assert FILE in str(result.exception.hint)
 
 
-def test_a_failed_run_leaves_its_bed_without_values(labs: Labs, studies: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("labs")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--set", "seed=3"),
+        ("--set", "links.link1.queue=5 packets"),
+        ("--set", "links.link*.queue=5 packets"),
+        ("--set", "links.link2.delay=5 ms"),
+        ("--engine", "local"),
+    ],
+)
+def test_what_beds_decide_cannot_be_changed(studies: Path, tmp_path: Path, words: tuple[str, ...]) -> None:
+    (studies / "made" / FILE).write_text(_MADE)
+    result = call(tmp_path, "made", "--beds", "2", *words)
+    assert isinstance(result.exception, InputError), result.output
+    assert "beds" in result.exception.message
+
+
+@pytest.mark.usefixtures("labs")
+def test_a_changed_key_makes_another_document(studies: Path, tmp_path: Path) -> None:
+    (studies / "made" / FILE).write_text(_MADE)
+    ended(tmp_path, "made", "--beds", "2", "--set", "links.link1.rate=49 Mbit/s")
+    assert json.loads((tmp_path / "made" / "beds-2.json").read_text())["changed"] == ["links.link1.rate=49 Mbit/s"]
+    assert not any("2 beds in" in line for line in reference.write(tmp_path)), "it is another test bed"
+
+
+def test_a_failed_run_leaves_its_bed_out(labs: Labs, studies: Path, tmp_path: Path) -> None:
     def third_fails(run: Run) -> LabError | None:
         return LabError("it ended with status 1", hint="look") if run.seed == 3 else None
 
     labs.fate = third_fails
     (studies / "made" / FILE).write_text(_MADE)
-    ended(tmp_path, "made", "--beds", "4", "--quick", status=Exit.FAILED)
-    document = json.loads((tmp_path / "made" / "beds.quick.json").read_text())
+    shown = " ".join(ended(tmp_path, "made", "--beds", "4", "--quick", status=Exit.FAILED).stdout.split())
+    assert "Warning: incomplete, 2 runs failed." in shown
+    document = json.loads((tmp_path / "made" / "beds-4.quick.json").read_text())
     (values, _) = document["tables"]["1"]["values"]["8 Mbit/s"].values()
-    assert [one is None for one in values] == [False, False, True, False]
-    script = (tmp_path / "made" / "failed-beds.sh").read_text()
+    assert [value is None for value in values] == [False, False, True, False]
+    assert document["tables"]["1"]["failed"] == {"2": 2}
+    assert "3 of 3" in shown, "the bed of the failed run does not count"
+    script = (tmp_path / "made" / "failed-beds.quick.sh").read_text()
     assert "--seed 3" in script
     assert "links.link2.delay=1 ms" in script
+    assert not any("4 beds in" in line for line in reference.write(tmp_path))
+
+
+@pytest.mark.usefixtures("labs")
+def test_what_is_missing_is_said_before_the_first_run(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    for study in ("made", "other"):
+        (studies / study / FILE).write_text(_MADE)
+    labs.lacks["made"] = [MissingError("no kernel", hint="build it")]
+    ended(tmp_path, "--all", "--beds", "2", status=Exit.MISSING)
+    assert (tmp_path / "other" / "beds-2.json").is_file(), "the other study is measured"
+    result = call(tmp_path, "made", "--beds", "2")
+    assert isinstance(result.exception, MissingError)
+
+
+def _duration_of(run: Run) -> str:
+    return str(run.point.scenario.model_dump(mode="json")["workloads"]["bulk"]["duration"])
+
+
+@pytest.mark.usefixtures("labs")
+def test_what_the_short_form_shortens_stays_short(studies: Path) -> None:
+    axis = '[[axes]]\nname = "d"\nwhy = "w"\nvalues = ["9 s", "8 s"]\nset = { "workloads.bulk.duration" = "{value}" }\n'
+    (studies / "made" / FILE).write_text(_MADE + axis)
+    (selected,) = select("made/1")
+    plan = beds_command._plan([selected], 2, (), quick=True)
+    assert {_duration_of(run) for run in plan.runs} == {"1 s"}
+    plan = beds_command._plan([selected], 2, (), quick=False)
+    assert {_duration_of(run) for run in plan.runs} == {"9 s", "8 s"}
+
+
+@pytest.mark.usefixtures("labs")
+def test_beds_are_listed(studies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for study in ("made", "other"):
+        (studies / study / FILE).write_text(_MADE)
+    monkeypatch.setattr(beds_command, "unrecorded", lambda runs, _: list(runs))
+    shown = ended(tmp_path, "--all", "--beds", "2", "--list").stdout
+    assert [line.partition(",")[0] for line in shown.splitlines()] == ["made: 2 test beds", "other: 2 test beds"]
+    listed = json.loads(ended(tmp_path, "made", "--beds", "2", "--list", "--json").stdout)["studies"]
+    assert [(entry["study"], entry["beds"], entry["runs"], entry["recorded"]) for entry in listed] == [
+        ("made", 2, 8, 0)
+    ]

@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import fnmatch
 import json
 import shlex
-from collections.abc import Iterable, Iterator, Sequence
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -20,19 +22,25 @@ from mptcplab.campaign.recorded import cpu_seconds, unrecorded
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, print_table, writing
 from mptcplab.cli.jobs import TableJob, table_job
-from mptcplab.cli.running import RunOptions, check_failures, repeat_command
+from mptcplab.cli.main import report_error
+from mptcplab.cli.running import RunOptions, check_failures
 from mptcplab.cli.sweep import execute
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import Exit, InputError, LabError, MissingError, combine
 from mptcplab.kernel import find_kernel
+from mptcplab.metrics.rows import RunResult
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Experiment, Point, Run
 from mptcplab.study.beds import Bed, BedSpace, draw, is_drawn, read_beds
-from mptcplab.study.cloud import cloud_entry, read_cloud
+from mptcplab.study.cloud import cloud_entry, keep_current, read_cloud
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.forms import digest, file_stem
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import index_results
+
+#: Keys of an experiment that beds decide themselves.
+_OF_BEDS = ("seed", "repeats")
 
 
 @dataclass(frozen=True)
@@ -41,6 +49,32 @@ class _BedJob:
 
     bed: Bed
     work: TableJob
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """The tables of one study on all its beds. ``overrides`` are those of the command line."""
+
+    tables: tuple[SelectedTable, ...]
+    space: BedSpace
+    beds: tuple[Bed, ...]
+    jobs: tuple[_BedJob, ...]
+    overrides: tuple[str, ...]
+    is_quick: bool
+
+    @property
+    def study(self) -> str:
+        """The name of the study."""
+        return self.tables[0].folder.name
+
+    @property
+    def runs(self) -> list[Run]:
+        """The runs of all tables on all beds."""
+        return [run for job in self.jobs for run in job.work.runs]
+
+    def file(self, name: str) -> str:
+        """Return the name of a file of this number of beds and this form, without its last suffix."""
+        return file_stem(f"{name}-{len(self.beds)}", quick=self.is_quick)
 
 
 class _BedRounds(Rounds):
@@ -70,147 +104,177 @@ def reproduce_beds(
 ) -> int:
     """Measure the tables of each study on its first ``count`` beds, judge the cloud, and return the exit status.
 
-    :raises InputError: if a study has no test beds to draw from.
+    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    :raises MissingError: if this machine lacks something that every study needs.
     """
-    studies = [list(group) for _, group in groupby(tables, key=lambda one: one.folder)]
-    plans = [(own, *_plan(own, count, overrides, quick=quick)) for own in studies]
-    documents, status = [], Exit.DONE
-    for own, space, beds, jobs in plans:
-        folder = out / own[0].folder.name
-        runs = [run for job in jobs for run in job.work.runs]
-        if not as_json:
-            _announce(own, beds, runs, folder)
-        if only_list:
+    if running.engine != DEFAULT_ENGINE:
+        message = f"--beds and --engine {running.engine} contradict each other: beds settle the lab kernel of a study"
+        raise InputError(message, hint="leave out --engine")
+    studies = [list(group) for _, group in groupby(tables, key=lambda selected: selected.folder)]
+    plans = [_plan(group, count, overrides, quick=quick) for group in studies]
+    if only_list:
+        _list(plans, out, as_json=as_json)
+        return Exit.DONE
+    lacks = {plan.study: combine(find_missing(plan.runs, engine=running.engine)) for plan in plans}
+    problems = [error for error in lacks.values() if error is not None]
+    for study, error in lacks.items():
+        if error is not None and len(problems) < len(plans):
+            report_error(MissingError(f"{study} cannot be measured: {error.message}", hint=error.hint))
+    if len(problems) == len(plans):
+        raise problems[0]
+    documents: list[dict[str, Any]] = []
+    status = Exit.MISSING if problems else Exit.DONE
+    for plan in plans:
+        if lacks[plan.study] is not None:
             continue
-        document, problem = _measure(own, space, beds, jobs, folder, running, quick=quick)
+        if not as_json:
+            console(stderr=True).print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
+        document, failure = _measure(plan, out / plan.study, running)
         documents.append(document)
-        if problem is not None:
-            if len(studies) == 1 and not document["tables"]:
-                raise problem
-            console(stderr=True).print(f"{own[0].folder.name}: {problem.message}", markup=False, soft_wrap=True)
+        if failure is not None:
+            report_error(LabError(f"{plan.study}: {failure.message}", hint=failure.hint))
             status = Exit.FAILED
-        _show(document, folder, quick=quick, quiet=as_json)
+        _show(plan, document, out / plan.study, quiet=as_json)
     if as_json:
         click.echo(json.dumps({"studies": documents}))
     return status
 
 
-def _plan(
-    tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool
-) -> tuple[BedSpace, list[Bed], list[_BedJob]]:
+def _plan(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> _Plan:
     """Return the beds of a study, and its tables on each of them."""
-    own = [one for one in tables if is_drawn(one.study, one.number)]
-    if not own:
-        names = ", ".join(one.name for one in tables)
-        raise InputError(f"--beds is for tables of the study itself, which {names} is not", hint="leave the table out")
-    space = read_beds(own[0].folder, own[0].study)
-    beds = draw(space, count)
-    jobs = [
-        _BedJob(
-            bed,
-            table_job(one, [*space.overrides(bed, one.number), *overrides], quick=quick, repeats=1, seed=bed.number),
+    drawn = tuple(selected for selected in tables if is_drawn(selected.study, selected.number))
+    if not drawn:
+        names = ", ".join(selected.name for selected in tables)
+        raise InputError(
+            f"--beds is for values and claims of the source; {names} has none", hint="choose another table"
         )
-        for bed in beds
-        for one in own
-    ]
-    return space, beds, jobs
+    space = read_beds(drawn[0].folder, drawn[0].study)
+    for text in overrides:
+        _check_override(text, space, drawn)
+    beds = tuple(draw(space, count))
+    jobs = tuple(_job(bed, selected, space, overrides, quick=quick) for bed in beds for selected in drawn)
+    return _Plan(drawn, space, beds, jobs, overrides, quick)
 
 
-def _announce(tables: Sequence[SelectedTable], beds: Sequence[Bed], runs: Sequence[Run], folder: Path) -> None:
+def _check_override(text: str, space: BedSpace, tables: Sequence[SelectedTable]) -> None:
+    """:raises InputError: if ``--set`` changes a key that beds decide."""
+    key = text.partition("=")[0].strip()
+    decided = {known for selected in tables for known in space.keys(selected.number)}
+    if key in _OF_BEDS or any(fnmatch.fnmatchcase(key, known) or fnmatch.fnmatchcase(known, key) for known in decided):
+        raise InputError(f"--set {key}: beds decide this key", hint="leave it out, or leave out --beds")
+
+
+def _job(bed: Bed, selected: SelectedTable, space: BedSpace, overrides: Sequence[str], *, quick: bool) -> _BedJob:
+    """Return a table on a bed. In the short form, what that shortens stays short."""
+    shortened = selected.table.quick.change if quick else {}
+    settings = [text for text in space.overrides(bed, selected.number) if text.partition("=")[0] not in shortened]
+    return _BedJob(bed, table_job(selected, [*settings, *overrides], quick=quick, repeats=1, seed=bed.number))
+
+
+def _left(plan: _Plan, folder: Path) -> list[Run]:
+    """Return the runs that are not recorded; all if this machine lacks what identifies them, such as a kernel."""
     try:
-        left = unrecorded(runs, folder)
+        return unrecorded(plan.runs, folder)
     except MissingError:
-        left = list(runs)
-    done = f", {len(runs) - len(left)} recorded" if len(left) < len(runs) else ""
+        return plan.runs
+
+
+def _cost_text(plan: _Plan, folder: Path) -> str:
+    runs, left = len(plan.runs), _left(plan, folder)
+    done = f", {runs - len(left)} recorded" if len(left) < runs else ""
     cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-    text = f"{tables[0].folder.name}: {len(beds)} test beds, {len(runs)} runs{done}, {cost}"
-    console(stderr=True).print(text, markup=False, soft_wrap=True)
+    return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
 
 
-def _measure(
-    tables: Sequence[SelectedTable],
-    space: BedSpace,
-    beds: Sequence[Bed],
-    jobs: Sequence[_BedJob],
-    folder: Path,
-    running: RunOptions,
-    *,
-    quick: bool,
-) -> tuple[dict[str, Any], LabError | None]:
-    """Execute all runs, and return the document of the cloud and why runs failed.
+def _list(plans: Sequence[_Plan], out: Path, *, as_json: bool) -> None:
+    """Print the number of runs of each study and their cost."""
+    if as_json:
+        entries = []
+        for plan in plans:
+            left = _left(plan, out / plan.study)
+            entry = {"study": plan.study, "beds": len(plan.beds), "runs": len(plan.runs)}
+            entries.append(entry | {"recorded": len(plan.runs) - len(left), "cpu_seconds": round(cpu_seconds(left))})
+        click.echo(json.dumps({"studies": entries}))
+        return
+    for plan in plans:
+        console().print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
 
-    :raises MissingError: if this machine lacks something that a run needs.
-    """
-    lacks = combine(find_missing([run for job in jobs for run in job.work.runs], engine=running.engine))
-    if lacks is not None:
-        raise lacks
-    done = execute(_BedRounds(jobs), folder, running, checked=True)
-    changes = {id(point): job.work for job in jobs for point in job.work.points}
-    problem = None
+
+def _measure(plan: _Plan, folder: Path, running: RunOptions) -> tuple[dict[str, Any], LabError | None]:
+    """Execute all runs, and return the document of the cloud and why runs failed."""
+    done = execute(_BedRounds(plan.jobs), folder, running, checked=True)
+    works = {id(point): job.work for job in plan.jobs for point in job.work.points}
+    failure = None
     try:
-        check_failures(done, lambda run: _repeat(changes[id(run.point)], run), folder, name="failed-beds.sh")
+        check_failures(
+            done,
+            lambda run: works[id(run.point)].repeat_command(run),
+            folder,
+            name=f"{file_stem('failed-beds', quick=plan.is_quick)}.sh",
+        )
     except LabError as error:
-        problem = error
-    by_point: dict[int, list[CompletedRun]] = {}
-    for one in done:
-        by_point.setdefault(id(one.run.point), []).append(one)
-    entries = {}
-    for selected in tables:
-        own = [job for job in jobs if job.work.selected is selected]
-        measured = [index_results(selected, list(_results(job, by_point))) for job in own]
-        if any(measured):
-            about = {"form": digest(selected), "kernels": _kernels(job.work for job in own)}
-            entries[selected.number] = about | cloud_entry(selected, measured)
+        failure = error
+    by_point = {id(completed.run.point): completed for completed in done}
+    entries = {selected.number: _entry(plan, selected, by_point) for selected in plan.tables}
+    measured = {number: entry for number, entry in entries.items() if entry["values"]}
+    if failure is None and len(measured) < len(entries):
+        number = next(number for number in entries if number not in measured)
+        text = f"no run of table {number} has the table's metric"
+        failure = LabError(text, hint=f"see the recordings in {folder / 'runs'}")
     document = {
-        "study": tables[0].folder.name,
-        "mptcplab": mptcplab.__version__,
-        "quick": quick,
-        "space": space.digest,
-        "axes": {axis.name: list(axis.tables) for axis in space.axes},
-        "beds": [{"bed": one.number, "coordinates": list(one.coordinates), "values": one.values} for one in beds],
-        "tables": entries,
+        "study": plan.study,
+        "quick": plan.is_quick,
+        "changed": list(plan.overrides),
+        "space": plan.space.digest,
+        "beds": [{"bed": bed.number, "coordinates": list(bed.coordinates), "values": bed.values} for bed in plan.beds],
+        "tables": measured,
     }
-    return document, problem
+    return document, failure
 
 
-def _kernels(works: Iterable[TableJob]) -> dict[str, str]:
-    """Return release and key of the kernels that tables ran on."""
-    versions = dict.fromkeys(point.scenario.kernel for work in works for point in work.points)
-    return {kernel.release: kernel.key for kernel in map(find_kernel, versions)}
+def _entry(plan: _Plan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> dict[str, Any]:
+    """Return the data of one table on all beds."""
+    jobs = [job for job in plan.jobs if job.work.selected is selected]
+    measured = [index_results(selected, list(_results(job, by_point))) for job in jobs]
+    failed = Counter[int]()
+    for position, job in enumerate(jobs):
+        failed[position] += sum(by_point[id(point)].result is None for point in job.work.points)
+    versions = dict.fromkeys(point.scenario.kernel for job in jobs for point in job.work.points)
+    kernels = {kernel.release: kernel.key for kernel in map(find_kernel, versions)}
+    about = {"form": digest(selected), "mptcplab": mptcplab.__version__, "kernels": kernels}
+    return about | cloud_entry(selected, measured, +failed)
 
 
-def _repeat(work: TableJob, run: Run) -> str:
-    return repeat_command(work.selected.scenario, work.changes, None, run)
-
-
-def _results(job: _BedJob, by_point: dict[int, list[CompletedRun]]) -> Iterator[Any]:
+def _results(job: _BedJob, by_point: Mapping[int, CompletedRun]) -> Iterator[RunResult]:
     for point in job.work.points:
-        yield from (one.result for one in by_point.get(id(point), ()) if one.result is not None)
+        result = by_point[id(point)].result
+        if result is not None:
+            yield result
 
 
-def _tables_before(document: dict[str, Any], file: Path, tables: Sequence[SelectedTable]) -> dict[str, Any]:
-    """Return what ``file`` has of ``tables`` on the same beds, since an earlier command has measured it."""
+def _read_earlier_tables(plan: _Plan, document: Mapping[str, Any], file: Path) -> dict[str, Any]:
+    """Return the tables that an earlier command has measured on the same beds, as far as they are still current."""
     try:
         before: dict[str, Any] = json.loads(file.read_text())
-        same = all(before[key] == document[key] for key in ("study", "quick", "space", "beds"))
-        forms = {selected.number: digest(selected) for selected in tables} if same else {}
-        return {number: entry for number, entry in before["tables"].items() if entry["form"] == forms.get(number)}
+        if any(before[key] != document[key] for key in ("study", "quick", "changed", "beds")):
+            return {}
+        return keep_current(before, select(plan.study), plan.space)
     except (OSError, ValueError, LookupError, TypeError):
         return {}
 
 
-def _show(document: dict[str, Any], folder: Path, *, quick: bool, quiet: bool) -> None:
+def _show(plan: _Plan, document: dict[str, Any], folder: Path, *, quiet: bool) -> None:
     """Write the cloud as tables, data and a picture, and print the tables. Tables measured before stay in it."""
-    name, tables = file_stem("beds", quick=quick), select(document["study"])
-    document["tables"] = _tables_before(document, folder / f"{name}.json", tables) | document["tables"]
-    cloud = read_cloud(document, tables)
+    name, tables = plan.file("beds"), select(plan.study)
+    document["tables"] = _read_earlier_tables(plan, document, folder / f"{name}.json") | document["tables"]
+    cloud = read_cloud(document, tables, plan.space)
     values, claims = cloud_table(cloud, tables), claims_table(cloud)
     with writing(folder):
         write_json(document, folder / f"{name}.json")
         if values.rows:
             write_table(values, folder, name)
         if claims.rows:
-            write_table(claims, folder, file_stem("beds-claims", quick=quick))
+            write_table(claims, folder, plan.file("beds-claims"))
         files = save_cloud(cloud, tables, folder, name)
     if quiet:
         return

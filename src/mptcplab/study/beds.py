@@ -1,14 +1,15 @@
 # SPDX-License-Identifier: MIT
 """The test beds that a study could have had (``beds.toml``), and complete draws of them.
 
-A source states some parameters of its test bed and leaves others open. Each open parameter is an *axis* with a range or
-a list, written down with a reason before any run. A *bed* has one value on every axis. Beds are a Sobol sequence with
-a fixed scrambling (SciPy), so that the first 8 of 64 beds are the same as the 8 of a smaller command.
+A source states some parameters of its test bed and leaves others open. An open parameter is an *axis* with a range or
+a list, or it is kept for a reason; both are written down before any run. A *bed* has one value on every axis. Beds are
+a Sobol sequence with a fixed scrambling (SciPy), so that 64 beds begin with the 8 beds of a smaller command.
 """
 
 from __future__ import annotations
 
 import hashlib
+import json
 import re
 import tomllib
 import warnings
@@ -35,14 +36,14 @@ _QUANTITY = re.compile(r"(?P<number>[0-9.]+) ?(?P<unit>.*)")
 _COUNTED = ("packets", "B", "")
 
 
-class Settled(Part):
+class FixedSettings(Part):
     """Keys that every bed has: what the stated machine implies, where scenarios still have something else."""
 
     why: str
     set: dict[str, str]
 
 
-class Kept(Part):
+class UnvariedParameters(Part):
     """Parameters that the source leaves open and that are not varied."""
 
     names: tuple[str, ...] = Field(min_length=1)
@@ -68,7 +69,7 @@ class Axis(Part):
     tables: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _is_one(self) -> Axis:
+    def _check(self) -> Axis:
         if sum((bool(self.values), self.range is not None, bool(self.options))) != 1:
             raise ValueError(f"axis '{self.name}' has one of `values`, `range` and `options`")
         if len(self.values) == 1 or len(self.options) == 1:
@@ -76,7 +77,7 @@ class Axis(Part):
         if self.options and self.set:
             raise ValueError(f"axis '{self.name}': options have settings of their own in place of `set`")
         if self.range is not None:
-            low, high, _ = _ends(self.range)
+            low, high, _ = _parse_range(self.range)
             if not low < high or (self.scale == "log" and low <= 0):
                 raise ValueError(f"axis '{self.name}': {self.range[0]} to {self.range[1]} cannot be a range")
         return self
@@ -86,10 +87,12 @@ class Axis(Part):
         if self.range is None:
             names = self.values or tuple(self.options)
             return names[min(int(coordinate * len(names)), len(names) - 1)]
-        low, high, unit = _ends(self.range)
+        low, high, unit = _parse_range(self.range)
         value = low * (high / low) ** coordinate if self.scale == "log" else low + coordinate * (high - low)
         whole = unit in _COUNTED and low.is_integer() and high.is_integer()
-        number = str(round(value)) if whole else f"{float(f'{value:.{_DIGITS}g}'):f}".rstrip("0").rstrip(".")
+        # Rounding must not leave the range.
+        rounded = min(max(round(value) if whole else float(f"{value:.{_DIGITS}g}"), low), high)
+        number = f"{rounded:.9f}".rstrip("0").rstrip(".")
         return f"{number} {unit}".strip()
 
     def settings(self, text: str) -> dict[str, str]:
@@ -100,11 +103,16 @@ class Axis(Part):
 
 
 class BedSpace(Part):
-    """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied."""
+    """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied.
 
-    settled: Settled | None = None
+    ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
+    that measure it again.
+    """
+
+    headline: Literal["first", "again"] = "first"
+    settled: FixedSettings | None = None
     axes: tuple[Axis, ...] = Field(min_length=1)
-    kept: tuple[Kept, ...] = ()
+    kept: tuple[UnvariedParameters, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -113,16 +121,26 @@ class BedSpace(Part):
 
     @property
     def digest(self) -> str:
-        """A hash of everything that decides what a bed sets."""
-        return hashlib.sha256(self.model_dump_json().encode()).hexdigest()[:_DIGEST]
+        """A hash of everything that decides what a bed sets, which reasons do not."""
+        fixed = self.settled.set if self.settled is not None else {}
+        axes = [axis.model_dump(exclude={"why"}) for axis in self.axes]
+        return hashlib.sha256(json.dumps([fixed, axes]).encode()).hexdigest()[:_DIGEST]
+
+    def keys(self, table: str) -> set[str]:
+        """Return the keys that beds set for a table."""
+        keys = set(self.settled.set) if self.settled is not None else set()
+        for axis in self.axes:
+            if table in axis.tables:
+                keys.update(axis.set, *axis.options.values())
+        return keys
 
     def overrides(self, bed: Bed, table: str) -> list[str]:
         """Return the settings of ``bed`` for a table, as ``--set`` takes them."""
-        found = dict(self.settled.set) if self.settled is not None else {}
+        settings = dict(self.settled.set) if self.settled is not None else {}
         for axis in self.axes:
             if table in axis.tables:
-                found |= axis.settings(bed.values[axis.name])
-        return [f"{key}={value}" for key, value in found.items()]
+                settings |= axis.settings(bed.values[axis.name])
+        return [f"{key}={value}" for key, value in settings.items()]
 
 
 @dataclass(frozen=True)
@@ -153,12 +171,12 @@ def read_beds(folder: Path, study: Study) -> BedSpace:
             f"study {folder.name} has no test beds to draw from", hint=f"{folder / FILE} would describe them"
         ) from None
     except (OSError, tomllib.TOMLDecodeError) as error:
-        raise _damaged(folder, error) from error
+        raise _damage_error(folder, error) from error
     try:
         beds = BedSpace.model_validate(data)
-        return beds.model_copy(update={"axes": tuple(_whole(axis, study) for axis in beds.axes)})
+        return beds.model_copy(update={"axes": tuple(_fill_defaults(axis, study) for axis in beds.axes)})
     except (ValidationError, ValueError) as error:
-        raise _damaged(folder, error) from error
+        raise _damage_error(folder, error) from error
 
 
 def draw(beds: BedSpace, count: int) -> list[Bed]:
@@ -181,12 +199,12 @@ def draw(beds: BedSpace, count: int) -> list[Bed]:
 
 
 def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
-    """Yield what ``beds.toml`` lacks: a sentence for each open parameter of the source's tables without an entry."""
+    """Yield a sentence for each parameter that the source leaves open and ``beds.toml`` does not mention."""
     study = tables[0].study
-    own = [one.number for one in tables if is_drawn(study, one.number)]
+    drawn = [selected.number for selected in tables if is_drawn(study, selected.number)]
     named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
     for parameter in study.parameters:
-        about = [number for number in own if parameter.is_about(number, own=True)]
+        about = [number for number in drawn if parameter.is_about(number, own=True)]
         if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
             yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
     known = {parameter.name for parameter in study.parameters}
@@ -194,9 +212,9 @@ def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
         yield from (f"{FILE} keeps '{name}', which no parameter is called" for name in kept.names if name not in known)
 
 
-def _whole(axis: Axis, study: Study) -> Axis:
+def _fill_defaults(axis: Axis, study: Study) -> Axis:
     """Return the axis with the keys and the tables that it leaves to the parameter of its name."""
-    parameter = next((one for one in study.parameters if one.name == axis.name), None)
+    parameter = next((known for known in study.parameters if known.name == axis.name), None)
     changes: dict[str, object] = {}
     if not axis.set and not axis.options:
         if parameter is None or not parameter.key:
@@ -206,22 +224,22 @@ def _whole(axis: Axis, study: Study) -> Axis:
     if unknown:
         raise ValueError(f"axis '{axis.name}' names table {unknown[0]}, which the study does not have")
     if not axis.tables:
-        own = [number for number in study.tables if is_drawn(study, number)]
+        drawn = [number for number in study.tables if is_drawn(study, number)]
         if parameter is not None:
             elsewhere = {number for other in parameter.other for number in other.tables}
-            own = [number for number in own if parameter.is_about(number, own=True) and number not in elsewhere]
-        changes["tables"] = tuple(own)
+            drawn = [number for number in drawn if parameter.is_about(number, own=True) and number not in elsewhere]
+        changes["tables"] = tuple(drawn)
     return axis.model_copy(update=changes)
 
 
-def _ends(ends: tuple[str, str]) -> tuple[float, float, str]:
+def _parse_range(ends: tuple[str, str]) -> tuple[float, float, str]:
     """Return both numbers of a range and their unit. :raises ValueError: if the units differ."""
-    found = [_QUANTITY.fullmatch(end.strip()) for end in ends]
-    if found[0] is None or found[1] is None or found[0]["unit"] != found[1]["unit"]:
+    low, high = (_QUANTITY.fullmatch(end.strip()) for end in ends)
+    if low is None or high is None or low["unit"] != high["unit"]:
         raise ValueError(f"'{ends[0]}' and '{ends[1]}' are not numbers with the same unit")
-    return float(found[0]["number"]), float(found[1]["number"]), found[0]["unit"]
+    return float(low["number"]), float(high["number"]), low["unit"]
 
 
-def _damaged(folder: Path, error: Exception) -> LabError:
-    said = " ".join(str(error).split())
-    return LabError(f"the test beds of study '{folder.name}' are damaged", hint=f"see {folder / FILE} ({said})")
+def _damage_error(folder: Path, error: Exception) -> LabError:
+    message = " ".join(str(error).split())
+    return LabError(f"the test beds of study '{folder.name}' are damaged", hint=f"see {folder / FILE} ({message})")

@@ -114,6 +114,11 @@ def judge_claims(selected: SelectedTable, measured: TableValues, sources: Source
     return found
 
 
+def judge_claim(claim: Claim, all_rows: Sequence[str], measured: TableValues) -> str:
+    """Return whether ``claim`` holds by the values of its own table alone: HOLDS, FAILS, UNCERTAIN or OPEN."""
+    return _judge(claim, all_rows, measured, _rows(measured)).verdict
+
+
 def _fitted_titles(selected: SelectedTable, claim: Claim) -> Iterator[str]:
     """Yield the titles of a claim's columns that a parameter was fitted to."""
     table = selected.table

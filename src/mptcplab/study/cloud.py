@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: MIT
 """Judge published values and claims over many test beds (:mod:`mptcplab.study.beds`): in which of them they agree.
 
-Each bed has one run for each cell, so the spread over beds contains that of chance. A value *agrees in at least 95 % of
-the beds*, *in some*, or *in none*. For the values in between, the page names the parameters that move them: the axes
-whose PAWN index (Pianosi and Wagener 2015, from SALib) is above the largest of as many random columns as are needed for
-a level of 2 %.
+Each bed has one run for each cell, so the spread over beds contains chance. A value agrees in a bed if it lies in the
+band of the published value. A claim holds in a bed if the values of its runs are as claimed; a trend is judged by its
+first and its last row, since a single run says nothing about small steps between them.
+
+For each value and claim, the axes that move it are named: those whose PAWN index (Pianosi and Wagener 2015, from SALib)
+is larger than the largest index of as many axes without any effect, in 95 of 100 cases.
 
 Everything is computed from the document that `mptcplab reproduce --beds` writes, so that it can be computed again from
 what is shipped with a study.
@@ -15,16 +17,20 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
+from mptcplab.errors import LabError
 from mptcplab.stats import Interval
-from mptcplab.study.beds import Bed
-from mptcplab.study.claims import judge_claims
-from mptcplab.study.classes import HOLDS, OPEN
+from mptcplab.study.beds import Bed, BedSpace, read_beds
+from mptcplab.study.claims import judge_claim
+from mptcplab.study.classes import FAILS, HOLDS
+from mptcplab.study.forms import digest
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues, Value
+from mptcplab.study.schema import Claim
 
 if TYPE_CHECKING:
     import numpy as np
@@ -38,19 +44,24 @@ NOT_MEASURED = "not measured"
 _ALMOST_ALL = 0.95
 #: With fewer beds, no statement about what moves a value is made.
 MIN_BEDS_FOR_CAUSES = 32
-#: Random columns that axes are compared with: the largest of 49 is exceeded by chance in 2 % of the cases.
-_RANDOM_COLUMNS = 49
+#: Columns without any effect, from which the threshold of the index is taken, and the level for all axes together.
+_NULL_COLUMNS = 600
+_LEVEL = 0.05
 _SLICES = 5
 _SEED = 1
 _MAX_CAUSES = 3
 _DIGITS = 7
+
+#: What a table gave, bed by bed, by row and column.
+BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 
 
 @dataclass(frozen=True)
 class CloudValue:
     """One published value over all beds. ``measured`` has None for beds without it; ``moved_by`` names axes.
 
-    ``tolerance`` is in percent of ``published``. ``counts`` is false where another table has the value, too.
+    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds with a failed run of the table,
+    which say nothing. ``counts`` is false where another table has the value, too.
     """
 
     table: str
@@ -59,19 +70,24 @@ class CloudValue:
     published: float
     tolerance: float
     measured: tuple[float | None, ...]
+    failed: frozenset[int] = frozenset()
     moved_by: tuple[str, ...] = ()
     counts: bool = True
 
     @property
     def known(self) -> list[float]:
         """The measured values of the beds that have the value."""
-        return [one for one in self.measured if one is not None]
+        return [value for value in self.measured if value is not None]
+
+    def agrees_in(self, position: int) -> bool:
+        """Return whether the bed at ``position`` has the value in its band."""
+        value = self.measured[position]
+        return value is not None and abs(value - self.published) <= abs(self.published) * self.tolerance / 100
 
     @property
     def within(self) -> list[bool]:
-        """Whether the value is in the band, bed by bed; a bed without it does not agree."""
-        band = abs(self.published) * self.tolerance / 100
-        return [one is not None and abs(one - self.published) <= band for one in self.measured]
+        """Whether the value is in the band, for each bed whose runs succeeded. A bed without it does not agree."""
+        return [self.agrees_in(position) for position in range(len(self.measured)) if position not in self.failed]
 
     @property
     def verdict(self) -> str:
@@ -86,20 +102,25 @@ class CloudClaim:
     table: str
     text: str
     holds: tuple[bool | None, ...]
+    moved_by: tuple[str, ...] = ()
+
+    @property
+    def judged(self) -> list[bool]:
+        """The beds in which the claim can be judged."""
+        return [held for held in self.holds if held is not None]
 
     @property
     def verdict(self) -> str:
         """The class of the claim."""
-        known = [one for one in self.holds if one is not None]
-        return class_of(known) if known else NOT_MEASURED
+        return class_of(self.judged) if self.judged else NOT_MEASURED
 
 
 @dataclass(frozen=True)
 class Calibration:
     """The bed that serves most of one half of the values, and how many of the other half it serves.
 
-    The halves are fixed: values in the order of the data, every second one. ``expected`` is the mean over all beds of
-    the values of the other half that a bed serves: what a bed that was chosen blindly would do.
+    The halves are fixed: the rows of all tables in the order of the data, every second one. ``expected`` is the mean
+    number of values of the other half that a bed serves, as if the bed had been chosen blindly.
     """
 
     bed: int
@@ -112,33 +133,37 @@ class Calibration:
 
 @dataclass(frozen=True)
 class Cloud:
-    """All values and claims of a study over all its beds."""
+    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result."""
 
     study: str
     beds: tuple[Bed, ...]
     values: tuple[CloudValue, ...]
     claims: tuple[CloudClaim, ...]
     is_quick: bool
+    failed_runs: int = 0
 
     @property
     def counted(self) -> list[CloudValue]:
         """The values that count: each published value once."""
-        return [one for one in self.values if one.counts and one.known]
+        return [value for value in self.values if value.counts and value.known]
 
-    def served(self) -> list[int]:
+    def count_served(self) -> list[int]:
         """Return how many values each bed serves at once."""
-        return [sum(column) for column in zip(*(one.within for one in self.counted), strict=True)]
+        return [sum(value.agrees_in(at) for value in self.counted) for at in range(len(self.beds))]
 
-    def calibration(self) -> Calibration | None:
+    def calibrate(self) -> Calibration | None:
         """Return what a calibration with half of the values would be worth; None if there are too few values."""
-        first, second = self.counted[::2], self.counted[1::2]
-        if not second:
+        rows = dict.fromkeys((value.table, value.row) for value in self.values)
+        first = set(list(rows)[::2])
+        halves: tuple[list[CloudValue], list[CloudValue]] = ([], [])
+        for value in self.counted:
+            halves[(value.table, value.row) not in first].append(value)
+        if not all(halves):
             return None
-        scores = [sum(one.within[at] for one in first) for at in range(len(self.beds))]
+        scores, others = ([sum(v.agrees_in(at) for v in half) for at in range(len(self.beds))] for half in halves)
         best = scores.index(max(scores))
-        other = [sum(one.within[at] for one in second) for at in range(len(self.beds))]
-        mean = sum(other) / len(other)
-        return Calibration(self.beds[best].number, scores[best], len(first), other[best], len(second), mean)
+        mean = sum(others) / len(others)
+        return Calibration(self.beds[best].number, scores[best], len(halves[0]), others[best], len(halves[1]), mean)
 
 
 def class_of(within: Sequence[bool]) -> str:
@@ -149,113 +174,174 @@ def class_of(within: Sequence[bool]) -> str:
     return IN_SOME if share else IN_NONE
 
 
-def cloud_entry(selected: SelectedTable, measured: Sequence[TableValues]) -> dict[str, Any]:
-    """Return the data of a table for the document: the values of all beds, and whether its claims hold in each."""
-    values = {
-        row: {name: [_rounded(one.get((row, name))) for one in measured] for name in columns}
-        for row, columns in selected.table.published.items()
-        if any((row, name) in one for one in measured for name in columns)
-    }
-    judged = [judge_claims(selected, as_certain(one), {}) for one in measured]
-    claims = {
-        claims[0].claim.text: [None if one.verdict == OPEN else one.verdict == HOLDS for one in claims]
-        for claims in zip(*judged, strict=True)
-    }
-    return {"values": values, "claims": claims}
+def cloud_entry(selected: SelectedTable, measured: Sequence[TableValues], failed: Mapping[int, int]) -> dict[str, Any]:
+    """Return the data of a table for the document: the values of all cells, bed by bed.
+
+    ``failed`` has the number of failed runs by position of the bed.
+    """
+    places = [(row, name) for row in selected.table.all_rows for name in selected.table.columns]
+    values: dict[str, dict[str, list[float | None]]] = {}
+    for row, name in places:
+        if any((row, name) in bed for bed in measured):
+            values.setdefault(row, {})[name] = [_rounded(bed.get((row, name))) for bed in measured]
+    return {"failed": {str(position): count for position, count in failed.items()}, "values": values}
 
 
-def as_certain(measured: TableValues) -> dict[tuple[str, str], Value]:
-    """Return the values as if they had no uncertainty: a bed has one run, and claims are judged by what it gave."""
-    return {
-        place: Value(Interval(one.interval.mean, 0.0, 2), dict.fromkeys((0, 1), one.interval.mean), missing=one.missing)
-        for place, one in measured.items()
-    }
-
-
-def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable]) -> Cloud:
+def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
     """Return the cloud of a document that `reproduce --beds` has written for ``tables`` of one study."""
-    beds = tuple(Bed(one["bed"], tuple(one["coordinates"]), one["values"]) for one in document["beds"])
-    axes = {name: set(about) for name, about in document["axes"].items()}
-    causes = _Causes(beds, axes)
-    values, claims = [], []
-    # The test bed that measures a table again is nearer to the study's.
-    replaced = {one.table.again for one in tables if one.number in document["tables"]}
+    beds = tuple(Bed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"])
+    causes = _Causes(beds, space)
+    values: list[CloudValue] = []
+    claims: list[CloudClaim] = []
+    failed_runs = 0
     for selected in tables:
-        entry = document["tables"].get(selected.number, {"values": {}, "claims": {}})
-        counts = selected.number not in replaced
-        values += [causes.complete(one) for one in _values(selected, entry["values"], counts=counts)]
-        claims += [CloudClaim(selected.number, text, tuple(holds)) for text, holds in entry["claims"].items()]
-    return Cloud(document["study"], beds, tuple(values), tuple(claims), document["quick"])
+        entry = document["tables"].get(selected.number)
+        if entry is None:
+            continue
+        measured: BedValues = {
+            (row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()
+        }
+        failed = frozenset(int(position) for position in entry["failed"])
+        failed_runs += sum(entry["failed"].values())
+        values += _published(selected, measured, failed, causes)
+        for claim in selected.study.claims:
+            if claim.table == selected.number:
+                held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
+                moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
+                claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
+    counted = _count_once(tables, values, prefer_again=space.headline == "again")
+    return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
 
 
 def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
-    """Return the cloud that is shipped with the study of ``tables``; None if none is."""
+    """Return the cloud that is shipped with the study of ``tables``; None if none is, or if its ranges have changed.
+
+    Tables whose scenario has changed since are left out.
+    """
     try:
         document = json.loads((tables[0].folder / CLOUD).read_text())
-    except OSError:
+        space = read_beds(tables[0].folder, tables[0].study)
+    except (OSError, LabError):
         return None
-    return read_cloud(document, tables)
+    current = keep_current(document, tables, space)
+    return read_cloud(document | {"tables": current}, tables, space) if current else None
 
 
-def _values(
-    selected: SelectedTable, entry: Mapping[str, Mapping[str, Sequence[float | None]]], *, counts: bool
+def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any]:
+    """Return the tables of ``document`` that were measured in their present form, with the present ranges."""
+    if document.get("space") != space.digest:
+        return {}
+    forms = {selected.number: digest(selected) for selected in tables}
+    return {number: entry for number, entry in document["tables"].items() if entry["form"] == forms.get(number)}
+
+
+def median_or_nan(values: Sequence[float]) -> float:
+    """Return the median of the values, nan for none."""
+    return median(values) if values else math.nan
+
+
+def _published(
+    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _Causes
 ) -> Iterator[CloudValue]:
     table = selected.table
-    for row, columns in entry.items():
-        for column, measured in columns.items():
-            published = table.published[row][column].mean
-            first = table.first_of(row, column) is None
-            yield CloudValue(
-                selected.number, row, column, published, table.tolerance, tuple(measured), counts=counts and first
-            )
+    for row, columns in table.published.items():
+        for name, cell in columns.items():
+            beds = measured.get((row, name))
+            if beds is None:
+                continue
+            moved_by = causes.find(selected.number, beds)
+            yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, moved_by)
+
+
+def _count_once(
+    tables: Sequence[SelectedTable], values: Sequence[CloudValue], *, prefer_again: bool
+) -> Iterator[CloudValue]:
+    """Yield the values, of which each published one counts once: where a preferred test bed has it, else first."""
+    by_number = {selected.number: selected for selected in tables}
+
+    def is_again(value: CloudValue) -> bool:
+        return bool(by_number[value.table].table.again)
+
+    met: set[tuple[str, str, str]] = set()
+    counting: set[int] = set()
+    for value in sorted(values, key=lambda value: is_again(value) != prefer_again):
+        selected = by_number[value.table]
+        base = by_number.get(selected.table.again, selected)
+        place = base.table.first_of(value.row, value.column) or (base.number, value.row, value.column)
+        if place not in met:
+            met.add(place)
+            counting.add(id(value))
+    for value in values:
+        yield replace(value, counts=id(value) in counting)
+
+
+def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, is_failed: bool) -> bool | None:
+    """Return whether a claim holds in the bed at a position; None if that cannot be judged."""
+    if is_failed:
+        return None
+    values = {place: _certain(cell[at]) for place, cell in measured.items()}
+    known = {place: value for place, value in values.items() if value is not None}
+    rows = [row for row in claim.rows or selected.table.all_rows if any(place[0] == row for place in measured)]
+    answers = []
+    if claim.min is not None or claim.max is not None:
+        answers.append(judge_claim(claim.model_copy(update={"trend": None}), selected.table.all_rows, known))
+    if claim.trend is not None:
+        if len(rows) < 2:
+            return None
+        ends = {"rows": (rows[0], rows[-1]), "min": None, "max": None}
+        answers.append(judge_claim(claim.model_copy(update=ends), selected.table.all_rows, known))
+    held = [{HOLDS: True, FAILS: False}.get(answer) for answer in answers]
+    return None if None in held else all(held)
+
+
+def _certain(value: float | None) -> Value | None:
+    """Return a value without uncertainty: a bed has one run, and is judged by what that gave."""
+    return None if value is None else Value(Interval(value, 0.0, 2), dict.fromkeys((0, 1), value))
 
 
 class _Causes:
     """Finds the axes that move a value."""
 
-    def __init__(self, beds: Sequence[Bed], axes: Mapping[str, set[str]]) -> None:
-        self._axes, self._count = axes, len(beds)
-        if self._count < MIN_BEDS_FOR_CAUSES:
-            return
+    def __init__(self, beds: Sequence[Bed], space: BedSpace) -> None:
+        self._space = space
+        self._rows = [bed.coordinates for bed in beds]
+
+    def find(self, table: str, values: Sequence[float | None]) -> tuple[str, ...]:
+        """Return the axes of ``table`` that move ``values``, one for each bed: the strongest first."""
+        known = [value for value in values if value is not None]
+        if len(known) < MIN_BEDS_FOR_CAUSES or max(known) == min(known):
+            return ()
         import numpy as np
 
-        random = np.random.default_rng(_SEED).random((self._count, _RANDOM_COLUMNS))
-        self._columns: NDArray[np.float64] = np.hstack([np.array([bed.coordinates for bed in beds]), random])
-
-    def complete(self, value: CloudValue) -> CloudValue:
-        """Return ``value`` with the axes that move it."""
-        if len(value.known) < MIN_BEDS_FOR_CAUSES or max(value.known) - min(value.known) == 0:
-            return value
-        at = [place for place, one in enumerate(value.measured) if one is not None]
-        strengths = self._strengths(self._columns[at], value.known)
-        noise = max(strengths[len(self._axes) :])
-        named = zip(self._axes, strengths, strict=False)
-        found = [(strength, name) for name, strength in named if value.table in self._axes[name] and strength > noise]
-        moved_by = tuple(name for _, name in sorted(found, reverse=True)[:_MAX_CAUSES])
-        return CloudValue(
-            value.table,
-            value.row,
-            value.column,
-            value.published,
-            value.tolerance,
-            value.measured,
-            moved_by,
-            value.counts,
-        )
-
-    def _strengths(self, columns: NDArray[np.float64], values: Sequence[float]) -> list[float]:
-        import numpy as np
-        from SALib.analyze import pawn
-
-        count = columns.shape[1]
-        problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
-        found = pawn.analyze(problem, columns, np.array(values), S=_SLICES, seed=_SEED)
-        return [float(one) for one in found["median"]]
+        axes = [(at, axis.name) for at, axis in enumerate(self._space.axes) if table in axis.tables]
+        rows = [row for row, value in zip(self._rows, values, strict=True) if value is not None]
+        columns = np.array([[row[at] for at, _ in axes] for row in rows])
+        threshold = _null_index(len(known), len(axes))
+        strengths = zip(_indices(columns, np.array(known)), (name for _, name in axes), strict=True)
+        above = sorted(((strength, name) for strength, name in strengths if strength > threshold), reverse=True)
+        return tuple(name for _, name in above[:_MAX_CAUSES])
 
 
-def middle(values: Sequence[float]) -> float:
-    """Return the median of the values, nan for none."""
-    return median(values) if values else math.nan
+@cache
+def _null_index(beds: int, axes: int) -> float:
+    """Return the index that the strongest of ``axes`` axes without effect exceeds in 5 % of the cases.
+
+    The index depends on ranks only, so any continuous values without ties serve.
+    """
+    import numpy as np
+
+    random = np.random.default_rng(_SEED)
+    null = _indices(random.random((beds, _NULL_COLUMNS)), random.random(beds))
+    return float(np.quantile(null, (1 - _LEVEL) ** (1 / axes)))
+
+
+def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[float]:
+    """Return PAWN's index of each column: the mean over slices, which also sees an axis of which one value matters."""
+    from SALib.analyze import pawn
+
+    count = columns.shape[1]
+    problem = {"num_vars": count, "names": [str(at) for at in range(count)], "bounds": [[0.0, 1.0]] * count}
+    return [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
 
 
 def _rounded(value: Value | None) -> float | None:

@@ -11,7 +11,16 @@ from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing, tidy
 from mptcplab.report.table import Table, number
-from mptcplab.study.cloud import CLASSES, IN_ALL, IN_NONE, IN_SOME, MIN_BEDS_FOR_CAUSES, Cloud, CloudValue, middle
+from mptcplab.study.cloud import (
+    CLASSES,
+    IN_ALL,
+    IN_NONE,
+    IN_SOME,
+    MIN_BEDS_FOR_CAUSES,
+    Cloud,
+    CloudValue,
+    median_or_nan,
+)
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.words import NONE, with_unit
 
@@ -26,100 +35,110 @@ _STYLES = {IN_ALL: "green", IN_SOME: "yellow", IN_NONE: "bold red"}
 _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
 _LOWEST_RATIO = 0.01
+#: The confidence of a share is one minus this.
+_LEVEL = 0.05
 
 
 def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
     """Return a line for each published value: its range over the beds, the share in its band, and what moves it."""
-    by_number = {one.number: one for one in tables}
+    by_number = {selected.number: selected for selected in tables}
     columns = ("table", "row", "column", "published", "tolerance", "smallest", "median", "largest", "in the band")
     rows: list[tuple[str, ...]] = []
     styles: list[tuple[int, int, str]] = []
     for value in cloud.values:
-        if not value.known:
-            continue
-        styles.append((len(rows), len(columns), _STYLES[value.verdict]))
-        rows.append(_line(value, by_number[value.table], len(cloud.beds)))
+        if value.known:
+            styles.append((len(rows), len(columns), _STYLES[value.verdict]))
+            rows.append(_line(value, by_number[value.table]))
     numeric = frozenset(columns[3:])
-    title = f"{cloud.study}: published values over {len(cloud.beds)} test beds"
-    return Table(
-        title, (*columns, "verdict", "moved by"), tuple(rows), numeric, tuple(summarise(cloud)), tuple(styles), keys=3
-    )
+    title = f"{cloud.study}: published values over {_beds_text(cloud)}"
+    notes = tuple(summarise(cloud))
+    return Table(title, (*columns, "verdict", "moved by"), tuple(rows), numeric, notes, tuple(styles), keys=3)
 
 
 def claims_table(cloud: Cloud) -> Table:
-    """Return a line for each claim: the share of the beds in which it holds."""
+    """Return a line for each claim: the share of the beds in which it holds, of those in which it can be judged."""
     rows: list[tuple[str, ...]] = []
     styles: list[tuple[int, int, str]] = []
     for claim in cloud.claims:
-        known = [one for one in claim.holds if one is not None]
-        share = f"{sum(known)} of {len(known)}" if known else NONE
-        if known:
+        share = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else NONE
+        if claim.judged:
             styles.append((len(rows), 3, _STYLES[claim.verdict]))
-        rows.append((claim.table, claim.text, share, claim.verdict.replace("agrees", "holds")))
-    title = f"{cloud.study}: claims over {len(cloud.beds)} test beds"
-    note = "A bed has one run for each cell: a claim holds in a bed if the values of these runs are as claimed."
-    return Table(
-        title, ("table", "claim", "holds", "verdict"), tuple(rows), frozenset({"holds"}), (note,), tuple(styles)
+        verdict = claim.verdict.replace("agrees", "holds")
+        rows.append((claim.table, claim.text, share, verdict, ", ".join(claim.moved_by) or NONE))
+    title = f"{cloud.study}: claims over {_beds_text(cloud)}"
+    note = (
+        "A bed has one run for each cell: a claim holds in a bed if the values of these runs are as claimed. A trend "
+        "is judged by its first and last row."
     )
+    columns = ("table", "claim", "holds", "verdict", "moved by")
+    return Table(title, columns, tuple(rows), frozenset({"holds"}), (note,), tuple(styles))
 
 
 def summarise(cloud: Cloud) -> Iterator[str]:
     """Yield sentences about all values: the classes, the best bed, and what a calibration would be worth."""
     counted, beds = cloud.counted, len(cloud.beds)
+    if cloud.failed_runs:
+        yield f"[!] Warning: incomplete, {cloud.failed_runs} runs failed. Their beds do not count for these tables."
     if not counted:
         return
-    counts = Counter(one.verdict for one in counted)
+    counts = Counter(value.verdict for value in counted)
     yield (
         f"Of {len(counted)} published values, {counts[IN_ALL]} agree in at least 95 % of the beds, {counts[IN_SOME]} "
         f"in some, and {counts[IN_NONE]} in none."
     )
-    served = cloud.served()
+    least = 100 * _LEVEL ** (1 / beds)
+    yield (
+        f"What agrees in {beds} of {beds} beds agrees in at least {least:.0f} % of all possible beds, and what agrees "
+        f"in 0 of {beds} in at most {100 - least:.0f} % (95 % confidence)."
+    )
+    served = cloud.count_served()
     best, first = max(served), cloud.beds[served.index(max(served))].number
-    everywhere = sum(one == len(counted) for one in served)
+    everywhere = sum(count == len(counted) for count in served)
     yield (
         f"{everywhere} of {beds} beds serve all of them at once. Bed {first} serves most, {best}; the median bed "
-        f"serves {middle(served):g}."
+        f"serves {median_or_nan(served):g}."
     )
-    found = cloud.calibration()
-    if found is not None:
+    calibration = cloud.calibrate()
+    if calibration is not None:
         yield (
-            f"Calibration by every second value would choose bed {found.bed}, which serves {found.chosen_by} of these "
-            f"{found.of_chosen_by}. It serves {found.judged} of the {found.of_judged} others; the mean of all beds is "
-            f"{found.expected:.1f}."
+            f"Calibration by every second row would choose bed {calibration.bed}, which serves "
+            f"{calibration.chosen_by} of the {calibration.of_chosen_by} values there. It serves {calibration.judged} "
+            f"of the {calibration.of_judged} others; the mean of all beds is {calibration.expected:.1f}."
         )
     if beds < MIN_BEDS_FOR_CAUSES:
         yield f"With fewer than {MIN_BEDS_FOR_CAUSES} beds, nothing is said about the parameters that move a value."
     else:
         yield (
-            "Moved by: the parameters whose PAWN index is above the largest of 49 random columns, strongest first, at "
-            "most three. A bed has one run for each cell, so the range contains chance."
+            "Moved by: the parameters with the largest PAWN index, at most three, where it is larger than that of the "
+            "strongest of as many parameters without effect in 95 % of the cases. Others move by chance, or by less."
         )
 
 
 def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png: a line for each published value, with the ratio of every bed. Return the files."""
-    values = [one for one in cloud.counted if one.published > 0]
+    values = [value for value in cloud.counted if value.published > 0]
     if not values:
         return []
-    by_number = {one.number: one for one in tables}
-    labels = [_label(one, by_number[one.table]) for one in values]
+    by_number = {selected.number: selected for selected in tables}
+    labels = [_label(value, by_number[value.table]) for value in values]
     key = hashlib.sha256(repr((cloud.study, values, labels)).encode() + Path(__file__).read_bytes()).digest()
     columns = -(-len(values) // _LINES)
     lines = -(-len(values) // columns)
     size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(lines, 8))
     note = (
         f"Each dot is one of {len(cloud.beds)} possible test beds; the bar is the median. Grey: the tolerance of the "
-        "value.\nColour: the value is in its band in at least 95 % of the beds, in some, or in none."
+        "value.\nColour: the value is in its band in at least 95 % of the beds, in some, or in none.\n"
+        "Ratios below 0.01 are drawn at 0.01."
     )
 
     def draw(drawing: MplFigure, axes: Axes) -> None:
         axes.remove()
         for at in range(columns):
             part = slice(at * lines, (at + 1) * lines)
-            own = drawing.add_subplot(1, columns, at + 1)
-            _draw_column(own, values[part], labels[part], lines, is_last=at == columns - 1)
+            column = drawing.add_subplot(1, columns, at + 1)
+            _draw_column(column, values[part], labels[part], lines, is_last=at == columns - 1)
         drawing.suptitle(
-            f"{cloud.study}: measured / published over {len(cloud.beds)} test beds", fontsize=11, x=0.01, ha="left"
+            f"{cloud.study}: measured / published over {_beds_text(cloud)}", fontsize=11, x=0.01, ha="left"
         )
 
     return save_drawing(folder, name, key, size, note, draw)
@@ -129,10 +148,10 @@ def _draw_column(axes: Axes, values: Sequence[CloudValue], labels: Sequence[str]
     for at, value in enumerate(values):
         share = value.tolerance / 100
         axes.barh(at, 2 * share, left=1 - share, height=0.9, color="0.88", linewidth=0, zorder=1)
-        ratios = [max(one / value.published, _LOWEST_RATIO) for one in value.known]
+        ratios = [max(measured / value.published, _LOWEST_RATIO) for measured in value.known]
         colour = _COLOURS[value.verdict]
         axes.plot(ratios, [at] * len(ratios), ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=3)
-        axes.plot([middle(ratios)], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
+        axes.plot([median_or_nan(ratios)], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
     for name in CLASSES if is_last else ():
         axes.plot([], [], "|", color=_COLOURS[name], markersize=8, markeredgewidth=1.8, label=name)
     axes.axvline(1, color="0.35", linewidth=0.8, zorder=2)
@@ -146,14 +165,17 @@ def _draw_column(axes: Axes, values: Sequence[CloudValue], labels: Sequence[str]
     tidy(axes)
 
 
+def _beds_text(cloud: Cloud) -> str:
+    return f"{len(cloud.beds)} test beds{', short form' if cloud.is_quick else ''}"
+
+
 def _label(value: CloudValue, selected: SelectedTable) -> str:
     return f"{value.table}  {selected.table.columns[value.column].title}, {value.row}"
 
 
-def _line(value: CloudValue, selected: SelectedTable, beds: int) -> tuple[str, ...]:
+def _line(value: CloudValue, selected: SelectedTable) -> tuple[str, ...]:
     table, known = selected.table, value.known
-    numbers = [number(one) for one in (min(known), middle(known), max(known))]
-    within = sum(value.within)
+    numbers = [number(limit) for limit in (min(known), median_or_nan(known), max(known))]
     return (
         value.table,
         value.row,
@@ -161,7 +183,7 @@ def _line(value: CloudValue, selected: SelectedTable, beds: int) -> tuple[str, .
         with_unit(number(value.published), table, value.column),
         f"± {value.tolerance:g} %",
         *numbers,
-        f"{within} of {beds}",
+        f"{sum(value.within)} of {len(value.within)}",
         value.verdict,
         ", ".join(value.moved_by) or NONE,
     )

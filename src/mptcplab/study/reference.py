@@ -20,13 +20,17 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
 from mptcplab.study.cloud import CLOUD
-from mptcplab.study.forms import Documents, digest, file_stem, read_documents
+from mptcplab.study.forms import Documents, digest, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
 from mptcplab.study.load import SelectedTable, select, study_names
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.full`.
 _DIGITS = 7
-_INNERMOST = re.compile(r"\[[^\[\]{}]*\]|\{\s*\"mean\"[^{}]*(?:\{[^{}]*\}[^{}]*)?\}")
+#: Texts, innermost lists, and cells.
+_STRING = r'"(?:[^"\\]|\\.)*"'
+_INNERMOST = re.compile(
+    rf'{_STRING}|\[(?:[^\[\]{{}}"]|{_STRING})*\]|\{{\s*"mean"[^{{}}]*(?:\{{[^{{}}]*\}}[^{{}}]*)?\}}'
+)
 
 
 def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
@@ -99,21 +103,30 @@ def write(results: Path) -> list[str]:
 
 
 def _write_cloud(results: Path, study: Path) -> list[str]:
-    """Ship what the beds of a study gave, in its full form if that was measured. Return a line about it, or none."""
-    files = [results / f"{file_stem('beds', quick=quick)}.json" for quick in (False, True)]
-    file = next((one for one in files if one.is_file()), None)
-    if file is None:
-        return []
-    document = json.loads(file.read_text())
+    """Ship what the beds of a study gave: the full form if there is one, with most beds. Return a line about it."""
+    documents = [json.loads(file.read_text()) for file in results.glob("beds-*.json")]
+    fit = [document for document in documents if not document["changed"] and not _has_failures(document)]
+    if not fit:
+        return [f"{study.name}: no beds without failed runs in {results}"] if documents else []
+    document = max(fit, key=lambda document: (not document["quick"], len(document["beds"])))
     for bed in document["beds"]:
-        bed["coordinates"] = [_rounded(one) for one in bed["coordinates"]]
+        bed["coordinates"] = [_rounded(coordinate) for coordinate in bed["coordinates"]]
     write_text(study / CLOUD, _text(document))
     return [f"{study.name}: {len(document['beds'])} beds in {study / CLOUD}"]
 
 
+def _has_failures(document: Mapping[str, Any]) -> bool:
+    return any(entry["failed"] for entry in document["tables"].values())
+
+
 def _text(found: Mapping[str, Any]) -> str:
     """Return JSON with a line per cell, so that a changed cell is a changed line."""
-    return _INNERMOST.sub(lambda values: json.dumps(json.loads(values[0])), json.dumps(found, indent=1)) + "\n"
+    return _INNERMOST.sub(_on_one_line, json.dumps(found, indent=1)) + "\n"
+
+
+def _on_one_line(part: re.Match[str]) -> str:
+    """Return a list or a cell on one line. Texts, which may contain brackets, stay as they are."""
+    return part[0] if part[0].startswith('"') else json.dumps(json.loads(part[0]))
 
 
 def main(arguments: list[str]) -> None:
