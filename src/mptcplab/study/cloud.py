@@ -203,7 +203,7 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
         }
         failed = frozenset(int(position) for position in entry["failed"])
         failed_runs += sum(entry["failed"].values())
-        values += _published(selected, measured, failed, causes)
+        values += _published(selected, measured, failed, causes, is_quick=document["quick"])
         for claim in selected.study.claims:
             if claim.table == selected.number:
                 held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
@@ -241,13 +241,18 @@ def median_or_nan(values: Sequence[float]) -> float:
 
 
 def _published(
-    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _Causes
+    selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _Causes, *, is_quick: bool
 ) -> Iterator[CloudValue]:
+    """Yield the published values that were measured.
+
+    What a column multiplies, because a part of the study's file is transferred, is another part in the short form, and
+    left out there.
+    """
     table = selected.table
     for row, columns in table.published.items():
         for name, cell in columns.items():
             beds = measured.get((row, name))
-            if beds is None:
+            if beds is None or (is_quick and table.columns[name].times != 1):
                 continue
             moved_by = causes.find(selected.number, beds)
             yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, moved_by)
