@@ -234,7 +234,13 @@ def test_a_link_of_its_own_beside_a_preset_may_have_misnamed_ends(write: Write) 
 
 
 @pytest.mark.parametrize(
-    ("name", "key"), [("Bandwidth", "rate"), ("bandwith", "rate"), ("packet-loss", "loss"), ("latencey", "delay")]
+    ("name", "key"),
+    [
+        ("Bandwidth", "rate"),
+        ("bandwith", "rate"),  # codespell:ignore bandwith
+        ("packet-loss", "loss"),
+        ("latencey", "delay"),
+    ],
 )
 def test_case_hyphens_and_misspelling_do_not_hide_another_name(write: Write, name: str, key: str) -> None:
     assert _refusal(write, f"{TWO_PATHS}[links.link1]\n{name} = 1\n").hint == f"did you mean `{key}`?"
