@@ -251,3 +251,10 @@ def test_another_name_gets_its_hint_on_the_command_line_and_in_a_sweep(write: Wr
         load(write(TWO_PATHS), overrides=("transport.cc=cubic",))
     assert caught.value.hint == "did you mean `congestion_control`?"
     assert _refusal(write, f'{TWO_PATHS}[sweep]\n"links.link1.bw" = ["1 Mbit/s"]\n').hint == "did you mean `rate`?"
+
+
+def test_a_key_of_another_table_that_means_nothing_here_is_still_shown_its_table(write: Write) -> None:
+    """A delay of a workload could be that of its start, but more probably that of a link."""
+    assert _refusal(write, f'{TWO_PATHS}delay = "10 ms"\n').hint == "`delay` belongs in [links.NAME]"
+    hint = _refusal(write, f'{TWO_PATHS}[links.link1]\nduration = "1 s"\n').hint
+    assert hint == '`duration` belongs in [workloads.NAME] with kind = "flow"'

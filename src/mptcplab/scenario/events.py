@@ -40,7 +40,7 @@ class _Event(Part):
         "direction": ("side", "dir", "way"),
         "mode": ("how", "failure", "failure_mode"),
         "node": ("host", "end", "where", "on"),
-        "position": ("place", "location", "coordinates", "to"),
+        "position": ("place", "location", "coordinates"),
         "power_dbm": ("power", "tx_power", "txpower"),
     }
 
