@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 #
 # make demo    measure a published table again: what this project is about, in one command
-# make quick   linters, type checks, and the unit tests that are not marked slow: a minute, after every change
-# make test    linters, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1 takes no
-#              recordings of an earlier session
+# make quick   linters, spelling, type checks, and the unit tests that are not marked slow: a minute, after every change
+# make test    linters, spelling, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1
+#              takes no recordings of an earlier session
 # make cpu-tests   tests of nodes with a CPU, which need a kernel of their own (docs/cpu.md): a build of some minutes, once
 # make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
 # make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
@@ -57,6 +57,7 @@ test: check kernel kernel-lts test-packages test-proxies
 check: venv
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
+	$(BIN)/codespell
 	$(BIN)/mypy
 
 unit: test-packages

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial, reduce
 from operator import or_
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     AfterValidator,
@@ -182,16 +182,33 @@ Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
 TimeDistribution = Literal["exponential", "fixed"]
 Protocol = Literal["mptcp", "tcp"]
 Flag = Literal["signal", "subflow", "backup", "fullmesh"]
+#: Names that users may write for a key, by key.
+Misnomers = Mapping[str, tuple[str, ...]]
 
 
 class Part(BaseModel):
     """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
+
+    misnomers: ClassVar[Misnomers] = {}
+    """Names that users may write for a key: those of other tools and tables, and its earlier ones. They are refused,
+    with the key as a hint. A subclass inherits those of its bases, and may list names for keys that only some of its
+    own subclasses have."""
+    advice: ClassVar[Mapping[str, str]] = {}
+    """Hints for names that no single key stands for."""
 
     model_config = ConfigDict(defer_build=True, extra="forbid", frozen=True)
 
     def is_set(self, key: str) -> bool:
         """Return whether ``key`` differs from its default; writing the default equals leaving the key out."""
         return bool(getattr(self, key) != _default(type(self), key))
+
+
+def misnomers_of(*models: type[BaseModel]) -> Misnomers:
+    """Return the misnomers that ``models`` and their bases list, by key."""
+    merged: dict[str, tuple[str, ...]] = {}
+    for listed in (vars(base).get("misnomers", {}) for model in models for base in model.__mro__):
+        merged |= {key: tuple(dict.fromkeys((*merged.get(key, ()), *names))) for key, names in listed.items()}
+    return merged
 
 
 @cache

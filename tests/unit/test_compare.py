@@ -181,7 +181,8 @@ def test_a_reference_whose_name_has_a_comma(
         _, out, _ = output(capsys, monkeypatch, folder, "--by", "name", "--reference", name, "--json")
         found = json.loads(out)["comparisons"]
         assert [(one["a"], one["b"]) for one in found] == [(name, other) for other in names if other != name]
-    status, _, err = output(capsys, monkeypatch, folder, "--by", "name", "--reference", "both, DSL frist")
+    misspelled = "both, DSL frist"  # codespell:ignore frist
+    status, _, err = output(capsys, monkeypatch, folder, "--by", "name", "--reference", misspelled)
     assert (status, 'did you mean "both, DSL first"?' in err) == (2, True), err
 
 

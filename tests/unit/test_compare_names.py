@@ -49,7 +49,7 @@ def folder(tmp_path: Path) -> Path:
         ("download:completion_p95_s", "no row of the workload download has completion_p95_s", "have it: pages"),
         ("mos", "no row has mos", "there are goodput_mbps, duration_s, retransmitted_percent"),
         ("pages:completion_p9_s", "there is no metric 'completion_p9_s'", "did you mean `completion_p9"),
-        ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),
+        ("download:troughput", "there is no metric 'troughput'", "did you mean `goodput_mbps`"),  # codespell:ignore
         ("fairness", "there is no metric 'fairness'", "results.json"),
     ],
 )
@@ -122,8 +122,8 @@ def test_words_of_other_tools_are_explained() -> None:
     with pytest.raises(InputError) as caught:
         metric_named("loss", ["goodput_mbps", "retransmitted_percent"])
     assert "lost_percent" not in str(caught.value.hint), "only what these results have"
-    with pytest.raises(InputError, match="there is no metric 'troughput'") as caught:
-        metric_named("troughput", ["goodput_mbps", "duration_s"])
+    with pytest.raises(InputError, match="there is no metric 'troughput'") as caught:  # codespell:ignore troughput
+        metric_named("troughput", ["goodput_mbps", "duration_s"])  # codespell:ignore troughput
     hint = str(caught.value.hint)
     assert hint.startswith("did you mean `goodput_mbps` ("), f"a misspelled word of other tools: {hint}"
     for words in OTHER_WORDS.values():

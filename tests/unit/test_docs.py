@@ -20,7 +20,7 @@ from mptcplab.scenario.load import load
 ROOT = Path(__file__).resolve().parents[2]
 #: Every scenario has a title; configurations of programs have none.
 EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
+PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 _FENCE = re.compile(r"^( *)```toml\n(.*?)^ *```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"!?\[[^\]\n]*\]\(([^)\s]+)\)")
 _HEADING = re.compile(r"^#+ (.+)$", re.MULTILINE)

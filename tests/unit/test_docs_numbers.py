@@ -218,7 +218,7 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
         ("make dogs", "no target dogs"),
         ("python -m docs.refresh", None),
         ("python -m docs.refreshed", "no module docs.refreshed"),
-        ("mptcplab run a.toml && mptcplab campare a b", "no command campare"),
+        ("mptcplab run a.toml && mptcplab campare a b", "no command campare"),  # codespell:ignore campare
     ],
 )
 def test_command_of_a_page_is_checked(line: str, problem: str | None) -> None:

@@ -240,7 +240,7 @@ def test_names_of_points_and_folders_are_hinted_at(tmp_path: Path) -> None:
         drawn(open_results(tmp_path / "night"), Choice(points=(("name", "both"),)))
     assert refused.value.hint == 'use one of "both, first", one'
     with pytest.raises(InputError) as refused:
-        open_results(tmp_path / "nigth")
+        open_results(tmp_path / "nigth")  # codespell:ignore nigth
     assert refused.value.hint == f"did you mean {tmp_path / 'night'}?"
 
 

@@ -265,7 +265,7 @@ def test_stored_scenario_loads_as_the_same(write: Write, links: str) -> None:
     [
         ("links.link1.rate", ("links", "link1", "rate")),
         (" links . 'a.b' . \"c\" ", ("links", "a.b", "c")),
-        ("links.*.r?te", ("links", "*", "r?te")),
+        ("links.*.r?te", ("links", "*", "r?te")),  # codespell:ignore te
         ('a.""', ("a", "")),
         ("", None),
         ("a.", None),

@@ -152,7 +152,7 @@ def _private(file: Path, text: str) -> Path:
         ('"ratio"', '"best"', "policy is none of the choices"),
         ('"ratio"', '["ratio"]', "policy is none of the choices"),
         ("threshold = 1.15", "", "threshold is missing"),
-        ("threshold = 1.15", "treshold = 1.15\nthreshold = 1.15", "treshold is not a key here"),
+        ("threshold = 1.15", "treshold = 1.15\nthreshold = 1.15", "treshold is not a key here"),  # codespell:ignore
         ("threshold = 1.15", "threshold = 1.15\nhold_s = 5", "hold_s is not a key here"),
         ("[access_points.ap2]", "[access_points.ap2]\nnetworks = ['10.0.0.1/8']", "access_points.ap2.networks has"),
         ("[access_points.ap2]", "[access_points.ap1.more]", "access_points.ap1.more is not a key here"),

@@ -11,7 +11,7 @@ from typing import Annotated, Any, ClassVar
 from pydantic import Discriminator, Field, Tag, model_validator
 
 from mptcplab.configuration import Table
-from mptcplab.fields import LinkName, NodeName, Part, Protocol, Whole, conflict, idle, invalid
+from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Protocol, Whole, conflict, idle, invalid
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.outage import Outage, Side, outage_events, overlapping, supervised
 from mptcplab.steps import Call, Command, Event, Program, shell
@@ -50,6 +50,18 @@ class GatewayBase(Part):
     A program is a subclass whose field ``program`` is its name. Further fields of a subclass are ``mode`` and
     ``cipher``, as choices. Its methods return the command lines of both sides.
     """
+
+    misnomers: ClassVar[Misnomers] = {
+        "program": ("kind", "type", "what", "proxy", "software", "tool"),
+        "entry": ("from", "client", "local", "src", "inside"),
+        "exit": ("to", "server", "remote", "dst", "outside"),
+        "via": ("link", "links", "path", "address"),
+        "protocol": ("proto",),
+        "port": ("server_port", "remote_port", "listen_port"),
+        "outages": ("outage", "failures", "kills"),
+        "cipher": ("encryption", "method", "crypto"),
+        "mode": ("how",),
+    }
 
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""

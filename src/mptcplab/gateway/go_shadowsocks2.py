@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
+from mptcplab.fields import Misnomers
 from mptcplab.gateway.base import PASSWORD, with_environment
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.proxy import Proxy, joined
@@ -29,6 +30,10 @@ _TCP, _LISTEN, _CONNECT = "0", "2", "3"
 
 class GoShadowsocks2(Proxy):
     """A pair of ``go-shadowsocks2``, without UDP."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "version": ("release", "tag"),
+    }
 
     program: Literal["go-shadowsocks2"]
     cipher: Literal["aes-128-gcm", "aes-256-gcm", "chacha20-poly1305", "none"] = Field(

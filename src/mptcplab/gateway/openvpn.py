@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mptcplab.configuration import Table, masquerade
-from mptcplab.fields import LinkName
+from mptcplab.fields import LinkName, Misnomers
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.context import Context
 from mptcplab.steps import Call, Command, shell
@@ -32,6 +32,10 @@ class OpenVpn(GatewayBase):
     All packets for networks beyond the exit enter the tunnel, and nothing else carries them while it is down. Both
     sides translate addresses, so that neither hosts nor servers need routes to each other.
     """
+
+    misnomers: ClassVar[Misnomers] = {
+        "device": ("dev", "interface", "iface", "tun"),
+    }
 
     packages: ClassVar[Mapping[str, str]] = {"mptcpize": "mptcpize", "openssl": "openssl", "nft": "nftables"}
     cost_factor: ClassVar[float] = 14.0

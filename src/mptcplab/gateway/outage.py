@@ -5,11 +5,11 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Time, invalid
+from mptcplab.fields import Misnomers, Part, Time, invalid
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.steps import Call, Command, Event, shell
 from mptcplab.units import Duration
@@ -19,6 +19,12 @@ Side = Literal["entry", "exit"]
 
 class Outage(Part):
     """One outage: the program of one side is killed at an instant and started again later."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "side": ("end", "where", "node", "who"),
+        "at": ("time", "when", "start", "t"),
+        "downtime": ("duration", "for", "length", "down"),
+    }
 
     side: Side = Field(description="the side whose program is killed")
     at: Time = Field(description="the instant, from time zero", examples=["5 s"])

@@ -4,12 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.configuration import Table
-from mptcplab.fields import Whole
+from mptcplab.fields import Misnomers, Whole
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.gateway.context import Context
 from mptcplab.gateway.firewall import iptables_redirect, redirecting
@@ -21,6 +21,11 @@ Mode = Literal["redirect", "local"]
 
 class Proxy(GatewayBase):
     """A pair of proxies."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "local_port": ("socks_port", "listen"),
+        "firewall": ("rules", "nat"),
+    }
 
     mode: Mode = Field(
         default="redirect",

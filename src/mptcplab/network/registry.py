@@ -38,7 +38,7 @@ def _check_keys() -> None:
     owners: dict[str, type] = {}
     for one in BEHAVIOURS:
         for model in one.model.__mro__:
-            for key in vars(model).get("__annotations__", {}):
+            for key in vars(model).get("__annotations__", {}).keys() & one.model.model_fields.keys():
                 if owners.setdefault(key, model) is not model:
                     hint = "give the key another name"
                     message = f"the key {key} of the behaviour {one.name} belongs to another behaviour already"

@@ -10,7 +10,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Whole, idle, invalid, matching
+from mptcplab.fields import Misnomers, Whole, idle, invalid, matching
 from mptcplab.node.base import NodeBase
 from mptcplab.node.cell import CHANNELS, Cell, Mode, Power, Security
 from mptcplab.node.context import Context
@@ -27,8 +27,20 @@ _DEFAULT_CHANNELS = {"802.11b": 1, "802.11g": 1, "802.11a": 36, "802.11n": 1}
 class AccessPoint(Power, NodeBase):
     """A Wi-Fi access point: stations reach it by links with a ``radio``, and it routes to its other links."""
 
+    misnomers: ClassVar[Misnomers] = {
+        "mode": ("standard", "phy", "hw_mode", "hwmode"),
+        "channel": ("chan", "frequency", "freq"),
+        "ssid": ("essid", "name", "network"),
+        "preamble": ("short_preamble",),
+        "guard_interval": ("gi", "sgi", "short_gi"),
+        "beacon_tu": ("beacon", "beacon_int", "beacon_interval"),
+        "security": ("encryption", "auth", "wpa"),
+        "passphrase": ("password", "psk", "key", "wpa_passphrase"),
+    }
+
     kind = "access-point"
     table = "access_points"
+    table_misnomers = ("access_point", "aps", "ap", "base_stations")
     forwards = True
     packages: ClassVar[Mapping[str, str]] = {"wpa_supplicant": "wpasupplicant"}
     example: ClassVar[Mapping[str, Any]] = {"position": [0, 0]}

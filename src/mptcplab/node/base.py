@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from mptcplab.configuration import Route, Rule, Table
+from mptcplab.fields import Misnomers
 from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.cell import Cell
 from mptcplab.node.context import Context
@@ -30,12 +31,19 @@ class NodeBase(Placed):
     a node's part of a plan; its class methods draw and describe a node from the scenario in a recording.
     """
 
+    misnomers: ClassVar[Misnomers] = {
+        "cpu": ("processor", "cpu_cost", "cpu_time"),
+        "transport": ("mptcp", "tcp", "stack"),
+    }
+
     kind: ClassVar[str]
     """The name of the kind, in one word: ``host``."""
     table: ClassVar[str]
     """The table of a scenario that has the nodes of the kind by name: ``hosts``."""
     forwards: ClassVar[bool] = False
     """It forwards packets, so that paths may lead through it."""
+    table_misnomers: ClassVar[tuple[str, ...]] = ()
+    """Names that users may write for ``table``, see :class:`mptcplab.fields.Part`."""
     is_required: ClassVar[bool] = False
     """Every scenario needs at least one."""
     is_recorded_empty: ClassVar[bool] = False

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field
 
-from mptcplab.fields import Number, Part
+from mptcplab.fields import Misnomers, Number, Part
 
 Mode = Literal["802.11b", "802.11g", "802.11a", "802.11n"]
 Security = Literal["open", "wpa2", "wpa3"]
@@ -37,6 +37,10 @@ Dbm = Annotated[Number, Field(ge=-30, le=40)]
 
 class Power(Part):
     """The key of everything that transmits."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "power_dbm": ("power", "tx_power", "txpower", "tx_power_dbm"),
+    }
 
     power_dbm: Dbm = Field(default=16.0, description="transmit power with the antenna's gain, in dBm", examples=[20])
 

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import Annotated, Any
+from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import Part, idle, invalid
+from mptcplab.fields import Misnomers, Part, idle, invalid
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.steps import Counter, Program
 from mptcplab.units import CpuTime
@@ -37,6 +37,11 @@ def _at_most(limit: CpuTime) -> Any:
 
 class Cpu(Part):
     """The CPU of a node: the time that system calls of the node's programs take."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "per_call": ("call", "syscall", "per_syscall", "per_system_call"),
+        "per_byte": ("byte", "copy", "per_copy"),
+    }
 
     per_call: Annotated[CpuTime, _at_most(CpuTime(10**12))] = Field(
         default=CpuTime(0), description="time of each system call", examples=["1.2 us"]

@@ -14,6 +14,7 @@ class Host(NodeBase):
 
     kind = "host"
     table = "hosts"
+    table_misnomers = ("host", "nodes", "node", "machines", "clients", "servers", "stations")
     is_required = True
     is_recorded_empty = True
     shares_transport = True

@@ -10,12 +10,12 @@ in Linux, the options that a scenario can name never follow another one.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
 from mptcplab.configuration import going_out
-from mptcplab.fields import LinkName, Part, conflict, idle, invalid
+from mptcplab.fields import LinkName, Misnomers, Part, conflict, idle, invalid
 from mptcplab.units import Probability
 
 _SUBTYPES = {"mp_capable": 0, "mp_join": 1, "dss": 2, "add_addr": 3}
@@ -41,6 +41,14 @@ Options = Annotated[tuple[MptcpOption, ...], AfterValidator(_each_once)]
 
 class Middlebox(Part):
     """A middlebox that strips, drops or alters MPTCP options of packets that the router forwards."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "strip": ("remove", "clear"),
+        "drop": ("block", "discard"),
+        "mangle": ("modify", "rewrite", "change"),
+        "damage": ("corrupt", "payload"),
+        "out": ("links", "link", "on", "interface", "direction"),
+    }
 
     strip: Options = Field(
         default=(), description="MPTCP options to overwrite by NOPs", examples=[["mp_join"], ["all"]]

@@ -13,11 +13,11 @@ import math
 from collections.abc import Iterator
 from dataclasses import dataclass
 from random import Random
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import Number, Part, Time, conflict, idle, invalid
+from mptcplab.fields import Misnomers, Number, Part, Time, conflict, idle, invalid
 from mptcplab.units import Duration
 
 _SECOND_NS = 10**9
@@ -47,12 +47,23 @@ class Waypoint:
 class WaypointKeys(Part):
     """One of the ``waypoints``."""
 
+    misnomers: ClassVar[Misnomers] = {
+        "at": ("time", "when", "t", "start"),
+        "position": ("place", "location", "coordinates", "pos", "xy", "to"),
+    }
+
     at: Time = Field(description="when the node is there, from time zero", examples=["10 s"])
     position: Position = Field(description="x and y in metres", examples=[[60, 0]])
 
 
 class Walk(Part):
     """A random walk in an area."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "area": ("bounds", "box", "region", "rectangle"),
+        "speed_mps": ("speed", "speeds", "velocity"),
+        "pause": ("wait", "pause_time", "dwell"),
+    }
 
     area: tuple[Position, Position] = Field(
         description="two opposite corners of the area, in metres", examples=[[[0, 0], [100, 50]]]
@@ -90,6 +101,12 @@ class Walk(Part):
 
 class Placed(Part):
     """The keys of a node that has a place."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "position": ("place", "location", "coordinates", "pos", "xy"),
+        "waypoints": ("path", "route", "trajectory", "moves", "movement"),
+        "walk": ("random_walk", "random_waypoint", "mobility"),
+    }
 
     position: Position | None = Field(
         default=None, description="where its radios are at time zero: x and y in metres", examples=[[5, 0]]

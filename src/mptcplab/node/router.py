@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.configuration import Chain, Table, masquerading
-from mptcplab.fields import LinkName, conflict, invalid
+from mptcplab.fields import LinkName, Misnomers, conflict, invalid
 from mptcplab.node.base import NodeBase
 from mptcplab.node.context import Context
 from mptcplab.node.cpu import cpu_words
@@ -24,8 +24,15 @@ class Router(NodeBase):
     A router without a ``transport`` has no sockets of its own, and shapes its own egress.
     """
 
+    misnomers: ClassVar[Misnomers] = {
+        "sysctl": ("sysctls", "settings"),
+        "nat": ("napt", "snat", "masquerade"),
+        "middlebox": ("box", "firewall"),
+    }
+
     kind = "router"
     table = "routers"
+    table_misnomers = ("router", "switches", "switch", "bridges", "middleboxes")
     forwards = True
     is_recorded_empty = True
     shares_transport = True

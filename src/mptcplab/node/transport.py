@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from typing import Annotated, Any, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag, WithJsonSchema, model_validator
 
@@ -14,6 +14,7 @@ from mptcplab.fields import (
     Algorithm,
     Flag,
     LinkName,
+    Misnomers,
     Part,
     Protocol,
     Scheduler,
@@ -30,6 +31,12 @@ _SYSCTL = re.compile(r"net\.[a-z0-9_.*/-]+\Z", re.IGNORECASE)
 
 class Endpoint(Part):
     """One MPTCP endpoint, as for ``ip mptcp endpoint``."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "link": ("interface", "iface", "device", "dev", "address"),
+        "flags": ("flag", "type", "kind", "mode"),
+        "port": ("listen_port",),
+    }
 
     link: LinkName = Field(description="the link whose address on this node is the endpoint", examples=["link1"])
     flags: tuple[Flag, ...] = Field(
@@ -53,6 +60,11 @@ class Endpoint(Part):
 
 class Limits(Part):
     """Limits of additional subflows and announced addresses per connection; the kernel's own maximum is 8."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "subflows": ("subflow", "max_subflows"),
+        "add_addr_accepted": ("add_addr", "add_addr_accept", "add_addrs", "accepted"),
+    }
 
     subflows: Whole = Field(default=8, ge=0, le=8, description="additional subflows per connection", examples=[2])
     add_addr_accepted: Whole = Field(
@@ -151,6 +163,21 @@ _KERNEL_MODES = " or ".join(mode for mode in get_args(Mode) if mode not in _NOT_
 
 class Transport(Part):
     """The transport of a node with sockets of its own. Missing keys keep the kernel's default."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "protocol": ("proto", "type", "kind", "socket", "sockets"),
+        "congestion_control": ("cc", "cca", "congestion", "tcp_congestion_control"),
+        "scheduler": ("sched", "packet_scheduler"),
+        "weights": ("weight", "ratio", "split"),
+        "path_manager": ("pm", "manager"),
+        "modes": ("mode", "priorities"),
+        "subflows_per_pair": ("ndiffports", "subflows_per_path", "num_subflows"),
+        "endpoints": ("endpoint", "addresses", "interfaces"),
+        "limits": ("limit",),
+        "tcp_rmem": ("rmem", "rcvbuf", "receive_buffer", "recv_buffer"),
+        "tcp_wmem": ("wmem", "sndbuf", "send_buffer"),
+        "sysctl": ("sysctls", "settings"),
+    }
 
     protocol: Protocol = Field(default="mptcp", description="the sockets that the node's programs open: mptcp or tcp")
     congestion_control: Algorithm | None = Field(

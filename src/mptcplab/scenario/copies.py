@@ -18,12 +18,12 @@ from __future__ import annotations
 
 import re
 from decimal import Decimal
-from typing import Any
+from typing import Any, ClassVar
 
 from pydantic import Field, create_model, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Part, Whole, idle
+from mptcplab.fields import Misnomers, Part, Whole, idle
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, Table
 from mptcplab.scenario.place import KeyPath
@@ -36,6 +36,10 @@ _NAMED = (*(kind.table for kind in NODE_KINDS.values()), "links", "gateways", "w
 
 
 class _Count(Part):
+    misnomers: ClassVar[Misnomers] = {
+        "count": ("number", "n", "times", "copies", "replicas"),
+    }
+
     count: Whole = Field(ge=1, le=MAX_COPIES, description="number of copies", examples=[4])
 
     @model_validator(mode="after")
@@ -54,6 +58,7 @@ _PARTS: dict[str, Any] = {
 Copies = create_model(
     "Copies", __base__=_Count, **_PARTS, events=(list[dict[str, Any]], Field(default=[], description="as [[events]]"))
 )
+Copies.misnomers = {kind.table: kind.table_misnomers for kind in NODE_KINDS.values()}
 
 
 def expand(document: Document, source: KeyPath, number: int, made: set[KeyPath]) -> None:

@@ -4,7 +4,7 @@ change their power, while workloads run."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BeforeValidator,
@@ -16,7 +16,7 @@ from pydantic import (
 )
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import LinkName, NodeName, Part, Time, conflict, idle, invalid
+from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Time, conflict, idle, invalid, misnomers_of
 from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
 from mptcplab.node.cell import Dbm
 from mptcplab.node.placed import Position
@@ -32,6 +32,17 @@ _OF_NODES = {"move": "position", "power": "power_dbm"}
 
 class _Event(Part):
     """One change of a link, an address or a node's radios at one instant."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "at": ("time", "when", "t", "start", "instant"),
+        "type": ("what", "kind", "event", "action"),
+        "link": ("links", "path", "interface", "iface", "device"),
+        "direction": ("side", "dir", "way"),
+        "mode": ("how", "failure", "failure_mode"),
+        "node": ("host", "end", "where", "on"),
+        "position": ("place", "location", "coordinates"),
+        "power_dbm": ("power", "tx_power", "txpower"),
+    }
 
     at: Time = Field(description="instant, from time zero", examples=["30 s"])
     type: EventType = Field(description="the type of change", examples=["down"])
@@ -152,6 +163,7 @@ else:
             for key, one in VARIABLE_KEYS.items()
         },
     )
+    Event.misnomers = misnomers_of(_Event, DirectionSettings)
 
 
 def _quoted(word: str) -> str:

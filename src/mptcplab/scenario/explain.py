@@ -12,10 +12,12 @@ from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import Mistake
+from mptcplab.fields import Part
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
-from mptcplab.scenario.keys import SELECTORS, home, known_fields
+from mptcplab.scenario.keys import SELECTORS, home, key_meant_by, known_fields, models_at
+from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known
 from mptcplab.units import Duration, Quantity, QueueLength, UnitError
@@ -34,37 +36,7 @@ _FIRST_TABLES = {
     "workloads": 'add [workloads.NAME] with kind = "flow", from = "client", to = "server" and duration = "10 s"',
 }
 
-#: Words of other tools for our keys.
-_SYNONYMS = {
-    "bandwidth": "rate",
-    "capacity": "rate",
-    "bw": "rate",
-    "latency": "delay",
-    "ping": "delay",
-    "rtt": "delay",
-    "round_trip_time": "delay",
-    "jitterbuffer": "playout",
-    "jitter_buffer": "playout",
-    "buffer": "queue",
-    "limit": "queue",
-    "qdisc": "discipline",
-    "cc": "congestion_control",
-    "time": "duration",
-    "bytes": "size",
-    "mdev": "jitter",
-}
-#: Hints for what a kind of workload says with other keys.
-_OF_KINDS = {
-    ("stream", "rate"): "a stream sends `packet` every `interval`: 25 kB every 40 ms are 5 Mbit/s",
-    ("flow", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
-    ("iperf3", "direction"): "`from` sends to `to`; with reverse = true, `to` sends",
-    ("stream", "direction"): "`from` sends to `to`",
-    (
-        "requests",
-        "interval",
-    ): "`think` is the time from an answer to the next request; `web` and `stream` have an `interval`",
-}
-#: Those that are the time there and back.
+#: Misnomers of a delay that are the time there and back.
 _ROUND_TRIPS = ("ping", "rtt", "round_trip_time")
 #: Words for choices that are called otherwise here, such as kinds of workloads.
 _OTHER_CHOICES = {
@@ -78,11 +50,6 @@ _OTHER_CHOICES = {
     "browsing": "web",
     "video": "stream",
     "iperf": "iperf3",
-}
-#: Names of directions as users may write them; in presets of topologies, the server is at the far end.
-_OTHER_DIRECTIONS = {
-    **dict.fromkeys(("download", "downlink", "down", "downstream", "rx"), "backward"),
-    **dict.fromkeys(("upload", "uplink", "up", "upstream", "tx"), "forward"),
 }
 
 
@@ -146,31 +113,38 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
-    synonym = _SYNONYMS.get(name.lower())
-    near = synonym if synonym in known else nearest(name, known)
+    models = models_at(document.tables, path[:-1])
+    meant = key_meant_by(name, models)
+    advice = next((model.advice[name] for model in models if issubclass(model, Part) and name in model.advice), None)
+    near = nearest(name, known)
     belongs = home(name) if noun == "key" else None
     elsewhere = _keys_called(document.tables, name) if len(path) == 1 and noun == "key" and name not in known else []
-    if path[0] == "workloads" and (
-        of_kind := _OF_KINDS.get((str(lookup(document.tables, (*path[:-1], "kind"))), name))
-    ):
-        hint = of_kind
+    if advice is not None:
+        hint = advice
+    elif meant is not None:
+        hint = _meant(document, path, meant)
     elif belongs is not None:
         hint = f"`{name}` belongs {belongs}"
     elif elsewhere:
         hint = f"did you mean {_alternatives([f'`{dotted(one)}`' for one in elsewhere[:_FEW]])}?"
-    elif path[0] == "links" and name.lower() in _OTHER_DIRECTIONS and "forward" in known:
-        direction = _OTHER_DIRECTIONS[name.lower()]
-        below = lookup(document.tables, path)
-        key = next(iter(below), "rate") if isinstance(below, dict) else "rate"
-        what = "download" if direction == "backward" else "upload"
-        hint = f"a direction is called `forward` or `backward`: use {direction}.{key}, which is the {what} in a preset"
-    elif near == "delay" and name.lower() in _ROUND_TRIPS:
-        hint = f"write delay = {_half(lookup(document.tables, path))}, one-way: half of the round-trip time"
     elif near is not None:
         hint = f"did you mean `{near}`?"
     else:
         hint = f"use one of {', '.join(sorted(known))}"
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
+
+
+def _meant(document: Document, path: KeyPath, key: str) -> str:
+    """Return the hint for a misnomer at ``path`` of ``key``."""
+    value = lookup(document.tables, path)
+    if key == "delay" and str(path[-1]).lower() in _ROUND_TRIPS:
+        return f"write delay = {_half(value)}, one-way: half of the round-trip time"
+    if key in DIRECTIONS:
+        # In presets of topologies, the server is at the far end.
+        below = next(iter(value), "rate") if isinstance(value, dict) else "rate"
+        load = "download" if key == "backward" else "upload"
+        return f"a direction is called `forward` or `backward`: use {key}.{below}, which is the {load} in a preset"
+    return f"did you mean `{key}`?"
 
 
 def _keys_called(tables: Any, name: str, above: KeyPath = ()) -> list[KeyPath]:
@@ -218,9 +192,11 @@ def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
     selector = SELECTORS[str(path[0])]
     key = selector.key
-    misspelled = nearest(key, table, cutoff=0.7) if isinstance(table, dict) else None
-    if misspelled is not None:
-        hint, unknown = f"did you mean `{key}`?", (*path, misspelled)
+    names = table if isinstance(table, dict) else ()
+    models = models_at(document.tables, path)
+    written = next((name for name in names if key_meant_by(name, models) == key), nearest(key, names, cutoff=0.7))
+    if written is not None:
+        hint, unknown = f"did you mean `{key}`?", (*path, written)
         return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
     first, *others = selector.models
     hint = f'add {key} = "{first}", or another of {", ".join(others)}, to [{dotted(path)}]'

@@ -8,22 +8,22 @@ both directions, and keys of the file as a whole.
 from __future__ import annotations
 
 import types
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Annotated, Any, TypeGuard, Union, get_args, get_origin
+from typing import Annotated, Any, ClassVar, TypeGuard, Union, get_args, get_origin
 
 from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
-from mptcplab.fields import Line, LinkName, Tagged, Whole
+from mptcplab.fields import Line, LinkName, Misnomers, Tagged, Whole, misnomers_of
 from mptcplab.gateway.outage import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
-from mptcplab.scenario.document import is_wildcard, lookup
+from mptcplab.scenario.document import is_wildcard, lookup, nearest
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
 from mptcplab.scenario.links import DirectionSettings, Link
@@ -38,6 +38,10 @@ from mptcplab.workload.registry import KINDS
 class WrittenLink(Link, DirectionSettings):
     """A link as written in a file, which may have keys of a direction beside ``forward`` and ``backward``."""
 
+    misnomers: ClassVar[Misnomers] = {
+        "preset": ("profile", "type", "kind", "technology", "template"),
+    }
+
     preset: LinkPresetName | None = Field(
         default=None,
         description="measured rates and delays of an access link, by name; forward is the uplink",
@@ -45,10 +49,26 @@ class WrittenLink(Link, DirectionSettings):
     )
 
 
+class _WrittenNames(Scenario):
+    """The misnomers of the keys that only a file has."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "topology": ("network", "net", "graph"),
+        "copies": ("copy", "replicas", "groups"),
+        "transport": ("mptcp", "tcp", "stack", "sockets"),
+        "bpf": ("ebpf", "bpf_programs"),
+        "sweep": ("parameters", "params", "variables", "vary", "matrix", "grid"),
+        "seed": ("random_seed", "rng_seed", "seeds"),
+        "repeats": ("repetitions", "replications", "runs", "iterations", "trials", "rounds"),
+        "extends": ("include", "base", "inherits", "parent", "imports"),
+        "without": ("exclude", "except", "omit", "remove"),
+    }
+
+
 #: A scenario file, for looking up keys; validation uses :class:`Scenario`, after presets and defaults are expanded.
 Written = create_model(
     "Written",
-    __base__=Scenario,
+    __base__=_WrittenNames,
     links=(dict[LinkName, WrittenLink], Field()),
     topology=(Topology | None, Field(default=None, description="a network by name")),
     copies=(dict[str, Copies], Field(default={}, description="parts of the network that exist several times")),
@@ -158,6 +178,11 @@ SELECTORS = {
 
 def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
     """Return the keys that the table at ``path`` of a file may have; none where names are free."""
+    return {key: field for model in models_at(tables, path) for key, field in fields_of(model).items()}
+
+
+def models_at(tables: Any, path: KeyPath) -> list[type[BaseModel]]:
+    """Return the models that the table at ``path`` of a file may have: several if its kind is not known."""
     leaves: list[Any] = [Written]
     for index, part in enumerate(path):
         leaves = [leaf for annotation in leaves for leaf in _members(annotation, part)]
@@ -165,7 +190,27 @@ def known_fields(tables: Any, path: KeyPath) -> dict[str, FieldInfo]:
             chosen = lookup(tables, (*path[: index + 1], selector.key))
             if isinstance(chosen, str) and selector.models.get(chosen) in leaves:
                 leaves = [selector.models[chosen]]
-    return {key: field for model in leaves if _is_model(model) for key, field in fields_of(model).items()}
+    return [leaf for leaf in leaves if _is_model(leaf)]
+
+
+@cache
+def meanings_of(model: type[BaseModel]) -> dict[str, str]:
+    """Return the misnomers of the keys of ``model``, each with its key."""
+    known = fields_of(model)
+    return {name: key for key, names in misnomers_of(model).items() if key in known for name in names}
+
+
+def key_meant_by(name: str, models: Sequence[type[BaseModel]]) -> str | None:
+    """Return the key of one of the ``models`` that ``name``, perhaps misspelled, is a misnomer of."""
+    known = {key for model in models for key in fields_of(model)}
+    meanings = {
+        name: key for model in reversed(models) for name, key in meanings_of(model).items() if name not in known
+    }
+    plain = name.casefold().replace("-", "_")
+    if plain in meanings:
+        return meanings[plain]
+    alike = nearest(plain, {*meanings, *known}, cutoff=0.8)
+    return meanings.get(alike) if alike is not None else None
 
 
 def home(key: str) -> str | None:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
-from mptcplab.fields import NodeName, Part, conflict, idle, invalid
+from mptcplab.fields import Misnomers, NodeName, Part, conflict, idle, invalid
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES, aggregate_of
 from mptcplab.scenario.trace import Trace, TraceOrFile
@@ -32,6 +32,10 @@ else:
 
 class DirectionSettings(_Keys):
     """The settings of one direction of a link. Without a rate, packets pass as fast as they arrive."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "trace": ("trace_file", "mahimahi", "file"),
+    }
 
     trace: TraceOrFile = Field(
         default=None,
@@ -58,6 +62,16 @@ class DirectionSettings(_Keys):
 
 class Link(Part):
     """A full-duplex link between two nodes. ``forward`` is from the first to the second of ``between``."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "between": ("ends", "endpoints", "nodes", "hosts", "connects", "joins", "peers"),
+        "forward": ("up", "upload", "uplink", "upstream", "tx"),
+        "backward": ("down", "download", "downlink", "downstream", "rx"),
+        "shape": ("shaping", "shaper"),
+        "addresses": ("address", "ip", "ips", "subnet", "prefix"),
+        "mtu": ("max_packet", "max_packet_size"),
+        "radio": ("wifi", "wireless"),
+    }
 
     between: tuple[NodeName, NodeName] = Field(examples=[["client", "r1"]])
     forward: DirectionSettings = Field(default_factory=DirectionSettings)

@@ -30,6 +30,7 @@ from mptcplab.scenario.document import (
 )
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.extends import read
+from mptcplab.scenario.keys import WrittenLink, key_meant_by
 from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.overrides import override
@@ -377,10 +378,15 @@ def _expand_preset(document: Document) -> None:
         document.tables[kind] = {**names, **own, **names}
 
 
+def _is_between(key: str) -> bool:
+    """Return whether ``key`` of a link is ``between``, misspelled or called otherwise."""
+    return bool(difflib.get_close_matches("between", [key])) or key_meant_by(key, [WrittenLink]) == "between"
+
+
 def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Table, made: Table) -> None:
     """Refuse links without ``between`` that the preset does not have."""
     for name, link in own.items():
-        if name in made or not isinstance(link, dict) or difflib.get_close_matches("between", link):
+        if name in made or not isinstance(link, dict) or any(_is_between(key) for key in link):
             continue
         near = nearest(name, made, cutoff=0.8)
         hint = f"use one of its links, {', '.join(made)}, or add between = [...] for a link of your own"

@@ -13,11 +13,11 @@ link of the same name take precedence.
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, Whole, conflict
+from mptcplab.fields import Misnomers, Part, Whole, conflict
 from mptcplab.scenario.document import Table
 
 _MAX_SIZE = 16
@@ -25,6 +25,12 @@ _MAX_SIZE = 16
 
 class Topology(Part):
     """``[topology]``: a preset and its size."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "preset": ("name", "type", "kind", "shape", "topology"),
+        "paths": ("lines", "path", "path_count", "n_paths", "num_paths"),
+        "routers": ("hops", "length", "n_routers", "num_routers"),
+    }
 
     preset: Literal["direct", "chain", "disjoint-paths", "shared-bottleneck"] = Field(examples=["disjoint-paths"])
     paths: Whole | None = Field(

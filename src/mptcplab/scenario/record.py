@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, Time, invalid, whole_units
+from mptcplab.fields import Boolean, Line, LinkName, Misnomers, NodeName, Part, Time, invalid, whole_units
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
@@ -16,6 +16,14 @@ _MIN_SNAPLEN, _MAX_SNAPLEN = 128, 262144
 
 class Capture(Part):
     """A capture by ``tcpdump`` at one or all interfaces of a node, written to ``captures/NODE-LINK.pcap``."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "node": ("host", "at", "on", "where"),
+        "link": ("links", "interface", "iface", "device", "dev"),
+        "snaplen": ("snap", "length", "snapshot_length", "bytes"),
+        "filter": ("expression", "expr", "bpf"),
+        "statistics": ("stats", "analyse", "analyze", "summary"),
+    }
 
     node: NodeName = Field(description="the node whose packets are captured", examples=["client"])
     link: LinkName | None = Field(
@@ -50,6 +58,12 @@ class Capture(Part):
 
 class Record(Part):
     """Sampling and captures while the workloads run."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "interval": ("period", "every", "step", "resolution", "sample_interval", "sampling_interval"),
+        "queues": ("queue", "backlog", "qdiscs"),
+        "captures": ("capture", "pcap", "pcaps", "tcpdump", "packets"),
+    }
 
     interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] | None = Field(
         default=None,

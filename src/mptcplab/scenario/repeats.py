@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import OneOf, Part, Whole, conflict, invalid
+from mptcplab.fields import Misnomers, OneOf, Part, Whole, conflict, invalid
 from mptcplab.units import Probability
 
 MAX_REPEATS = 10_000
@@ -23,6 +23,13 @@ def _metrics() -> dict[str, str]:
 
 class Repeats(Part):
     """The number of runs of a point: more runs until every workload's interval is narrow enough."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "until": ("precision", "target", "width", "error", "ci"),
+        "of": ("metric", "what"),
+        "min": ("least", "minimum", "at_least"),
+        "max": ("most", "maximum", "at_most", "limit"),
+    }
 
     until: Probability = Field(
         description="a point ends when the 95 % confidence interval's half width is at most this share of the mean",

@@ -8,11 +8,11 @@ presets are expanded before it is built. Every class refuses unknown keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
-from mptcplab.fields import GatewayName, Line, LinkName, NodeName, Part, Version, WorkloadName
+from mptcplab.fields import GatewayName, Line, LinkName, Misnomers, NodeName, Part, Version, WorkloadName
 from mptcplab.gateway.registry import Gateway
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
@@ -28,6 +28,15 @@ from mptcplab.workload.registry import Workload
 
 
 class _Head(Part):
+    misnomers: ClassVar[Misnomers] = {
+        "title": ("name", "label", "heading"),
+        "question": ("description", "hypothesis", "purpose", "comment"),
+        "kernel": ("linux", "kernel_version", "version"),
+        "family": ("ip", "ip_version", "address_family", "af"),
+        "phases": ("phase", "randomize", "randomise"),
+        "neighbours": ("arp", "ndp"),
+    }
+
     title: Line = Field(description="a title for results", examples=["Two paths, one server"])
     question: str = Field(default="", description="the question it answers", examples=["Is MPTCP faster than TCP?"])
     kernel: Version = Field(
@@ -61,10 +70,21 @@ else:
             for kind in NODE_KINDS.values()
         },
     )
+    _Nodes.misnomers = {kind.table: kind.table_misnomers for kind in NODE_KINDS.values()}
 
 
 class Scenario(_Nodes):
     """One point of an experiment, ready to be compiled to a plan."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "links": ("link", "edges", "cables", "wires"),
+        "workloads": ("workload", "flows", "traffic", "applications", "apps", "transfers", "tests"),
+        "gateways": ("gateway", "proxies", "proxy", "tunnels", "vpn"),
+        "events": ("event", "timeline", "schedule", "failures", "faults", "actions", "changes"),
+        "record": ("recording", "sampling", "logging", "log", "measure", "output"),
+        "steering": ("handover", "roaming", "controller"),
+        "wifi": ("air", "wireless", "propagation", "medium", "radios"),
+    }
 
     links: dict[LinkName, Link]
     workloads: dict[WorkloadName, Workload]

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import NodeName, Number, Part, Time, idle, invalid
+from mptcplab.fields import Misnomers, NodeName, Number, Part, Time, idle, invalid
 from mptcplab.steering.policies import policy_classes
 from mptcplab.units import Duration
 
@@ -24,6 +24,18 @@ _SHORTEST = Duration(100 * 10**6)
 
 class Steering(Part):
     """The daemon of docs/steering.md on one node, and an agent on each access point."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "at": ("node", "host", "on", "runs_on"),
+        "policy": ("algorithm", "strategy", "method"),
+        "access_points": ("aps", "ap"),
+        "period": ("interval", "every", "cycle"),
+        "floor_dbm": ("floor", "rssi_floor", "min_dbm", "min_rssi"),
+        "threshold": ("limit", "max_ratio"),
+        "pick": ("choose", "choice", "select"),
+        "margin_db": ("margin", "hysteresis", "hysteresis_db"),
+        "hold": ("hold_time", "dwell", "cooldown"),
+    }
 
     at: NodeName = Field(description="the node with the terminals' connections, on which the daemon runs")
     policy: PolicyName = Field(

@@ -16,12 +16,12 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
 from itertools import groupby, pairwise
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.fields import Line, Part, Time, invalid, matching
+from mptcplab.fields import Line, Misnomers, Part, Time, invalid, matching
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.units import Duration
 
@@ -94,6 +94,12 @@ class Series:
 
 class Trace(Part):
     """A file of measured values that one direction of a link follows."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "file": ("name", "path", "filename"),
+        "window": ("interval", "average", "bin"),
+        "end": ("at_end", "after", "loop", "repeat"),
+    }
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 

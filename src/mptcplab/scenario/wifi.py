@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import NodeName, Number, Part, Whole, idle
+from mptcplab.fields import Misnomers, NodeName, Number, Part, Whole, idle
 from mptcplab.node.cell import Power
 
 _Loss = Annotated[Number, Field(ge=0, le=200)]
@@ -18,6 +18,11 @@ _Deviation = Annotated[Number, Field(ge=0, le=30)]
 
 class Radio(Power):
     """A link's radio: that of the station, at the other end from the access point."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "through": ("access_points", "aps", "via", "roam"),
+        "roam_below_dbm": ("roam_below", "roam_threshold", "handover_below"),
+    }
 
     through: tuple[NodeName, ...] = Field(
         default=(),
@@ -41,6 +46,17 @@ class Radio(Power):
 
 class Wifi(Part):
     """What all radios have in common. The defaults are those of the calibration, see docs/wifi.md."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "path_loss": ("propagation", "loss_model", "pathloss", "model"),
+        "exponent": ("path_loss_exponent", "alpha", "gamma", "n"),
+        "reference_loss_db": ("reference_loss",),
+        "shadowing_db": ("shadowing", "sigma", "fading"),
+        "noise_dbm": ("noise", "noise_floor"),
+        "sensitivity_dbm": ("sensitivity",),
+        "capture_db": ("capture", "capture_threshold"),
+        "rts_bytes": ("rts", "rts_threshold", "rts_cts"),
+    }
 
     path_loss: Literal["log-distance", "free-space"] = Field(
         default="log-distance", description="how a signal weakens with the distance"

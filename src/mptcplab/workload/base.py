@@ -9,7 +9,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Algorithm, GatewayName, LinkName, NodeName, Part, Scheduler, Time, conflict, invalid
+from mptcplab.fields import (
+    Algorithm,
+    GatewayName,
+    LinkName,
+    Misnomers,
+    NodeName,
+    Part,
+    Scheduler,
+    Time,
+    conflict,
+    invalid,
+)
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
@@ -19,6 +30,9 @@ from mptcplab.workload.outputs import Items, Reading, TimedMessages
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
+#: The hint for `direction` in a workload with a key `reverse`.
+REVERSE_ADVICE = "`from` sends to `to`; with reverse = true, `to` sends"
+
 
 class WorkloadBase(Part):
     """The base of all workloads.
@@ -26,6 +40,27 @@ class WorkloadBase(Part):
     A kind is a subclass whose ``kind`` is its name. Its fields are the keys in a scenario. Its methods return programs
     and estimates; its class methods read a recording, which describes the workload by its resolved keys.
     """
+
+    misnomers: ClassVar[Misnomers] = {
+        "kind": ("type", "what", "application", "app", "program", "tool", "generator"),
+        "from": ("src", "source", "client", "sender"),
+        "to": ("dst", "dest", "destination", "server", "receiver", "target", "sink"),
+        "via": ("link", "path", "address", "interface"),
+        "through": ("gateway", "proxy", "tunnel", "vpn"),
+        "start": ("at", "begin", "when", "start_time", "after", "offset"),
+        "start_spread": ("spread", "start_jitter"),
+        "timeout": ("time_limit", "max_time"),
+        "congestion_control": ("cc", "cca", "congestion", "tcp_congestion_control"),
+        "scheduler": ("sched", "packet_scheduler"),
+        "duration": ("time", "seconds", "runtime", "lasts"),
+        "size": ("bytes", "amount", "volume", "data", "file_size"),
+        "connections": ("parallel", "streams", "conns", "concurrency", "n_connections"),
+        "reverse": ("download", "backward"),
+        "protocol": ("proto", "socket"),
+        "interval": ("period", "gap", "every"),
+        "packet": ("message", "payload", "datagram", "packet_size"),
+        "response": ("answer", "reply", "object", "response_size"),
+    }
 
     samples_itself: ClassVar[bool] = False
     """Its programs are ``tools/flow``, which samples its own sockets."""

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Protocol, Whole, conflict, invalid
+from mptcplab.fields import Misnomers, Protocol, Whole, conflict, invalid
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
@@ -40,6 +40,11 @@ def folder(name: str) -> str:
 
 class Download(WorkloadBase):
     """Downloads of a file by ``curl``, with a comparison of checksums."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "files": ("count", "number", "downloads", "repeats"),
+        "retries": ("retry", "tries", "attempts"),
+    }
 
     is_bulk = True
     server_sends = True

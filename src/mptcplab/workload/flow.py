@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Boolean, Microseconds, Protocol, Time, Whole
+from mptcplab.fields import Boolean, Microseconds, Misnomers, Protocol, Time, Whole
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
-from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
 from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput
 
@@ -27,6 +27,8 @@ class Flow(WorkloadBase):
     samples_itself = True
     is_bulk = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
+    misnomers: ClassVar[Misnomers] = {"read_quantum": ("read_interval",), "checksum": ("check", "verify", "integrity")}
+    advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
     kind: Literal["flow"]
     duration: Time | None = Field(default=None, description="time to send for")

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import shlex
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mptcplab.fields import Whole
+from mptcplab.fields import Misnomers, Whole
 from mptcplab.steps import Call
 from mptcplab.workload.context import FIRST_PORT, Context
 from mptcplab.workload.download import Download, folder
@@ -38,6 +38,10 @@ def ftp_data_ports(port: int) -> range:
 
 class Ftp(Download):
     """Downloads by FTP in passive mode: ``vsftpd`` and ``curl``, with one FTP session per file."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "listen": ("bind",),
+    }
 
     scheme = "ftp"
 

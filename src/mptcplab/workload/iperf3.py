@@ -10,11 +10,11 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Boolean, Time, Whole, invalid
+from mptcplab.fields import Boolean, Misnomers, Time, Whole, invalid
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload import cost
-from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import Context, client, server, with_algorithms
 from mptcplab.workload.outputs import Reading
 
@@ -24,6 +24,11 @@ if TYPE_CHECKING:
 
 class Iperf3(WorkloadBase):
     """A test by ``iperf3``; the recording keeps its JSON report."""
+
+    advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
+    misnomers: ClassVar[Misnomers] = {
+        "window": ("buffer", "socket_buffer", "sndbuf", "rcvbuf"),
+    }
 
     is_bulk = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}

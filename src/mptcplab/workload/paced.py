@@ -13,7 +13,7 @@ from mptcplab.fields import Boolean, Time, idle, invalid
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 from mptcplab.workload import cost
-from mptcplab.workload.base import WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import NS, Item, Items, Reading, TimedMessages, events
@@ -31,6 +31,7 @@ class TimedWorkload(WorkloadBase):
 
     samples_itself = True
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
+    advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
     duration: Time = Field(description="time to send for", examples=["10 s"])
 

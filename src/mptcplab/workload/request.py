@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Number, idle, invalid
+from mptcplab.fields import Misnomers, Number, idle, invalid
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.base import WorkloadBase
@@ -26,6 +26,14 @@ _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
 class RequestWorkload(WorkloadBase):
     """A workload of requests, whose responses may have random sizes."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "request": ("query", "request_size"),
+        "sizes": ("size_distribution", "response_distribution"),
+        "shape": ("alpha", "sigma", "pareto_shape"),
+        "largest": ("max_size", "maximum", "cap"),
+        "times": ("time_distribution", "arrivals"),
+    }
 
     samples_itself = True
     server_sends = True

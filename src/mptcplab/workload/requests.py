@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Literal
+from collections.abc import Iterator, Mapping
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Time, TimeDistribution, Whole, conflict, invalid
+from mptcplab.fields import Microseconds, Misnomers, Time, TimeDistribution, Whole, conflict, invalid
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
@@ -18,6 +18,14 @@ from mptcplab.workload.request import RequestWorkload
 
 class Requests(RequestWorkload):
     """Requests and responses on persistent connections, with a think time in between."""
+
+    advice: ClassVar[Mapping[str, str]] = {
+        "interval": "`think` is the time from a response to the next request; `web` and `stream` have an `interval`"
+    }
+    misnomers: ClassVar[Misnomers] = {
+        "count": ("requests", "number", "n"),
+        "think": ("think_time", "pause", "wait"),
+    }
 
     kind: Literal["requests"]
     duration: Time | None = Field(default=None, description="time to send requests for")

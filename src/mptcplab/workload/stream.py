@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, invalid
+from mptcplab.fields import Misnomers, Time, invalid
 from mptcplab.units import Duration, Size
 from mptcplab.workload.messages import Message, stream_metrics
 from mptcplab.workload.outputs import MS
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
 class Stream(PacedWorkload):
     """Messages of one size at constant intervals, like those of a camera or a sensor."""
+
+    advice: ClassVar[Mapping[str, str]] = {
+        **PacedWorkload.advice,
+        "rate": "a stream sends `packet` every `interval`: 25 kB every 40 ms are 5 Mbit/s",
+    }
+    misnomers: ClassVar[Misnomers] = {
+        "deadline": ("late", "late_after", "max_delay"),
+    }
 
     kind: Literal["stream"]
     packet: Size = Field(default=Size(1200), description="payload of each message")

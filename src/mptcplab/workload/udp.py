@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Boolean, Microseconds, TimeDistribution, idle, invalid
+from mptcplab.fields import Boolean, Microseconds, Misnomers, TimeDistribution, idle, invalid
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
@@ -21,6 +21,13 @@ if TYPE_CHECKING:
 
 class Udp(TimedWorkload):
     """Cross traffic: UDP at a constant rate, continuous or in on and off periods."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "rate": ("bandwidth", "bw", "bitrate", "throughput", "speed"),
+        "on": ("on_time", "active"),
+        "off": ("off_time", "idle", "silence", "pause"),
+        "times": ("time_distribution", "distribution"),
+    }
 
     only_protocol = "udp"
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s", "rate": "1 Mbit/s"}

@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Time, invalid, whole_units
+from mptcplab.fields import Misnomers, Time, invalid, whole_units
 from mptcplab.units import Duration
 from mptcplab.workload.messages import Message, call_metrics
 from mptcplab.workload.outputs import MS
@@ -24,6 +24,10 @@ def _packet(interval: Duration) -> int:
 
 class Voip(PacedWorkload):
     """One direction of a call with G.711: 64 kbit/s of voice, and RTP's header of 12 bytes in each packet."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "playout": ("jitter_buffer", "jitterbuffer", "buffer", "playout_delay"),
+    }
 
     kind: Literal["voip"]
     interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(

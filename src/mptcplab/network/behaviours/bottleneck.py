@@ -21,7 +21,7 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import conflict, idle, invalid
+from mptcplab.fields import Misnomers, conflict, idle, invalid
 from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, TraceValues, VariableKey, Words
 from mptcplab.network.captions import DirectionCaption, Table
 from mptcplab.network.disciplines.base import MIN_BURST, Shaping
@@ -43,6 +43,11 @@ _PAUSE_NS = 20_000_000
 
 class BottleneckKeys(Shaping):
     """Rate, queue and discipline of one direction."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "discipline": ("qdisc", "queue_discipline", "queueing", "queue_type"),
+        "aqm": ("aqm_parameters", "parameters", "qdisc_options"),
+    }
 
     discipline: DisciplineName = Field(default=TAIL_DROP, description="queue discipline of the bottleneck")
     aqm: Aqm = Field(

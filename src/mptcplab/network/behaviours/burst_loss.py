@@ -10,7 +10,7 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Part, conflict, invalid
+from mptcplab.fields import Misnomers, Part, conflict, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
@@ -24,6 +24,15 @@ class BurstLoss(Part):
     It has either the chain's own parameters, or the mean loss and the mean length of a burst. The latter define a
     chain that loses every packet in its bad state and none in its good state.
     """
+
+    misnomers: ClassVar[Misnomers] = {
+        "p": ("p13", "good_to_bad"),
+        "r": ("p31", "bad_to_good"),
+        "1-h": ("h", "bad", "loss_bad", "loss_in_bad"),
+        "1-k": ("k", "good", "loss_good", "loss_in_good"),
+        "mean": ("loss", "rate", "average"),
+        "length": ("burst", "burst_length", "mean_length"),
+    }
 
     p: Probability | None = Field(default=None, description="probability per packet of a step from good to bad")
     r: Probability | None = Field(default=None, description="probability per packet of a step from bad to good")
@@ -90,6 +99,10 @@ def _max_percent(length: int | None) -> int:
 
 class BurstLossKeys(LossKeys):
     """The key of loss in bursts."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "burst_loss": ("gemodel", "gilbert", "gilbert_elliott", "loss_model"),
+    }
 
     burst_loss: BurstLoss | None = Field(
         default=None,

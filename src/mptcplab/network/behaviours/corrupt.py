@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part
+from mptcplab.fields import Misnomers, Part
 from mptcplab.network.behaviour import Behaviour, Context
 from mptcplab.network.captions import NOTHING, Table
 from mptcplab.network.chances import Chance, percent
@@ -18,6 +18,10 @@ from mptcplab.units import Probability
 
 class CorruptKeys(Part):
     """The key of bit errors."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "corrupt": ("corruption", "ber", "bit_errors"),
+    }
 
     corrupt: Chance = Field(default=Probability(0), description="probability of one wrong bit in a packet")
 

@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Boolean, Part, conflict, idle, invalid
+from mptcplab.fields import Boolean, Misnomers, Part, conflict, idle, invalid
 from mptcplab.network.behaviour import Behaviour, Context, Values, VariableKey, microseconds
 from mptcplab.network.captions import NOTHING, DirectionCaption, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
@@ -41,6 +41,16 @@ def _quantiles(times: tuple[Duration, ...]) -> tuple[Duration, ...]:
 
 class DelayKeys(Part):
     """The keys of delay and packet order."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "delay": ("latency", "lat", "owd", "one_way_delay", "propagation_delay", "rtt", "ping", "round_trip_time"),
+        "delay_limit": ("netem_limit",),
+        "jitter": ("delay_variation", "mdev", "pdv", "variation"),
+        "distribution": ("dist", "jitter_distribution"),
+        "extra_delay": ("extra", "quantiles", "delays", "histogram"),
+        "overtake": ("out_of_order",),
+        "reorder": ("reordering", "gap"),
+    }
 
     delay: Duration = Field(default=Duration(0), description="one-way delay")
     delay_limit: Packets | None = Field(

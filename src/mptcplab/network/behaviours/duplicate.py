@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part
+from mptcplab.fields import Misnomers, Part
 from mptcplab.network.behaviour import Behaviour, Context, Values
 from mptcplab.network.captions import NOTHING, Table
 from mptcplab.network.chances import Chance, LossChances, percent
@@ -18,6 +18,10 @@ from mptcplab.units import Probability
 
 class DuplicateKeys(Part):
     """The key of duplicates."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "duplicate": ("dup", "duplication"),
+    }
 
     duplicate: Chance = Field(default=Probability(0), description="probability that a packet is duplicated")
 

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, invalid
+from mptcplab.fields import Misnomers, Part, invalid
 from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, Values, VariableKey
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.chances import CERTAIN, LossChances, percent
@@ -20,6 +20,10 @@ LOST = EffectCounter("netem", "drops", "packets that were lost before the queue"
 
 class LossKeys(Part):
     """The key of independent loss."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "loss": ("packet_loss", "plr", "loss_rate", "drop", "drop_rate", "drop_probability", "error_rate"),
+    }
 
     loss: Probability = Field(default=Probability(0), description="probability of independent loss, before the queue")
 

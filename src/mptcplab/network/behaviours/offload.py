@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, invalid
+from mptcplab.fields import Misnomers, Part, invalid
 from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.frames import MTU
@@ -25,6 +25,10 @@ _MIN_AGGREGATE, _MAX_AGGREGATE = 2 * MTU, 65536
 
 class OffloadKeys(Part):
     """The key of segmentation offload."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "offload": ("gso", "gro", "tso", "aggregation"),
+    }
 
     offload: Size | None = Field(
         default=None,

@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Part, invalid
+from mptcplab.fields import Misnomers, Part, invalid
 from mptcplab.network.behaviour import EffectCounter, Words, microseconds
 from mptcplab.network.captions import Table
 from mptcplab.network.frames import full_frame
@@ -38,6 +38,13 @@ def marks() -> Any:
 
 class Shaping(Part):
     """The keys of a bottleneck's rate and queue. Without a rate, packets pass as fast as they arrive."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "rate": ("bandwidth", "bw", "capacity", "bitrate", "data_rate", "speed", "throughput"),
+        "queue": ("buffer", "buffer_size", "limit", "queue_size", "queue_length", "max_queue_size", "qlen"),
+        "burst": ("bucket", "token_bucket", "burst_size"),
+        "overhead": ("framing", "header", "headers"),
+    }
 
     rate: Rate | None = Field(default=None, description="bottleneck rate, counting whole Ethernet frames")
     queue: QueueLength = Field(

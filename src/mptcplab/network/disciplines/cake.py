@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, idle
+from mptcplab.fields import Misnomers, Part, idle
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.disciplines.base import Discipline, Shaping, Span, option
 from mptcplab.network.frames import ETHERNET
@@ -16,6 +17,10 @@ from mptcplab.units import Rate
 
 class CakeParameters(Part):
     """CAKE's parameters."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "interval": ("rtt",),
+    }
 
     interval: Span | None = Field(default=None, description="its parameter rtt")
 

@@ -4,10 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Boolean, Part
+from mptcplab.fields import Boolean, Misnomers, Part
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.disciplines.base import Discipline, Shaping, Span, marks, option
 from mptcplab.units import Rate
@@ -15,6 +16,12 @@ from mptcplab.units import Rate
 
 class PieParameters(Part):
     """The parameters of PIE's control law."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "target": ("target_delay",),
+        "update": ("tupdate", "update_interval"),
+        "ecn": ("mark", "marking"),
+    }
 
     target: Span | None = Field(default=None, description="target delay in the queue")
     update: Span | None = Field(default=None, description="time between updates of the drop probability")

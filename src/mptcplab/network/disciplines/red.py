@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from decimal import Decimal
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Boolean, Part, conflict, invalid
+from mptcplab.fields import Boolean, Misnomers, Part, conflict, invalid
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.chances import CERTAIN
 from mptcplab.network.disciplines.base import Discipline, Shaping, marks
@@ -29,6 +29,13 @@ def _possible(probability: Probability) -> Probability:
 
 class RedParameters(Part):
     """RED's thresholds: between them it drops some packets."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "min": ("least", "minimum", "minth", "min_th", "min_threshold"),
+        "max": ("most", "maximum", "maxth", "max_th", "max_threshold"),
+        "probability": ("max_p", "maxp", "pmax"),
+        "ecn": ("mark", "marking"),
+    }
 
     min: QueueLength | None = Field(
         default=None, description="mean queue below which no packet is dropped; default a twelfth of the queue"

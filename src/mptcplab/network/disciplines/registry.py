@@ -10,7 +10,7 @@ from pydantic import create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
-from mptcplab.fields import Part
+from mptcplab.fields import Part, misnomers_of
 from mptcplab.network import disciplines
 from mptcplab.network.disciplines.base import Discipline
 from mptcplab.plugins import named_classes
@@ -41,7 +41,9 @@ def _aqm() -> type[Part]:
         field.description = "; ".join(f"{text}: {', '.join(names)}" for text, names in meanings[key].items())
     about = "Parameters of a discipline. Missing ones keep the discipline's own default."
     members: dict[str, Any] = {key: (field.annotation, field) for key, field in fields.items()}
-    return create_model("Aqm", __base__=Part, __doc__=about, **members)
+    model = create_model("Aqm", __base__=Part, __doc__=about, **members)
+    model.misnomers = misnomers_of(*(kind.parameters for kind in DISCIPLINES.values()))
+    return model
 
 
 if TYPE_CHECKING:
