@@ -14,7 +14,7 @@ from pydantic import ValidationError
 from tests.unit.made_studies import Labs, call, ended
 
 from mptcplab.cli.jobs import table_job
-from mptcplab.errors import Exit, InputError, LabError
+from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study.beds import FILE, Axis, Bed, BedSpace, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
@@ -240,3 +240,21 @@ def test_a_failed_run_leaves_its_bed_without_values(labs: Labs, studies: Path, t
     script = (tmp_path / "made" / "failed-beds.sh").read_text()
     assert "--seed 3" in script
     assert "links.link2.delay=1 ms" in script
+
+
+@pytest.mark.usefixtures("debian")
+def test_what_beds_lack_is_named_before_the_first_run(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    """A bed can have another kernel than its table, so the command that gets it names the beds, too."""
+    labs.lacks["made"] = [
+        MissingError(f"no {name}", subject=name, command=f"mptcplab kernel build --{name}") for name in ("cpu", "wifi")
+    ]
+    (studies / "made" / FILE).write_text(_MADE)
+    (studies / "other" / FILE).write_text(_MADE)
+    result = call(tmp_path / "r", "--all", "--beds", "4")
+    assert isinstance(result.exception, MissingError), result.output
+    assert result.exception.message == "this machine lacks cpu and wifi"
+    assert (result.exception.hint or "").splitlines() == [
+        "mptcplab doctor --for made/1 --beds 4 --install",
+        "  or by hand: mptcplab kernel build --cpu && mptcplab kernel build --wifi",
+    ]
+    assert (labs.made, (tmp_path / "r").exists()) == (0, False), "the other study is not measured first"

@@ -19,10 +19,11 @@ from mptcplab.campaign.missing import find_missing
 from mptcplab.campaign.recorded import cpu_seconds, unrecorded
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, print_table, writing
-from mptcplab.cli.jobs import TableJob, table_job
-from mptcplab.cli.running import RunOptions, check_failures, repeat_command
+from mptcplab.cli.jobs import TableJob, table_job, table_names
+from mptcplab.cli.lacking import combine_lacks
+from mptcplab.cli.running import RunOptions, check_failures, install_command, repeat_command
 from mptcplab.cli.sweep import execute
-from mptcplab.errors import Exit, InputError, LabError, MissingError, combine
+from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.files import write_json, write_table
@@ -36,7 +37,7 @@ from mptcplab.study.measured import index_results
 
 
 @dataclass(frozen=True)
-class _BedJob:
+class BedJob:
     """One table on one bed."""
 
     bed: Bed
@@ -46,7 +47,7 @@ class _BedJob:
 class _BedRounds(Rounds):
     """The runs of all tables on all beds in one sweep: each point once, with the seed of its bed."""
 
-    def __init__(self, jobs: Sequence[_BedJob]) -> None:
+    def __init__(self, jobs: Sequence[BedJob]) -> None:
         self._experiments: dict[int, Experiment] = {
             id(point): job.work.experiment for job in jobs for point in job.work.points
         }
@@ -73,7 +74,9 @@ def reproduce_beds(
     :raises InputError: if a study has no test beds to draw from.
     """
     studies = [list(group) for _, group in groupby(tables, key=lambda one: one.folder)]
-    plans = [(own, *_plan(own, count, overrides, quick=quick)) for own in studies]
+    plans = [(own, *plan_beds(own, count, overrides, quick=quick)) for own in studies]
+    if not only_list:
+        _check_machine([job for *_, jobs in plans for job in jobs], count, overrides, running)
     documents, status = [], Exit.DONE
     for own, space, beds, jobs in plans:
         folder = out / own[0].folder.name
@@ -95,10 +98,31 @@ def reproduce_beds(
     return status
 
 
-def _plan(
+def _check_machine(jobs: Sequence[BedJob], count: int, overrides: tuple[str, ...], running: RunOptions) -> None:
+    """Refuse tables of which a bed has something that this machine lacks. :raises MissingError: naming all of it."""
+    lacking = {name: find_missing(runs, engine=running.engine) for name, runs in runs_of_tables(jobs).items()}
+    lacking = {name: errors for name, errors in lacking.items() if errors}
+    if lacking:
+        tables = list({job.work.selected.name: job.work.selected for job in jobs}.values())
+        names = table_names([selected for selected in tables if selected.name in lacking])
+        raise combine_lacks(lacking, install_command(names, overrides, engine=running.engine, beds=count))
+
+
+def runs_of_tables(jobs: Iterable[BedJob]) -> dict[str, list[Run]]:
+    """Return the runs of each table on all beds, by its name."""
+    runs: dict[str, list[Run]] = {}
+    for job in jobs:
+        runs.setdefault(job.work.selected.name, []).extend(job.work.runs)
+    return runs
+
+
+def plan_beds(
     tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool
-) -> tuple[BedSpace, list[Bed], list[_BedJob]]:
-    """Return the beds of a study, and its tables on each of them."""
+) -> tuple[BedSpace, list[Bed], list[BedJob]]:
+    """Return the beds of a study, and its tables on each of them.
+
+    :raises InputError: if the study has no test beds to draw from.
+    """
     own = [one for one in tables if is_drawn(one.study, one.number)]
     if not own:
         names = ", ".join(one.name for one in tables)
@@ -106,7 +130,7 @@ def _plan(
     space = read_beds(own[0].folder, own[0].study)
     beds = draw(space, count)
     jobs = [
-        _BedJob(
+        BedJob(
             bed,
             table_job(one, [*space.overrides(bed, one.number), *overrides], quick=quick, repeats=1, seed=bed.number),
         )
@@ -131,7 +155,7 @@ def _measure(
     tables: Sequence[SelectedTable],
     space: BedSpace,
     beds: Sequence[Bed],
-    jobs: Sequence[_BedJob],
+    jobs: Sequence[BedJob],
     folder: Path,
     running: RunOptions,
     *,
@@ -139,12 +163,9 @@ def _measure(
 ) -> tuple[dict[str, Any], LabError | None]:
     """Execute all runs, and return the document of the cloud and why runs failed.
 
-    :raises MissingError: if this machine lacks something that a run needs.
+    The caller has found that this machine has what they need.
     """
-    lacks = combine(find_missing([run for job in jobs for run in job.work.runs], engine=running.engine))
-    if lacks is not None:
-        raise lacks
-    done = execute(_BedRounds(jobs), folder, running, checked=True)
+    done = execute(_BedRounds(jobs), folder, running)
     changes = {id(point): job.work for job in jobs for point in job.work.points}
     problem = None
     try:
@@ -182,7 +203,7 @@ def _repeat(work: TableJob, run: Run) -> str:
     return repeat_command(work.selected.scenario, work.changes, None, run)
 
 
-def _results(job: _BedJob, by_point: dict[int, list[CompletedRun]]) -> Iterator[Any]:
+def _results(job: BedJob, by_point: dict[int, list[CompletedRun]]) -> Iterator[Any]:
     for point in job.work.points:
         yield from (one.result for one in by_point.get(id(point), ()) if one.result is not None)
 

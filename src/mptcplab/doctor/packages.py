@@ -33,6 +33,11 @@ class Distribution:
     name: str
     is_root: bool = False
 
+    def installs(self, packages: Iterable[str]) -> bool:
+        """Return whether :meth:`install` of ``packages`` is one command that a shell can run."""
+        of_arch = (_OTHERS.get(name, (name, name))[_FAMILIES["arch"] - 1] for name in packages)
+        return self.family in _INSTALLERS and not (self.family == "arch" and any(name in _AUR for name in of_arch))
+
     def install(self, packages: Iterable[str]) -> str:
         """Return the command that installs the packages that Debian calls ``packages``."""
         names = sorted(set(packages))
