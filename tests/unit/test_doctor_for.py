@@ -104,12 +104,12 @@ def test_everything_is_named_at_once_with_one_command(machine: Machine, doctor: 
     assert output.out.splitlines()[1:] == [
         "  missing  iptables        this machine has no 'iptables', needed for made/1, made/more, " + str(file),
         "  missing  tshark          this machine has no 'tshark', needed for " + str(file),
-        "  missing  xray            this machine has no 'xray', needed for " + str(file),
         "  missing  kernel 7.2-cpu  the lab kernel 7.2-cpu is not built, needed for made/1, made/more",
+        "  missing  xray            this machine has no 'xray', needed for " + str(file),
         "",
         f"This machine lacks 4 things for made, {file}.",
         "To get what is missing:",
-        "  sudo apt-get install iptables tshark && mptcplab gateways build xray && mptcplab kernel build --cpu",
+        "  sudo apt-get install iptables tshark && mptcplab kernel build --cpu && mptcplab gateways build xray",
         "or:",
         f"  mptcplab doctor --for made --for {file} --install",
     ]
@@ -121,14 +121,14 @@ def test_the_command_is_one_for_a_shell(machine: Machine, doctor: Doctor) -> Non
     machine.lacks = {"made": [KERNEL, IPTABLES, PROXY]}
     document = json.loads(doctor("--for", "made/1", "--json").out)
     assert document["command"] == (
-        "apt-get install iptables && mptcplab gateways build xray && mptcplab kernel build --cpu"
+        "apt-get install iptables && mptcplab kernel build --cpu && mptcplab gateways build xray"
     )
     assert document["command"] == " && ".join(document["commands"])
     checked = subprocess.run(["sh", "-n", "-c", document["command"]], capture_output=True, check=False)
     assert checked.returncode == 0, checked.stderr
     assert (document["for"], document["ready"]) == (["made/1"], False)
     rows = [(row["subject"], row["users"]) for row in document["findings"]]
-    assert rows == [("iptables", ["made/1"]), ("xray", ["made/1"]), ("kernel 7.2-cpu", ["made/1"])]
+    assert rows == [("iptables", ["made/1"]), ("kernel 7.2-cpu", ["made/1"]), ("xray", ["made/1"])]
 
 
 def test_nothing_is_missing(machine: Machine, doctor: Doctor) -> None:
@@ -148,7 +148,7 @@ def test_install_runs_the_commands_and_looks_again(machine: Machine, doctor: Doc
     assert Path(script[1]).name == "install-packages"
     assert script[2:] == ["--named", "iptables", "tshark"]
     python = [sys.executable, "-m", "mptcplab"]
-    assert builds == [[*python, "gateways", "build", "xray"], [*python, "kernel", "build", "--cpu"]]
+    assert builds == [[*python, "kernel", "build", "--cpu"], [*python, "gateways", "build", "xray"]]
     assert output.status == 0, output.err
     assert json.loads(output.out)["ready"], "one document, about the machine as it is then"
 
@@ -212,13 +212,13 @@ def test_what_a_build_needs_is_among_what_is_missing(monkeypatch: pytest.MonkeyP
     assert collect_lacks({"a": [IPTABLES]}, DEBIAN).packages == ["iptables"], "nothing has to be built"
     found = collect_lacks({"a": [KERNEL, PROXY]}, DEBIAN)
     assert found.command == (
-        "sudo apt-get install flex golang-go && mptcplab gateways build xray && mptcplab kernel build --cpu"
+        "sudo apt-get install flex golang-go && mptcplab kernel build --cpu && mptcplab gateways build xray"
     )
     users = {lack.error.subject: lack.use for lack in found.lacks}
     assert users["flex"] == "`mptcplab kernel build`"
     assert users["Go 1.24 or later"] == "`mptcplab gateways build xray`"
     error = found.to_error("mptcplab doctor --for a --install")
-    assert error.message == "this machine lacks Go 1.24 or later, flex, xray and kernel 7.2-cpu"
+    assert error.message == "this machine lacks Go 1.24 or later, flex, kernel 7.2-cpu and xray"
 
 
 def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -234,6 +234,12 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
     output = doctor("--for", "made/1")
     assert f"No command gets this: {OLD_GO}: put a newer go on PATH" in output.out.splitlines()
     assert "  mptcplab gateways build xray" in output.out.splitlines()
+    hint = collect_lacks({"made/1": [PROXY, KERNEL]}, DEBIAN).to_error("mptcplab doctor --for made/1 --install").hint
+    assert (hint or "").splitlines() == [
+        "mptcplab doctor --for made/1 --install",
+        "  or by hand: mptcplab kernel build --cpu && mptcplab gateways build xray",
+        f"  no command gets this: {OLD_GO}: put a newer go on PATH",
+    ], "what can be built comes before what cannot"
 
 
 @pytest.mark.parametrize(

@@ -63,9 +63,9 @@ def test_a_proxy_that_is_not_built_is_refused_before_any_point_runs(
     err = capsys.readouterr().err
     assert ended.value.code == Exit.MISSING, err
     programs = ("go-shadowsocks2", "xray", "shadowsocks-rust")
-    builds = " && ".join([*(f"mptcplab gateways build {program}" for program in programs), "mptcplab kernel build"])
+    builds = " && ".join(["mptcplab kernel build", *(f"mptcplab gateways build {program}" for program in programs)])
     assert err.splitlines() == [
-        "mptcplab: this machine lacks go-shadowsocks2, xray, shadowsocks-rust and kernel 7.2",
+        "mptcplab: this machine lacks kernel 7.2, go-shadowsocks2, xray and shadowsocks-rust",
         f"  hint: mptcplab doctor --for {file} --install",
         f"  or by hand: {builds}",
     ], "shadowsocks-rust once, whose build gives two programs"

@@ -104,7 +104,8 @@ class Lacks:
     def to_error(self, install: str) -> MissingError:
         """Return one error that names everything. ``install`` is the command of mptcplab that gets it."""
         by_hand = [f"or by hand: {self.command}"] if self.command else []
-        return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *self.advice]))
+        advice = [f"no command gets this: {text}" for text in self.advice]
+        return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *advice]))
 
 
 def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: Distribution | None = None) -> Lacks:
@@ -123,11 +124,14 @@ def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: Distrib
 
 
 def _order(lack: Lack) -> int:
-    """Return the place of a lack: what is installed, what no command gets, programs to build, kernels."""
+    """Return the place of a lack: what is installed, what no command gets, kernels, programs to build.
+
+    A program whose compiler no package has cannot be built, and a shell skips the commands after one that fails.
+    """
     error = lack.error
     if not error.command:
         return 0 if error.packages else 1
-    return 3 if error.command.startswith((BUILD_COMMAND, STOCK_COMMAND)) else 2
+    return 2 if error.command.startswith((BUILD_COMMAND, STOCK_COMMAND)) else 3
 
 
 def _find_missing_builders(errors: Sequence[MissingError]) -> Iterator[tuple[str, MissingError]]:

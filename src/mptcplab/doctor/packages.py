@@ -10,6 +10,8 @@ from pathlib import Path
 
 #: Fedora's and Arch's names by Debian's name, where they differ.
 _OTHERS: dict[str, tuple[str, str]] = {
+    "cargo": ("cargo", "rust"),
+    "golang-go": ("golang", "go"),
     "iproute2": ("iproute iproute-tc", "iproute2"),
     "iputils-ping": ("iputils", "iputils"),
     "libc6-dev": ("glibc-devel", "glibc"),
