@@ -8,7 +8,7 @@ line is a bug of mptcplab.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from enum import IntEnum, StrEnum
 from typing import TypeVar
 
@@ -73,9 +73,28 @@ class InputError(LabError):
 
 
 class MissingError(LabError):
-    """The machine lacks a program, file or feature (status 3)."""
+    """The machine lacks a program, file or feature (status 3).
+
+    ``subject`` names it in a list of several. ``packages`` are the Debian packages that have it, or ``command`` is the
+    command of mptcplab that builds or downloads it; without a ``hint``, this is the hint.
+    """
 
     status = Exit.MISSING
+
+    def __init__(
+        self,
+        message: str,
+        *,
+        hint: str | None = None,
+        subject: str = "",
+        packages: Sequence[str] = (),
+        command: str = "",
+    ) -> None:
+        install = f"sudo apt-get install {' '.join(packages)}" if packages else None
+        super().__init__(message, hint=hint or command or install)
+        self.subject = subject or message
+        self.packages = tuple(packages)
+        self.command = command
 
 
 def try_each(find: Callable[[Subject], object], subjects: Iterable[Subject]) -> Iterator[tuple[Subject, MissingError]]:
@@ -100,6 +119,14 @@ def combine(errors: Iterable[MissingError]) -> MissingError | None:
     first, *others = by_hint.values()
     also = [f"also: {error.message}\n    {error.hint}" for error in others]
     return MissingError(first.message, hint="\n  ".join([first.hint or "", *also]))
+
+
+def name_all(errors: Sequence[MissingError], *, hint: str) -> MissingError:
+    """Return one error that names the subjects of ``errors``, of which there is at least one."""
+    if len(errors) == 1:
+        return MissingError(errors[0].message, hint=hint)
+    *others, last = (error.subject for error in errors)
+    return MissingError(f"this machine lacks {', '.join(others)} and {last}", hint=hint)
 
 
 def reason(error: OSError) -> str:

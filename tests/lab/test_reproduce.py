@@ -138,7 +138,8 @@ def test_what_fails_and_what_lacks(bench: Bench, studies: Path, tmp_path: Path) 
         ("second", "full", "4 of 8 runs failed"),
         ("second", None, "not measured"),
     ]
-    assert board[2]["why"] == "the lab kernel 6.99 is not built on this machine (mptcplab kernel build 6.99)"
+    why = "the lab kernel 6.99 is not built on this machine (mptcplab doctor --for second/2 --install)"
+    assert board[2]["why"] == why
     assert "mptcplab: second/1: 4 of 8 runs failed" in errors
     assert "no congestion control 'nosuch'" in (out / "second" / "failed-1.sh").read_text()
     assert "Scoreboard, full form" in said

@@ -11,6 +11,8 @@ from tests.unit.made_studies import Labs, write_studies
 from tests.unit.written import Write
 
 from mptcplab.cli import beds, measuring
+from mptcplab.doctor import lacks
+from mptcplab.doctor.packages import Distribution
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study import load as study_load
 
@@ -31,6 +33,14 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
         monkeypatch.setattr(module, "execute", made.execute)
         monkeypatch.setattr(module, "find_missing", made.find_missing)
     return made
+
+
+@pytest.fixture
+def debian(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A Debian whose user is not root, with all that builds need."""
+    monkeypatch.setattr(lacks, "this_system", lambda: Distribution("debian", "Debian"))
+    monkeypatch.setattr(lacks, "find_missing_tools", list)
+    monkeypatch.setattr(lacks, "toolchain_of", lambda _: None)
 
 
 @pytest.fixture

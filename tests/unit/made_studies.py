@@ -108,9 +108,8 @@ class Labs:
         assert engine == "virtual"
         return self.lacks.get(runs[0].point.scenario.question, [])
 
-    def execute(self, rounds: Rounds, out: Path, _running: RunOptions, *, checked: bool = False) -> list[CompletedRun]:
-        """In place of :func:`mptcplab.cli.sweep.execute`."""
-        assert checked, "what is missing would be looked for again"
+    def execute(self, rounds: Rounds, out: Path, _running: RunOptions) -> list[CompletedRun]:
+        """In place of :func:`mptcplab.cli.sweep.execute`, which is not to look again for what is missing."""
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
         return rounds.ordered(self._one(run, out) for run in rounds.first())

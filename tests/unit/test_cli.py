@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -263,7 +264,8 @@ def test_missing_tool_is_status_3(
     output = run(monkeypatch, capsys, "run", scenario, "--out", tmp_path / "out")
     assert output.status == 3, output.err
     assert f"no '{tool}'" in output.err
-    assert f"sudo apt-get install {package}" in output.err
+    assert f"mptcplab doctor --for {scenario} --install" in output.err
+    assert re.search(rf"apt-get install ([\w-]+ )*{package}\b", output.err), output.err
 
 
 def test_failed_runs_are_status_1(

@@ -119,6 +119,8 @@ def test_studies_and_kernels(folder: Path) -> None:
     names = [selected.name for selected in select(None)]
     assert {name for name in names if name.startswith("sub")} <= set(ask_bash(folder, "mptcplab", "reproduce", "sub"))
     assert ask_bash(folder, "mptcplab", "reproduce", names[0]) == [name for name in names if name.startswith(names[0])]
+    assert ask_bash(folder, "mptcplab", "doctor", "--for", "tw") == ["two.toml"]
+    assert "ito2016" in ask_bash(folder, "mptcplab", "doctor", "--for", "ito")
     empty = {"XDG_CACHE_HOME": str(folder / "cache")}
     assert ask_bash(folder, "mptcplab", "kernel", "path", "", **empty) == [DEFAULT_VERSION]
 

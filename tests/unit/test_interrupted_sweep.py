@@ -30,7 +30,6 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hand:
     def executor(_: RunOptions) -> Iterator[tuple[Hand, int]]:
         yield made, 1
 
-    monkeypatch.setattr(sweep, "check_machine", lambda *_, **__: None)
     monkeypatch.setattr(sweep, "space_warning", lambda *_: None)
     monkeypatch.setattr(sweep, "prepare_engines", lambda *_, **__: _engines(tmp_path))
     monkeypatch.setattr(sweep, "_executor", executor)

@@ -141,7 +141,9 @@ def _calls(file: Path) -> Iterator[Output]:
 
 def _outputs(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> Iterator[Output]:
     name = _name(call)
-    hints = [keyword.value for keyword in call.keywords if keyword.arg == "hint"]
+    given = {keyword.arg: keyword.value for keyword in call.keywords}
+    # What a MissingError is told of packages or a command makes its hint.
+    hints = [given[key] for key in ("hint", "command", "packages") if key in given][:1]
     if name in _MODEL_ERRORS and len(call.args) >= 2:
         message, hints = call.args[0], [call.args[1]]
     elif name in _ERRORS and (hints or name not in ("error", "_error", "_complain")) and call.args:

@@ -104,7 +104,10 @@ def test_a_failed_run_of_a_table_alone(labs: Labs, tmp_path: Path) -> None:
     assert "mptcplab run" in (result.exception.hint or "")
 
 
-KERNEL = MissingError("the lab kernel 6.99 is not built on this machine", hint="mptcplab kernel build 6.99")
+KERNEL = MissingError(
+    "the lab kernel 6.99 is not built on this machine", subject="kernel 6.99", command="mptcplab kernel build 6.99"
+)
+IPTABLES = MissingError("this machine has no 'iptables'", subject="iptables", packages=("iptables",))
 
 
 def _lacks_kernel(_: Rounds, out: Path) -> None:
@@ -117,7 +120,7 @@ def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path
     result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
     board = scoreboard(tmp_path / "r")
     assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
-    assert board["other/1"]["why"] == f"{KERNEL.message} (mptcplab kernel build 6.99)"
+    assert board["other/1"]["why"] == f"{KERNEL.message} (mptcplab kernel build 6.99)", "as the run itself says it"
     assert board["other/1"]["values"]["not measured"] == 4
     assert board["other/1"]["claims"]["not measured"] == 1
     assert f"other/1 was not measured: {board['other/1']['why']}." in (tmp_path / "r" / "scoreboard.md").read_text()
@@ -129,27 +132,29 @@ def test_what_this_machine_lacks_costs_no_other_table(labs: Labs, tmp_path: Path
     ended(tmp_path / "r", "--all", status=Exit.FAILED)
 
 
+@pytest.mark.usefixtures("debian")
 def test_what_is_missing_is_named_before_the_first_run(labs: Labs, tmp_path: Path) -> None:
     """All of it, once; the tables that lack nothing are measured, and the others are not tried."""
-    iptables = MissingError("this machine has no 'iptables'", hint="sudo apt-get install iptables")
-    labs.lacks = {"other": [iptables, KERNEL]}
+    labs.lacks = {"other": [IPTABLES, KERNEL]}
     result = ended(tmp_path / "r", "--all", status=Exit.MISSING)
-    *said, progress = result.stderr.splitlines()[:5]
+    *said, progress = result.stderr.splitlines()[:4]
     assert said == [
-        f"mptcplab: 2 of 4 tables cannot be measured: {iptables.message}",
-        "  hint: sudo apt-get install iptables",
-        f"  also: {KERNEL.message}",
-        "    mptcplab kernel build 6.99",
+        "mptcplab: 2 of 4 tables cannot be measured: this machine lacks iptables and kernel 6.99",
+        "  hint: mptcplab doctor --for other --install",
+        "  or by hand: sudo apt-get install iptables && mptcplab kernel build 6.99",
     ]
     assert progress.startswith("[1 of 2] made/1: 12 runs; 0 of 24 runs done")
-    assert result.stderr.count(iptables.message) == 1
+    assert result.stderr.count("iptables") == 2, "the message, and the command"
     assert labs.made == 12
     board = scoreboard(tmp_path / "r")
     assert [one["remark"] for one in board.values()] == ["", "", "not measured", "not measured"]
+    why = "this machine lacks iptables and kernel 6.99 (mptcplab doctor --for other/1 --install)"
+    assert board["other/1"]["why"] == why, "a table names the command for itself, on one line"
     labs.lacks["made"] = [KERNEL]
-    with pytest.raises(MissingError, match=r"6\.99") as caught:
-        ended(tmp_path / "all", "--all")
-    assert "iptables" in (caught.value.hint or "")
+    with pytest.raises(MissingError, match=r"this machine lacks iptables and kernel 6\.99") as caught:
+        ended(tmp_path / "all", "--all", "--set", "repeats=2")
+    first, _ = (caught.value.hint or "").splitlines()
+    assert first == "mptcplab doctor --for made --for other --set repeats=2 --install"
     assert not (tmp_path / "all").exists()
 
 
@@ -219,9 +224,11 @@ def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pyt
         return [run for run in runs if run.seed > 1]
 
     monkeypatch.setattr(command, "unrecorded", left)
+    labs.lacks["other"] = [IPTABLES, KERNEL]
     output = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
     assert output[0].startswith("made/1: first (12 runs, 4 recorded, about ")
-    assert output[2] == f"other/1: first (12 runs, {KERNEL.message} ({KERNEL.hint}))"
+    lacks = "this machine lacks iptables and kernel 6.99 (mptcplab doctor --for other/1 --install)"
+    assert output[2] == f"other/1: first (12 runs, {lacks})"
     assert labs.made == 0
     document = json.loads(ended(tmp_path / "r", "--list", "--json").stdout)
     assert [(one["runs"], one["recorded"], bool(one["lacks"])) for one in document["tables"]] == [

@@ -355,15 +355,24 @@ def test_a_failed_run_leaves_its_bed_out(labs: Labs, studies: Path, tmp_path: Pa
     assert not any("4 beds in" in line for line in reference.write(tmp_path))
 
 
-@pytest.mark.usefixtures("labs")
-def test_what_is_missing_is_said_before_the_first_run(labs: Labs, studies: Path, tmp_path: Path) -> None:
+@pytest.mark.usefixtures("debian")
+def test_what_beds_lack_is_named_before_the_first_run(labs: Labs, studies: Path, tmp_path: Path) -> None:
+    """A bed can have another kernel than its table, so the command that gets it names the beds, too."""
+    labs.lacks["made"] = [
+        MissingError(f"no {name}", subject=name, command=f"mptcplab kernel build --{name}") for name in ("cpu", "wifi")
+    ]
     for study in ("made", "other"):
         (studies / study / FILE).write_text(_MADE)
-    labs.lacks["made"] = [MissingError("no kernel", hint="build it")]
-    ended(tmp_path, "--all", "--beds", "2", status=Exit.MISSING)
-    assert (tmp_path / "other" / "beds-2.json").is_file(), "the other study is measured"
-    result = call(tmp_path, "made", "--beds", "2")
-    assert isinstance(result.exception, MissingError)
+    ended(tmp_path, "--all", "--beds", "4", status=Exit.MISSING)
+    assert (tmp_path / "other" / "beds-4.json").is_file(), "the other study is measured"
+    result = call(tmp_path, "made", "--beds", "4")
+    assert isinstance(result.exception, MissingError), result.output
+    assert result.exception.message == "this machine lacks cpu and wifi"
+    assert (result.exception.hint or "").splitlines() == [
+        "mptcplab doctor --for made/1 --beds 4 --install",
+        "  or by hand: mptcplab kernel build --cpu && mptcplab kernel build --wifi",
+    ]
+    assert not (tmp_path / "made").exists()
 
 
 def _duration_of(run: Run) -> str:
@@ -375,9 +384,9 @@ def test_what_the_short_form_shortens_stays_short(studies: Path) -> None:
     axis = '[[axes]]\nname = "d"\nwhy = "w"\nvalues = ["9 s", "8 s"]\nset = { "workloads.bulk.duration" = "{value}" }\n'
     (studies / "made" / FILE).write_text(_MADE + axis)
     (selected,) = select("made/1")
-    plan = beds_command._plan([selected], 2, (), quick=True)
+    plan = beds_command.plan_beds([selected], 2, (), quick=True)
     assert {_duration_of(run) for run in plan.runs} == {"1 s"}
-    plan = beds_command._plan([selected], 2, (), quick=False)
+    plan = beds_command.plan_beds([selected], 2, (), quick=False)
     assert {_duration_of(run) for run in plan.runs} == {"9 s", "8 s"}
 
 

@@ -7,30 +7,37 @@ from collections.abc import Iterable, Iterator
 
 from mptcplab.capture.tshark import tshark_path
 from mptcplab.engine.defaults import DEFAULT_ENGINE
+from mptcplab.engine.protocol import WithNeeds
 from mptcplab.engine.registry import engine_kind
-from mptcplab.engine.tools import find_program
-from mptcplab.errors import MissingError, combine, try_each
+from mptcplab.engine.tools import BUILDERS, find_program
+from mptcplab.errors import MissingError, try_each
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.kernel import find_kernel
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Run
 from mptcplab.steps import OURS
 
-
-def check_machine(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE) -> None:
-    """Refuse runs of which one would fail for want of a program or a lab kernel.
-
-    :raises MissingError: naming everything that is missing, and how to get it.
-    """
-    error = combine(find_missing(runs, engine=engine))
-    if error is not None:
-        raise error
+#: Debian's package of the compiler only recommends the one with the headers that our programs include.
+_HEADERS = "libc6-dev"
 
 
 def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE) -> list[MissingError]:
-    """Return an error for each program and lab kernel that ``runs`` lack."""
+    """Return an error for each program and kernel that ``runs`` lack, each subject once."""
     runs = list({id(run.point): run for run in runs}.values())
-    return [*_programs(runs), *_tshark(runs), *_kernels(runs, engine)]
+    by_subject: dict[str, MissingError] = {}
+    for error in (*_compiler(), *_programs(runs), *_tshark(runs), *_kernels(runs, engine)):
+        by_subject.setdefault(error.subject, error)
+    return list(by_subject.values())
+
+
+def _compiler() -> Iterator[MissingError]:
+    """Yield an error for each program that compiles ours, if there is no compiler.
+
+    Without `make`, a machine still has what was compiled before.
+    """
+    errors = dict(try_each(find_program, BUILDERS))
+    if "gcc" in errors:
+        errors["gcc"].packages += (_HEADERS,)
+        yield from errors.values()
 
 
 def _programs(runs: Iterable[Run]) -> Iterator[MissingError]:
@@ -45,12 +52,11 @@ def _tshark(runs: Iterable[Run]) -> Iterator[MissingError]:
             tshark_path()
         except MissingError as error:
             message = f"{error.message}, which computes the statistics of captures"
-            yield MissingError(message, hint=error.hint)
+            yield MissingError(message, hint=error.hint, subject=error.subject, packages=error.packages)
 
 
 def _kernels(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
-    """Yield an error for each lab kernel that is not built. Engines with other kernels look for them themselves."""
-    if not engine_kind(engine)[1].capabilities.chooses_kernel:
-        return
-    versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
-    yield from (error for _, error in try_each(find_kernel, versions))
+    """Yield an error for each kernel, or other part of the engine, that this machine lacks."""
+    kind = engine_kind(engine)[1]
+    if isinstance(kind, WithNeeds):
+        yield from kind.find_missing(dict.fromkeys(run.point.scenario.kernel for run in runs))

@@ -57,7 +57,7 @@ def tshark_path() -> str:
     """Return the path of tshark. :raises MissingError: if it is not installed."""
     program = shutil.which("tshark", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/bin")
     if program is None:
-        raise MissingError("this machine has no 'tshark'", hint="sudo apt-get install tshark")
+        raise MissingError("this machine has no 'tshark'", subject="tshark", packages=("tshark",))
     return program
 
 

@@ -21,12 +21,13 @@ from mptcplab.campaign.missing import find_missing
 from mptcplab.campaign.recorded import cpu_seconds, unrecorded
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, print_table, writing
-from mptcplab.cli.jobs import TableJob, table_job
+from mptcplab.cli.jobs import TableJob, table_job, table_names
+from mptcplab.cli.lacking import combine_lacks
 from mptcplab.cli.main import report_error
-from mptcplab.cli.running import RunOptions, check_failures
+from mptcplab.cli.running import RunOptions, check_failures, install_command
 from mptcplab.cli.sweep import execute
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.errors import Exit, InputError, LabError, MissingError, combine
+from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import find_kernel
 from mptcplab.metrics.rows import RunResult
 from mptcplab.plan.forecast import duration_text
@@ -52,7 +53,7 @@ class _BedJob:
 
 
 @dataclass(frozen=True)
-class _Plan:
+class BedPlan:
     """The tables of one study on all its beds. ``overrides`` are those of the command line."""
 
     tables: tuple[SelectedTable, ...]
@@ -71,6 +72,14 @@ class _Plan:
     def runs(self) -> list[Run]:
         """The runs of all tables on all beds."""
         return [run for job in self.jobs for run in job.work.runs]
+
+    @property
+    def runs_of_tables(self) -> dict[str, list[Run]]:
+        """The runs of each table on all beds, by its name."""
+        runs: dict[str, list[Run]] = {}
+        for job in self.jobs:
+            runs.setdefault(job.work.selected.name, []).extend(job.work.runs)
+        return runs
 
     def file(self, name: str) -> str:
         """Return the name of a file of this number of beds and this form, without its last suffix."""
@@ -111,11 +120,11 @@ def reproduce_beds(
         message = f"--beds and --engine {running.engine} contradict each other: beds settle the lab kernel of a study"
         raise InputError(message, hint="leave out --engine")
     studies = [list(group) for _, group in groupby(tables, key=lambda selected: selected.folder)]
-    plans = [_plan(group, count, overrides, quick=quick) for group in studies]
+    plans = [plan_beds(group, count, overrides, quick=quick) for group in studies]
     if only_list:
         _list(plans, out, as_json=as_json)
         return Exit.DONE
-    lacks = {plan.study: combine(find_missing(plan.runs, engine=running.engine)) for plan in plans}
+    lacks = {plan.study: _find_lacks(plan, running) for plan in plans}
     problems = [error for error in lacks.values() if error is not None]
     for study, error in lacks.items():
         if error is not None and len(problems) < len(plans):
@@ -140,8 +149,11 @@ def reproduce_beds(
     return status
 
 
-def _plan(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> _Plan:
-    """Return the beds of a study, and its tables on each of them."""
+def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> BedPlan:
+    """Return the beds of a study, and its tables on each of them.
+
+    :raises InputError: if the study has no test beds to draw from, or if an override contradicts them.
+    """
     drawn = tuple(selected for selected in tables if is_drawn(selected.study, selected.number))
     if not drawn:
         names = ", ".join(selected.name for selected in tables)
@@ -153,7 +165,17 @@ def _plan(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...
         _check_override(text, space, drawn)
     beds = tuple(draw(space, count))
     jobs = tuple(_job(bed, selected, space, overrides, quick=quick) for bed in beds for selected in drawn)
-    return _Plan(drawn, space, beds, jobs, overrides, quick)
+    return BedPlan(drawn, space, beds, jobs, overrides, quick)
+
+
+def _find_lacks(plan: BedPlan, running: RunOptions) -> MissingError | None:
+    """Return what this machine lacks for a study, with the command that gets it; None if it lacks nothing."""
+    missing = {name: find_missing(runs, engine=running.engine) for name, runs in plan.runs_of_tables.items()}
+    lacking = {name: errors for name, errors in missing.items() if errors}
+    if not lacking:
+        return None
+    names = table_names([selected for selected in plan.tables if selected.name in lacking])
+    return combine_lacks(lacking, install_command(names, plan.overrides, beds=len(plan.beds)))
 
 
 def _check_override(text: str, space: BedSpace, tables: Sequence[SelectedTable]) -> None:
@@ -171,7 +193,7 @@ def _job(bed: Bed, selected: SelectedTable, space: BedSpace, overrides: Sequence
     return _BedJob(bed, table_job(selected, [*settings, *overrides], quick=quick, repeats=1, seed=bed.number))
 
 
-def _left(plan: _Plan, folder: Path) -> list[Run]:
+def _left(plan: BedPlan, folder: Path) -> list[Run]:
     """Return the runs that are not recorded; all if this machine lacks what identifies them, such as a kernel."""
     try:
         return unrecorded(plan.runs, folder)
@@ -179,14 +201,14 @@ def _left(plan: _Plan, folder: Path) -> list[Run]:
         return plan.runs
 
 
-def _cost_text(plan: _Plan, folder: Path) -> str:
+def _cost_text(plan: BedPlan, folder: Path) -> str:
     runs, left = len(plan.runs), _left(plan, folder)
     done = f", {runs - len(left)} recorded" if len(left) < runs else ""
     cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
     return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
 
 
-def _list(plans: Sequence[_Plan], out: Path, *, as_json: bool) -> None:
+def _list(plans: Sequence[BedPlan], out: Path, *, as_json: bool) -> None:
     """Print the number of runs of each study and their cost."""
     if as_json:
         entries = []
@@ -200,9 +222,9 @@ def _list(plans: Sequence[_Plan], out: Path, *, as_json: bool) -> None:
         console().print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
 
 
-def _measure(plan: _Plan, folder: Path, running: RunOptions) -> tuple[dict[str, Any], LabError | None]:
+def _measure(plan: BedPlan, folder: Path, running: RunOptions) -> tuple[dict[str, Any], LabError | None]:
     """Execute all runs, and return the document of the cloud and why runs failed."""
-    done = execute(_BedRounds(plan.jobs), folder, running, checked=True)
+    done = execute(_BedRounds(plan.jobs), folder, running)
     works = {id(point): job.work for job in plan.jobs for point in job.work.points}
     failure = None
     try:
@@ -232,7 +254,7 @@ def _measure(plan: _Plan, folder: Path, running: RunOptions) -> tuple[dict[str, 
     return document, failure
 
 
-def _entry(plan: _Plan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> dict[str, Any]:
+def _entry(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> dict[str, Any]:
     """Return the data of one table on all beds."""
     jobs = [job for job in plan.jobs if job.work.selected is selected]
     measured = [index_results(selected, list(_results(job, by_point))) for job in jobs]
@@ -252,7 +274,7 @@ def _results(job: _BedJob, by_point: Mapping[int, CompletedRun]) -> Iterator[Run
             yield result
 
 
-def _read_earlier_tables(plan: _Plan, document: Mapping[str, Any], file: Path) -> dict[str, Any]:
+def _read_earlier_tables(plan: BedPlan, document: Mapping[str, Any], file: Path) -> dict[str, Any]:
     """Return the tables that an earlier command has measured on the same beds, as far as they are still current."""
     try:
         before: dict[str, Any] = json.loads(file.read_text())
@@ -263,7 +285,7 @@ def _read_earlier_tables(plan: _Plan, document: Mapping[str, Any], file: Path) -
         return {}
 
 
-def _show(plan: _Plan, document: dict[str, Any], folder: Path, *, quiet: bool) -> None:
+def _show(plan: BedPlan, document: dict[str, Any], folder: Path, *, quiet: bool) -> None:
     """Write the cloud as tables, data and a picture, and print the tables. Tables measured before stay in it."""
     name, tables = plan.file("beds"), select(plan.study)
     document["tables"] = _read_earlier_tables(plan, document, folder / f"{name}.json") | document["tables"]

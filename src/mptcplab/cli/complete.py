@@ -44,6 +44,10 @@ def _completing(choices: _Choices) -> _Complete:
 @_completing
 def scenario_files(_ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return the scenario files in the folder typed so far and a few levels below it, or names after an ``@``."""
+    return _scenario_files(incomplete)
+
+
+def _scenario_files(incomplete: str) -> list[str]:
     if incomplete.startswith("@"):
         from mptcplab.scenario.examples import list_examples
 
@@ -158,9 +162,21 @@ def links_of_node(ctx: click.Context, incomplete: str) -> Iterable[str]:
 @_completing
 def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return every ``STUDY`` and ``STUDY/TABLE``."""
+    return _study_tables()
+
+
+def _study_tables() -> list[str]:
     from mptcplab.study.load import select, study_names
 
     return [*study_names(), *(selected.name for selected in select(None))]
+
+
+@_completing
+def files_and_tables(_ctx: click.Context, incomplete: str) -> Iterable[str]:
+    """Return scenario files, every ``STUDY`` and every ``STUDY/TABLE``."""
+    with contextlib.suppress(OSError):
+        yield from _scenario_files(incomplete)
+    yield from _study_tables()
 
 
 @_completing

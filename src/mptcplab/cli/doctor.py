@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import Exit
 
 if TYPE_CHECKING:
@@ -20,12 +21,31 @@ if TYPE_CHECKING:
 _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
 
-def doctor(wanted: str | None, as_json: bool) -> int:
-    """Examine this machine, print the findings and return the exit status."""
-    from mptcplab.doctor import examine  # this imports much of the engine
+def doctor(
+    names: tuple[str, ...],
+    installs: bool,
+    overrides: tuple[str, ...],
+    engine: str,
+    beds: int | None,
+    wanted: str | None,
+    as_json: bool,
+) -> int:
+    """Examine this machine, or what it lacks for some experiments; print the findings and return the exit status."""
+    if names:
+        if wanted is not None:
+            raise click.UsageError("--for and --packages exclude each other: leave one out")
+        from mptcplab.cli.doctor_for import Request, doctor_for  # this imports what experiments do
 
+        return doctor_for(Request(names, overrides, engine, beds), installs=installs, as_json=as_json)
+    for option, value in (("--install", installs), ("--set", overrides), ("--beds", beds)):
+        if value:
+            raise click.UsageError(f"{option} needs --for")
+    if engine != DEFAULT_ENGINE:
+        raise click.UsageError("--engine needs --for")
     if wanted is not None:
         return _print_packages(wanted, as_json=as_json)
+    from mptcplab.doctor import examine  # this imports much of the engine
+
     report = examine()
     if as_json:
         click.echo(json.dumps(report.to_json()))
@@ -53,7 +73,7 @@ def _show(report: Report) -> None:
 
     out = console()
     out.print(report.machine, style="bold", markup=False)
-    _show_findings(report, out)
+    show_findings(report, out)
     verdict = (
         "Experiments can run on this machine." if report.can_run else "Experiments cannot run on this machine yet."
     )
@@ -64,7 +84,7 @@ def _show(report: Report) -> None:
             out.print(f"  {command}", markup=False, soft_wrap=True)
 
 
-def _show_findings(report: Report, out: Console) -> None:
+def show_findings(report: Report, out: Console) -> None:
     """Print one line per finding; on a terminal, long lines are wrapped within their column."""
     from rich.table import Table
     from rich.text import Text

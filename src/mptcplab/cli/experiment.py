@@ -38,15 +38,16 @@ from mptcplab.scenario.load import Experiment, Run
 
 
 def run_experiment(
-    experiment: Experiment, folder: Path, running: RunOptions, shown: Shown, repeat: Callable[[Run], str]
+    experiment: Experiment, folder: Path, running: RunOptions, shown: Shown, repeat: Callable[[Run], str], install: str
 ) -> None:
-    """Execute an experiment; write and print its results. ``repeat`` returns the command that repeats one run.
+    """Execute an experiment; write and print its results.
 
+    ``repeat`` returns the command that repeats one run. ``install`` is the command that gets what this machine lacks.
     :raises InputError: if a column that is to be printed does not exist. :raises LabError: if a run failed.
     """
     check_columns(shown.columns, shown.sort, experiment.points[0].settings)
     sweep = _Sweep(experiment, folder, shown)
-    done = execute(sweep.rounds, folder, running, partial=sweep.write_partial)
+    done = execute(sweep.rounds, folder, running, partial=sweep.write_partial, install=install)
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)

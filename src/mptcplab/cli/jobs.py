@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -41,6 +42,12 @@ class TableJob:
     def repeat_command(self, failed: Run) -> str:
         """Return the command that repeats one run alone."""
         return repeat_command(self.selected.scenario, self.changes, None, failed)
+
+
+def table_names(tables: Sequence[SelectedTable]) -> list[str]:
+    """Return the names by which a command selects ``tables``: of several tables of a study, the study's."""
+    counts = Counter(selected.folder for selected in tables)
+    return list(dict.fromkeys(one.folder.name if counts[one.folder] > 1 else one.name for one in tables))
 
 
 def table_job(

@@ -6,7 +6,6 @@ What this machine lacks for any of them is found before the first is measured.
 
 from __future__ import annotations
 
-import itertools
 from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -16,12 +15,14 @@ from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.missing import find_missing
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, default_jobs
-from mptcplab.cli.jobs import TableJob
-from mptcplab.cli.running import RunOptions, check_failures
+from mptcplab.cli.jobs import TableJob, table_names
+from mptcplab.cli.lacking import combine_lacks
+from mptcplab.cli.running import RunOptions, check_failures, install_command
 from mptcplab.cli.sweep import execute
-from mptcplab.errors import LabError, MissingError, combine
+from mptcplab.errors import LabError, MissingError, name_all
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
+from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues, index_results
 from mptcplab.study.source import Source, Sources, in_measuring_order, needs
 
@@ -60,7 +61,7 @@ def with_remedy(error: LabError) -> str:
 
 @dataclass(frozen=True)
 class Lacks:
-    """The programs and kernels that tables need and this machine lacks. ``everything`` combines those of all tables."""
+    """The programs and kernels that tables need and this machine lacks. ``everything`` names those of all tables."""
 
     by_table: Mapping[str, MissingError]
     everything: MissingError
@@ -69,11 +70,16 @@ class Lacks:
 def find_lacks(works: Sequence[TableJob], running: RunOptions) -> Lacks | None:
     """Return the programs and kernels that tables need and this machine lacks; None if it lacks nothing."""
     errors = {work.selected.name: find_missing(work.runs, engine=running.engine) for work in works}
-    everything = combine(itertools.chain.from_iterable(errors.values()))
-    if everything is None:
+    lacking = {name: some for name, some in errors.items() if some}
+    if not lacking:
         return None
-    combined = {name: combine(found) for name, found in errors.items()}
-    return Lacks({name: error for name, error in combined.items() if error is not None}, everything)
+
+    def install(tables: Sequence[SelectedTable]) -> str:
+        return install_command(table_names(tables), works[0].overrides, engine=running.engine)
+
+    by_name = {work.selected.name: work.selected for work in works}
+    by_table = {name: name_all(some, hint=install([by_name[name]])) for name, some in lacking.items()}
+    return Lacks(by_table, combine_lacks(lacking, install([by_name[name] for name in lacking])))
 
 
 def measure_all(
@@ -109,7 +115,7 @@ def measure_one(work: TableJob, folder: Path, running: RunOptions) -> Outcome:
     The caller has found that this machine has what the table needs.
     """
     try:
-        done = execute(Rounds(work.experiment, work.points), folder, running, checked=True)
+        done = execute(Rounds(work.experiment, work.points), folder, running)
     except MissingError as error:
         return Outcome(work, (), {}, error)
     problem = None

@@ -109,17 +109,29 @@ class _EngineName(DeferredChoice):
         return text
 
 
+def engine_option(description: str) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds ``--engine``."""
+    return click.option(
+        "--engine",
+        type=_EngineName("mptcplab.engine.registry:engine_names"),
+        default=DEFAULT_ENGINE,
+        show_default=True,
+        help=description,
+    )
+
+
+def beds_option(description: str) -> Callable[[_Command], _Command]:
+    """Return a decorator that adds ``--beds N``, the number of test beds that a study could have had."""
+    return click.option("--beds", type=click.IntRange(1, 4096), metavar="N", help=description)
+
+
 def running_options(command: _Command) -> _Command:
     """Add the options of every command that runs labs."""
     options = [
         click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU."),
-        click.option(
-            "--engine",
-            type=_EngineName("mptcplab.engine.registry:engine_names"),
-            default=DEFAULT_ENGINE,
-            show_default=True,
-            help="Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), this "
-            "machine (local), or the machines of an inventory (ssh:FILE).",
+        engine_option(
+            "Engine that executes the runs: the lab kernel, a kernel image (stock:VERSION or stock:PATH), this "
+            "machine (local), or the machines of an inventory (ssh:FILE)."
         ),
         click.option(
             "--cluster",

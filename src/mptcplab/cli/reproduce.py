@@ -67,7 +67,7 @@ def reproduce(
         return reproduce_beds(tables, beds, overrides, out, running, quick=quick, only_list=only_list, as_json=as_json)
     works = [table_job(selected, overrides, quick=quick) for selected in tables]
     if only_list:
-        _show_list(works, out, as_json=as_json)
+        _show_list(works, out, running, as_json=as_json)
         return Exit.DONE
     check(tables)
     lacks = find_lacks(works, running)
@@ -257,8 +257,8 @@ def _about(outcome: Outcome) -> dict[str, Any]:
     }
 
 
-def _show_list(works: Sequence[TableJob], out: Path, *, as_json: bool) -> None:
-    found = [(work, *_left(work, out / work.selected.folder.name)) for work in works]
+def _show_list(works: Sequence[TableJob], out: Path, running: RunOptions, *, as_json: bool) -> None:
+    found = [(work, *_left(work, out / work.selected.folder.name, running)) for work in works]
     if as_json:
         documents = [
             {"table": work.selected.name, "title": work.selected.table.title, "runs": len(work.runs)}
@@ -277,9 +277,11 @@ def _show_list(works: Sequence[TableJob], out: Path, *, as_json: bool) -> None:
     console().print(f"Total: about {duration_text(rest)} of one CPU. Recorded runs are not executed again.")
 
 
-def _left(work: TableJob, folder: Path) -> tuple[list[Run], str]:
+def _left(work: TableJob, folder: Path, running: RunOptions) -> tuple[list[Run], str]:
     """Return the runs that are not recorded and an empty text, or all runs and what this machine lacks for them."""
     try:
         return unrecorded(work.runs, folder), ""
     except MissingError as error:
-        return work.runs, with_remedy(error)
+        # The error names the first lack only. To find all takes longer than to list the runs.
+        lacks = find_lacks([work], running)
+        return work.runs, with_remedy(error if lacks is None else lacks.by_table[work.selected.name])

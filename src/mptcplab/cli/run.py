@@ -10,7 +10,7 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.options import (
     listed,
 )
-from mptcplab.cli.running import RunOptions, repeat_command
+from mptcplab.cli.running import RunOptions, install_command, repeat_command
 from mptcplab.engine.registry import engine_kind
 from mptcplab.report.run_commands import default_folder
 from mptcplab.scenario.load import load
@@ -40,4 +40,5 @@ def run(
 
     running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort)
     repeat = partial(repeat_command, file, overrides, out, engine=engine)
-    run_experiment(experiment, out or default_folder(file), running, shown, repeat)
+    install = install_command([str(file)], overrides, engine=engine)
+    run_experiment(experiment, out or default_folder(file), running, shown, repeat, install)

@@ -77,6 +77,20 @@ def repeat_command(
     return shlex.join(words)
 
 
+def install_command(
+    names: Iterable[str], changes: Iterable[str] = (), *, engine: str = DEFAULT_ENGINE, beds: int | None = None
+) -> str:
+    """Return the command that gets what this machine lacks for the scenario files and tables ``names``."""
+    words = ["mptcplab", "doctor"]
+    for name in names:
+        words += ["--for", name]
+    for change in changes:
+        words += ["--set", change]
+    words += ["--engine", engine] if engine != DEFAULT_ENGINE else []
+    words += ["--beds", str(beds)] if beds is not None else []
+    return shlex.join([*words, "--install"])
+
+
 def _script(failures: Iterable[tuple[Run, str, str]]) -> Iterable[str]:
     """Yield the parts of a shell script. Messages become comments of one line each."""
     yield "#!/bin/sh\n# Failed runs: each command repeats one of them.\n"

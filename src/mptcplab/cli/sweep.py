@@ -12,11 +12,11 @@ from rich.progress import BarColumn, Progress, ProgressColumn, Task, TaskID, Tex
 from rich.text import Text
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
-from mptcplab.campaign.missing import check_machine
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.recorded import RunKey, key_of, recorded_names
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, default_jobs
+from mptcplab.cli.lacking import check_machine
 from mptcplab.cli.running import RunOptions
 from mptcplab.cli.space import space_warning
 from mptcplab.engine.protocol import RunInterruptedError
@@ -35,19 +35,19 @@ def execute(
     running: RunOptions,
     *,
     partial: Callable[[Sequence[CompletedRun]], None] = lambda _: None,
-    checked: bool = False,
+    install: str | None = None,
 ) -> list[CompletedRun]:
     """Execute all runs with progress on standard error, and return them by point and seed.
 
     ``partial`` receives the results so far from time to time, and when the sweep is interrupted. As long as recorded
-    runs are only read it receives nothing, since the folder can have the complete results of all of them. With
-    ``checked``, the caller has found that this machine has what the runs need.
+    runs are only read it receives nothing, since the folder can have the complete results of all of them. ``install``
+    is the command that gets what this machine lacks for the runs; None if the caller has found that it lacks nothing.
     :raises KeyboardInterrupt: if a signal interrupts the sweep.
     :raises MissingError: if this machine lacks something that a run needs.
     """
     first = rounds.first()
-    if not checked:
-        check_machine(first, engine=running.engine)
+    if install is not None:
+        check_machine(first, engine=running.engine, install=install)
     engines = prepare_engines(first, name=running.engine)
     warning = space_warning(first, out)
     if warning is not None:

@@ -32,8 +32,12 @@ def examine(system: Distribution | None = None) -> Report:
         check_stock(system),
     )
     findings = merge_installs(tuple(itertools.chain.from_iterable(checks)), system)
-    host = f"mptcplab {mptcplab.__version__} on {system.name}, Linux {platform.release()}, {platform.machine()}"
-    return Report(host, findings)
+    return Report(describe_machine(system), findings)
+
+
+def describe_machine(system: Distribution) -> str:
+    """Return the versions of mptcplab, of the distribution and of its kernel, in one line."""
+    return f"mptcplab {mptcplab.__version__} on {system.name}, Linux {platform.release()}, {platform.machine()}"
 
 
 def merge_installs(findings: tuple[Finding, ...], system: Distribution) -> tuple[Finding, ...]:

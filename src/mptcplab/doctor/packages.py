@@ -10,6 +10,8 @@ from pathlib import Path
 
 #: Fedora's and Arch's names by Debian's name, where they differ.
 _OTHERS: dict[str, tuple[str, str]] = {
+    "cargo": ("cargo", "rust"),
+    "golang-go": ("golang", "go"),
     "iproute2": ("iproute iproute-tc", "iproute2"),
     "iputils-ping": ("iputils", "iputils"),
     "libc6-dev": ("glibc-devel", "glibc"),
@@ -32,6 +34,11 @@ class Distribution:
     family: str
     name: str
     is_root: bool = False
+
+    def installs(self, packages: Iterable[str]) -> bool:
+        """Return whether :meth:`install` of ``packages`` is one command that a shell can run."""
+        of_arch = (_OTHERS.get(name, (name, name))[_FAMILIES["arch"] - 1] for name in packages)
+        return self.family in _INSTALLERS and not (self.family == "arch" and any(name in _AUR for name in of_arch))
 
     def install(self, packages: Iterable[str]) -> str:
         """Return the command that installs the packages that Debian calls ``packages``."""

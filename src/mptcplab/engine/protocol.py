@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
-from mptcplab.errors import InputError, LabError
+from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.plan.model import Plan
 
 
@@ -124,6 +124,17 @@ class WithPrograms(Protocol):
         """Return the hash of each compiled program of ``plan`` by the name of its source.
 
         :raises InputError: if one does not compile. :raises MissingError: if this machine lacks something for that.
+        """
+
+
+@runtime_checkable
+class WithNeeds(Protocol):
+    """A kind of engine that needs more of this machine than the programs of plans: kernels, an emulator."""
+
+    def find_missing(self, versions: Iterable[str | None]) -> Iterator[MissingError]:
+        """Yield an error for each thing that this machine lacks, before any run.
+
+        ``versions`` are the scenarios' kernels, None for the default one.
         """
 
 

@@ -45,12 +45,12 @@ def find_program(name: str) -> Path:
     # The machine's own program of a name that we build has another version than the pinned one.
     recipe = recipe_of(name)
     found = built_program(recipe, name) if recipe is not None else shutil.which(name, path=_SEARCH)
-    if found is None:
-        hint = (
-            f"sudo apt-get install {package_of(name)}" if recipe is None else f"mptcplab gateways build {recipe.name}"
-        )
-        raise MissingError(f"this machine has no '{name}'", hint=hint)
-    return Path(found)
+    if found is not None:
+        return Path(found)
+    message = f"this machine has no '{name}'"
+    if recipe is None:
+        raise MissingError(message, subject=name, packages=(package_of(name),))
+    raise MissingError(message, subject=recipe.name, command=f"mptcplab gateways build {recipe.name}")
 
 
 def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, Path]:

@@ -31,6 +31,8 @@ from mptcplab.kernel.data import (
 )
 
 FORMAT = 1
+#: The command that builds lab kernels, before a version and options.
+BUILD_COMMAND = "mptcplab kernel build"
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
 #: A version, optionally followed by the variant: 7.2-debug, 7.2-hz100, 7.2-cpu, 7.2-wifi, 7.2-plain.
 _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
@@ -151,13 +153,15 @@ def find_kernel(
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
     command = _build_command(parsed[1], variant)
     if not entries:
-        raise MissingError(f"the lab kernel {name} is not built on this machine", hint=command)
+        message = f"the lab kernel {name} is not built on this machine"
+        raise MissingError(message, subject=f"kernel {name}", command=command)
     digest = (inputs or load_inputs(parsed[1], variant=variant)).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         raise MissingError(
             f"the cached kernel {name} was built from other patches or options than the present ones",
-            hint=command,
+            subject=f"kernel {name} (stale)",
+            command=command,
         )
     default = recorded_sha256(parsed[1], cache)
     return next((entry for entry in current if entry.source_sha256 == default), current[0])
@@ -175,7 +179,7 @@ def is_current(kernel: KernelBuild) -> bool:
 
 
 def _build_command(version: str, variant: str) -> str:
-    words = ["mptcplab kernel build", *([] if version == DEFAULT_VERSION else [version])]
+    words = [BUILD_COMMAND, *([] if version == DEFAULT_VERSION else [version])]
     return " ".join([*words, *build_options(variant)])
 
 

@@ -130,7 +130,8 @@ def require_tools(packages: Mapping[str, str]) -> None:
         names = sorted({packages[tool] for tool in missing})
         raise MissingError(
             f"the kernel cannot be built without {', '.join(missing)}",
-            hint=f"sudo apt-get install {' '.join(names)}",
+            subject=", ".join(missing),
+            packages=names,
         )
 
 

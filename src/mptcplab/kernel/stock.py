@@ -23,6 +23,8 @@ from mptcplab.kernel.source import file_sha256
 FORMAT = 1
 #: The version that runs use if they name none: the long-term one.
 DEFAULT_STOCK = "6.12"
+#: The command that obtains a version, before the version.
+STOCK_COMMAND = "mptcplab kernel stock"
 VERSION_PATTERN = re.compile(r"\d+\.\d+")
 #: The boot protocol's fields: magic, pointer to the release (Documentation/arch/x86/boot.rst).
 _MAGIC, _RELEASE_POINTER = 0x202, 0x20E
@@ -83,7 +85,8 @@ def find_stock(name: str = "", cache: Path | None = None) -> StockKernel:
     if not VERSION_PATTERN.match(name):
         hint = "name a version such as 6.12, or a path with a slash: stock:./bzImage"
         raise InputError(f"'{name}' is neither the version nor the path of a stock kernel", hint=hint)
-    raise MissingError(f"no stock kernel {name} was obtained", hint=f"mptcplab kernel stock {name}")
+    message = f"no stock kernel {name} was obtained"
+    raise MissingError(message, subject=f"stock kernel {name}", command=f"{STOCK_COMMAND} {name}")
 
 
 def kernel_at(path: Path) -> StockKernel:

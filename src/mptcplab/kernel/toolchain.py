@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import subprocess
 from collections.abc import Mapping
+from contextlib import suppress
 
-from mptcplab.errors import MissingError
-from mptcplab.kernel.process import capture
+from mptcplab.errors import MissingError, try_each
+from mptcplab.kernel.process import CommandError, capture, require_tools
 
 # The Debian package of each program.
 TOOLS = {
@@ -54,9 +55,20 @@ def compiler_version() -> str:
     if probe.returncode != 0:
         raise MissingError(
             "the kernel cannot be built without the C library's headers",
-            hint="sudo apt-get install libc6-dev",
+            subject="headers of the C library",
+            packages=("libc6-dev",),
         )
     return "; ".join(lines)
+
+
+def find_missing_tools() -> list[MissingError]:
+    """Return an error for each program and library that a build needs and this machine lacks."""
+    errors = dict(try_each(lambda tool: require_tools({tool: TOOLS[tool]}), TOOLS))
+    if not {"gcc", "ld"} & errors.keys():
+        # A compiler that does not work at all is reported by the build.
+        with suppress(CommandError):
+            errors |= dict(try_each(lambda _: compiler_version(), ["headers"]))
+    return list(errors.values())
 
 
 def build_environment(environ: Mapping[str, str]) -> dict[str, str]:

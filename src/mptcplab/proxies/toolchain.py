@@ -96,6 +96,7 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
     wanted = f"{kind.name} {recipe.compiler[0]}.{recipe.compiler[1]}"
     raise MissingError(
         f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {found}",
+        subject=f"{wanted} or later",
         hint=f"`make gateways` installs Debian's if that is new enough; or put a newer {kind.programs[0]} on PATH",
     )
 

@@ -9,7 +9,7 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import running_options, set_option
+from mptcplab.cli.options import beds_option, running_options, set_option
 
 _EPILOG = """\b
 Examples:
@@ -23,7 +23,8 @@ Examples:
 The exit status is 1 if a run failed, or if a value differs or a claim does not hold and the study's data gives no
 reason for it. A reason that no run shows counts as supposed. A difference that the data declares open, with what was
 tried, counts as unexplained. Neither changes the status. It is 3 if a table was not measured because this machine
-lacks something, such as a program or a lab kernel: this is found, and named, before the first run.
+lacks something, such as a program or a lab kernel: all of it is named before the first run, with the command that
+gets it (`mptcplab doctor --for STUDY --install`).
 """
 
 
@@ -33,12 +34,9 @@ lacks something, such as a program or a lab kernel: this is found, and named, be
 @click.option(
     "--quick", is_flag=True, help="Short form: the fewer rows and the fewer, shorter runs that each table defines."
 )
-@click.option(
-    "--beds",
-    type=click.IntRange(1, 4096),
-    metavar="N",
-    help="Measure the tables on N test beds that the study could have had, with one run for each cell. Parameters that"
-    " its source leaves open are drawn from the ranges in the study's beds.toml.",
+@beds_option(
+    "Measure the tables on N test beds that the study could have had, with one run for each cell. Parameters that its"
+    " source leaves open are drawn from the ranges in the study's beds.toml."
 )
 @set_option("Set a key of every scenario. Repeatable.")
 @click.option(

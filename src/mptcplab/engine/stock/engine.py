@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -26,6 +26,7 @@ from mptcplab.engine.stock.root import archive, base_archive, base_files, conten
 from mptcplab.engine.stock.turns import SOURCE
 from mptcplab.engine.tools import find_programs, fingerprint
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
+from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
 from mptcplab.guest.system import LAB
 from mptcplab.kernel.stock import StockKernel, find_stock
@@ -158,6 +159,12 @@ class Stock:
         qemu()
         self._hardware.check()
         return StockEngine(find_stock(self._image), tools, stall_seconds, self._hardware)
+
+    def find_missing(self, versions: Iterable[str | None]) -> Iterator[MissingError]:
+        """See :class:`mptcplab.engine.protocol.WithNeeds`: QEMU and the image. ``versions`` are of lab kernels."""
+        del versions
+        yield from (error for _, error in try_each(lambda _: qemu(), [self]))
+        yield from (error for _, error in try_each(find_stock, [self._image]))
 
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`: the machine does not see this folder."""

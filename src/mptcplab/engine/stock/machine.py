@@ -88,7 +88,7 @@ def qemu() -> Path:
     """Return the path of QEMU. :raises MissingError: without it."""
     found = shutil.which(QEMU)
     if found is None:
-        raise MissingError(f"this machine has no '{QEMU}'", hint=f"sudo apt-get install {PACKAGE}")
+        raise MissingError(f"this machine has no '{QEMU}'", subject=QEMU, packages=(PACKAGE,))
     return Path(found)
 
 

@@ -181,5 +181,5 @@ def _content(file: Path) -> bytes:
         try:
             return subprocess.run(["zstd", "-dc"], input=content, capture_output=True, check=True).stdout
         except FileNotFoundError as error:
-            raise MissingError("this machine has no 'zstd'", hint="sudo apt-get install zstd") from error
+            raise MissingError("this machine has no 'zstd'", subject="zstd", packages=("zstd",)) from error
     return content

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, r
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
 from mptcplab.engine.watchdog import Watchdog, watch
+from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.plan.model import Plan
@@ -89,6 +90,10 @@ class Virtual:
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> VirtualEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""
         return VirtualEngine(find_kernel(version), tools, stall_seconds)
+
+    def find_missing(self, versions: Iterable[str | None]) -> Iterator[MissingError]:
+        """See :class:`mptcplab.engine.protocol.WithNeeds`: each lab kernel that is not built."""
+        yield from (error for _, error in try_each(find_kernel, versions))
 
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""

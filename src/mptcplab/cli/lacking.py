@@ -1,0 +1,27 @@
+# SPDX-License-Identifier: MIT
+"""What this machine lacks for runs, found before the first of them, in one message with one command that gets it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from mptcplab.campaign.missing import find_missing
+from mptcplab.errors import MissingError
+from mptcplab.scenario.load import Run
+
+
+def check_machine(runs: Iterable[Run], *, engine: str, install: str) -> None:
+    """Refuse runs of which one would fail for want of a program or a kernel. ``install`` is the command that gets it.
+
+    :raises MissingError: naming everything that is missing.
+    """
+    errors = find_missing(runs, engine=engine)
+    if errors:
+        raise combine_lacks({"the runs": errors}, install)
+
+
+def combine_lacks(by_user: Mapping[str, Sequence[MissingError]], install: str) -> MissingError:
+    """Return one error that names what all users lack and what building that takes, each thing once."""
+    from mptcplab.doctor.lacks import collect_lacks  # late: a machine that lacks nothing does not wait for it
+
+    return collect_lacks(by_user).to_error(install)
