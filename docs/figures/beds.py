@@ -42,22 +42,22 @@ _HEADS = ["in at least 95 % of beds", "in some", "in none"]
 
 def files() -> tuple[Path, ...]:
     """Return the files that the tables about beds depend on."""
-    found = (_STUDIES / study / name for study in study_names() for name in ("study.toml", FILE, CLOUD, REFERENCE))
-    return tuple(file for file in found if file.is_file())
+    named = (_STUDIES / study / name for study in study_names() for name in ("study.toml", FILE, CLOUD, REFERENCE))
+    return tuple(file for file in named if file.is_file())
 
 
 def _clouds() -> list[tuple[list[SelectedTable], Cloud]]:
-    found = [(tables, shipped_cloud(tables)) for tables in map(select, study_names())]
-    return [(tables, cloud) for tables, cloud in found if cloud is not None]
+    clouds = [(tables, shipped_cloud(tables)) for tables in map(select, study_names())]
+    return [(tables, cloud) for tables, cloud in clouds if cloud is not None]
 
 
 def outcome() -> str:
     """Return how many values and claims of each study agree in at least 95 % of the beds, in some, and in none."""
     rows = []
     for tables, cloud in _clouds():
-        values, claims = Counter(one.verdict for one in cloud.counted), Counter(one.verdict for one in cloud.claims)
+        verdicts = ([value.verdict for value in cloud.counted], [claim.verdict for claim in cloud.claims])
         best = f"{max(cloud.count_served())} of {len(cloud.counted)}" if cloud.counted else ""
-        counts = [str(found[name] or "") for found in (values, claims) for name in CLASSES]
+        counts = [str(listed.count(name) or "") for listed in verdicts for name in CLASSES]
         form = ", short form" if cloud.is_quick else ""
         rows.append([tables[0].folder.name, f"{len(cloud.beds)}{form}", *counts, best])
     heads = [f"{kind} {head}" for kind in ("values", "claims") for head in _HEADS]
@@ -71,20 +71,20 @@ def remaining() -> str:
     """
     rows = []
     for tables, cloud in _clouds():
-        numbers = {one.number: one.table.again or one.number for one in tables}
-        found = {(numbers[one.table], one.row, one.column): one.verdict for one in cloud.counted}
+        numbers = {selected.number: selected.table.again or selected.number for selected in tables}
+        verdicts = {(numbers[value.table], value.row, value.column): value.verdict for value in cloud.counted}
         for kind in (SUPPOSED, UNEXPLAINED):
-            own = [
-                found.get((judged.selected.number, cell.row, cell.column), NOT_MEASURED)
+            places = [
+                (judged.selected.number, cell.row, cell.column)
                 for judged in scoreboard.judged_tables(tables[0].folder.name)
                 for cell in judged.counted_once
                 if cell.counted_as == kind
             ]
-            if own:
-                counts = Counter(own)
+            if places:
+                counts = Counter(verdicts.get(place, NOT_MEASURED) for place in places)
                 cells = [str(counts[name] or "") for name in (IN_ALL, IN_SOME, IN_NONE, NOT_MEASURED)]
-                rows.append([tables[0].folder.name, kind, str(len(own)), *cells])
-    return table_of(["study", "on its own bed", "values", *_HEADS, "not measured over beds"], rows)
+                rows.append([tables[0].folder.name, kind, str(len(places)), *cells])
+    return table_of(["study", "in the study's own table", "values", *_HEADS, "not measured over beds"], rows)
 
 
 def by_table() -> str:
@@ -92,10 +92,10 @@ def by_table() -> str:
     rows = []
     for tables, cloud in _clouds():
         for selected in tables:
-            own = [one for one in cloud.values if one.table == selected.number and one.known]
-            if own:
-                rows.append([selected.name, *_counts(own), _ratios(own), _causes(own)])
-    heads = ["table", "values", *_HEADS, "measured / published, median bed", "moved most often by"]
+            values = [value for value in cloud.counted if value.table == selected.number]
+            if values:
+                rows.append([selected.name, *_counts(values), _ratios(values), _causes(values)])
+    heads = ["table", "values", *_HEADS, "measured / published (medians over beds)", "moved most often by"]
     return table_of(heads, rows)
 
 
