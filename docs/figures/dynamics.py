@@ -112,6 +112,13 @@ def path_windows(recording: Recording, workload: str, path: str) -> tuple[Number
     return rows["time_ns"].to_numpy() / _NS_PER_S, rows["snd_cwnd"].to_numpy().astype(float)
 
 
+def window_samples(recording: Recording, workload: str, path: str, begin_s: float, end_s: float) -> Numbers:
+    """Return the sender's samples of a path's congestion windows, in segments, of all connections between two times."""
+    stretch = pl.col("time_ns").is_between(begin_s * _NS_PER_S, end_s * _NS_PER_S)
+    found = [rows.filter(stretch) for name, rows in _subflows(recording, workload, sending=True) if name == path]
+    return np.concatenate([rows["snd_cwnd"].to_numpy().astype(float) for rows in found])
+
+
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path and the samples, in time order, of each subflow of one side."""
     ends = ends_of_workload(described(recording, workload))

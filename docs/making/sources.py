@@ -29,6 +29,7 @@ from docs.figures import (
     durations,
     effects,
     expected,
+    fixed_loss,
     machine,
     phases,
     scoreboard,
@@ -48,6 +49,7 @@ EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 _BEHAVIOUR = EXAMPLES / "behaviour"
 _MODEL = tuple(ROOT / "docs" / "figures" / name for name in ("expected.py", "fluid.py", "rounds.py"))
+_SMALL_WINDOWS = tuple(ROOT / "docs" / "figures" / name for name in ("fixed_loss.py", "small_windows.py"))
 _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
 
 
@@ -111,6 +113,8 @@ SOURCES: dict[str, Source] = {
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
     **{name: _dynamics(name) for name in behaviour_dynamics.TABLES},
     "olia-known-loss": Source(lambda _: expected.known_loss(), inputs=_MODEL, is_computed=True),
+    "olia-fixed-loss": Source(fixed_loss.measured, _BEHAVIOUR / "olia-fixed-loss-window.toml", inputs=_SMALL_WINDOWS),
+    "olia-fixed-loss-parts": Source(lambda _: fixed_loss.parts(), inputs=_SMALL_WINDOWS, is_computed=True),
     "wvegas-latecomer": Source(behaviour_dynamics.latecomer, _BEHAVIOUR / "wvegas-latecomer.toml"),
     "backlog": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog.toml"),
     "backlog-window": Source(behaviour_dynamics.backlog, _BEHAVIOUR / "backlog-window.toml"),
