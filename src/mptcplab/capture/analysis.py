@@ -75,6 +75,7 @@ class Analysis:
             found = self._new_flow(packet)
         flow, direction = found
         position, fresh = flow.add(packet, direction)
+        was_member = flow.number in self._members
         has_option = False
         for option in mp.mptcp_options(packet.options):
             has_option = True
@@ -84,7 +85,7 @@ class Analysis:
             view.with_option += has_option
             view.without_option += not has_option
         member = self._members.get(flow.number)
-        if fresh and member is not None:
+        if fresh and member is not None and was_member:  # else _join has added all payload so far
             connection, side = member
             connection.add_data(flow, direction, side ^ direction, fresh, packet.time_ns)
 
@@ -143,7 +144,7 @@ class Analysis:
         for owner, key in ((side, option.sender_key), (1 - side, option.receiver_key)):
             if key is not None and connection.keys[owner] is None:
                 self._learn_token(connection, owner, connection.learn_key(owner, key, option.version))
-        connection.map_first_data(flow.halves[direction], option)
+        connection.map_first_data(flow, direction, side, option)
 
     def _learn_token(self, connection: Connection, side: int, token: int) -> None:
         self._tokens[token] = connection, side
@@ -174,6 +175,10 @@ class Analysis:
 
     def _join(self, flow: Flow, connection: Connection, first_side: int) -> None:
         """Make ``flow`` a subflow of ``connection``; ``first_side`` sends in its direction 0."""
+        if flow.number not in self._members:
+            for direction, half in enumerate(flow.halves):
+                earlier = list(half.seen or ())
+                connection.add_data(flow, direction, first_side ^ direction, earlier, flow.end_ns)
         connection.flows = [member for member in connection.flows if member[0] is not flow]
         connection.flows.append((flow, first_side))
         self._members[flow.number] = connection, first_side
@@ -208,7 +213,7 @@ class Analysis:
             return
         connection, first_side = member
         side = first_side ^ direction
-        connection.map_data(flow.halves[direction], side, dss, position)
+        connection.map_data(flow, direction, side, dss, position)
         if dss.ack is not None:
             space = connection.spaces[1 - side]
             acked = space.position(dss.ack, dss.ack_bits)

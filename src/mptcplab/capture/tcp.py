@@ -10,12 +10,15 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.options import maximum_segment
 from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
-_MAPPINGS = 256
+#: Spans of payload per direction that wait for their mapping: beyond these, the oldest stay unmapped.
+WAITING_SPANS = 4096
 
 
 @dataclass(slots=True, eq=False)
@@ -36,13 +39,12 @@ class View:
     largest: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class Mapping:
-    """A mapping of subflow positions ``start`` to ``end``, counted from the SYN; data begins at position ``data``."""
+class WaitingSpan(NamedTuple):
+    """Payload from position ``start`` to ``end``, seen at ``time_ns`` before a mapping of it."""
 
     start: int
     end: int
-    data: int
+    time_ns: int
 
 
 @dataclass(slots=True, eq=False)
@@ -50,7 +52,9 @@ class HalfConnection:
     """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
     ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
-    the position up to which the other side has acknowledged; ``fresh`` counts each byte of payload once.
+    the position up to which the other side has acknowledged; ``fresh`` counts each byte of payload once, and
+    ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
+    ``mappings`` count positions from ``zero``.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)
@@ -64,7 +68,9 @@ class HalfConnection:
     mss: int | None = None
     finished: bool = False
     reset: bool = False
-    mappings: deque[Mapping] = field(default_factory=lambda: deque(maxlen=_MAPPINGS))
+    mappings: MappingTable = field(default_factory=MappingTable)
+    waiting: deque[WaitingSpan] = field(default_factory=lambda: deque(maxlen=WAITING_SPANS))
+    waiting_end: int = 0
 
     def position(self, sequence: int) -> int:
         """Return ``sequence`` unwrapped: the position nearest to the last one."""
@@ -86,9 +92,14 @@ class HalfConnection:
         return sum(view.packets for view in self.views.values())
 
     @property
+    def seen(self) -> IntervalSet | None:
+        """The payload that any vantage point has seen."""
+        return self.union or (self.best[1].seen if self.best else None)
+
+    @property
     def unseen(self) -> int:
         """Bytes of payload missing from the capture: acknowledged, or followed by later ones, but never seen."""
-        seen = self.union or (self.best[1].seen if self.best else None)
+        seen = self.seen
         if seen is None or seen.span is None:
             return 0
         end = seen.span[1] + self.finished
@@ -139,6 +150,11 @@ class HalfConnection:
         fresh = new if self.union is None else self.union.add(start, end)
         self.fresh += sum(stop - begin for begin, stop in fresh)
         return fresh
+
+    def wait(self, start: int, end: int, time_ns: int) -> None:
+        """Keep payload until a mapping of it is seen."""
+        self.waiting_end = max(self.waiting_end, end) if self.waiting else end
+        self.waiting.append(WaitingSpan(start, end, time_ns))
 
     def acknowledge(self, number: int) -> None:
         """Note that the other side has acknowledged everything before ``number``."""
