@@ -343,6 +343,103 @@ def test_a_join_of_a_connection_that_was_not_seen() -> None:
     assert (only(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
 
 
+def test_options_in_a_connection_of_which_only_acks_and_resets_were_seen() -> None:
+    """Data ACKs of 32 bits fit any connection by chance, so each subflow is a connection of its own."""
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.send(1, ACK, option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8) + dss(ack=111, bits=32))
+    one.send(0, ACK, option(bytes([0x31, 1, 10, 0, 4, 2])) + dss(ack=222, bits=32))
+    two.send(1, RST | ACK, option(bytes([0x80, 3])))
+    summary = analyse(packets)
+    assert summary.tcp == ()
+    assert [[event.kind for event in found.events] for found in summary.connections] == [
+        ["ADD_ADDR"] * 2,
+        ["MP_TCPRST"],
+    ]
+    for connection in summary.connections:
+        assert connection.tokens == (None, None)
+        assert connection.subflows[0].began == "before"
+        assert "its other subflows, if any, are listed as other connections" in connection.notes[0]
+
+
+def test_subflows_that_only_acknowledge() -> None:
+    """Data ACKs of 64 bits near each other belong to one connection; events before the first of them are its own."""
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.send(1, ACK, option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8))
+    one.send(1, ACK, dss(ack=DATA + 1000))
+    two.send(1, ACK, dss(ack=DATA + 5000))
+    connection = only(analyse(packets))
+    assert [subflow.recognised_by for subflow in connection.subflows] == ["numbers", "numbers"]
+    assert [event.kind for event in connection.events] == ["ADD_ADDR"]
+    assert connection.notes == ("it began before the capture: its subflows were found by their data sequence numbers",)
+
+
+def test_an_option_that_cannot_be_parsed_is_still_mptcp() -> None:
+    packets: list[Packet] = []
+    Pipe(packets).send(0, SYN, option(bytes([0xF0, 0])))
+    second(packets).send(0, SYN)
+    summary = analyse(packets)
+    assert (only(summary).subflows[0].began, len(summary.tcp)) == ("unknown", 1)
+    assert only(summary).notes[0].startswith("none of its MPTCP options names it")
+
+
+def test_payload_of_a_subflow_that_fits_no_connection() -> None:
+    packets: list[Packet] = []
+    Pipe(packets).send(1, ACK, dss(ack=111, bits=32), length=700)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes, connection.subflows[0].directions[1].payload_bytes) == ((0, 0), 0)
+    assert "no mapping was seen for 700 bytes of payload" in connection.notes
+
+
+@pytest.mark.parametrize(
+    ("joins", "with_data", "by"),
+    [
+        (1, False, "the token of their MP_JOIN"),
+        (3, False, "the token of their MP_JOIN"),
+        (1, True, "their data sequence numbers and the token of their MP_JOIN"),
+        (0, True, None),
+    ],
+)
+def test_how_subflows_were_found(joins: int, with_data: bool, by: str | None) -> None:
+    packets: list[Packet] = []
+    if with_data:
+        Pipe(packets, sent=[9, 1]).data(0, DATA, 1000)
+    for number in range(joins):
+        joined = Pipe(packets, ends=(Endpoint("10.0.3.1", 1 + number), Endpoint("10.0.4.2", 5001)))
+        joined.send(0, SYN, join_syn(SERVER))
+        if with_data:
+            joined.send(1, SYN | ACK)
+            joined.data(0, DATA + 1000, 1000)
+    connection = only(analyse(packets))
+    found = "" if by is None else f": its subflows were found by {by}"
+    assert connection.notes == (f"it began before the capture{found}",)
+    assert connection.subflows[-1].recognised_by == ("token" if joins and not with_data else "numbers")
+
+
+def test_a_flood_of_joins_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_FLOWS", 10)
+    packets: list[Packet] = []
+    for port in range(1, 101):
+        joined = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))
+        joined.send(0, SYN, join_syn(port.to_bytes(8)))
+    analysis = module.Analysis()
+    for packet in packets:
+        analysis.add(packet)
+    assert (len(analysis.unassigned), len(analysis._waiting)) == (10, 10)
+    assert (analysis.forgotten_connections.count, analysis.forgotten_plain.count) == (90, 0)
+
+
+def test_a_syn_that_was_overtaken_is_of_the_same_connection() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.data(0, DATA, 1000)
+    packets.append(packets.pop(0)._replace(time_ns=10**9))
+    connection = only(analyse(packets))
+    assert (len(connection.subflows), connection.subflows[0].initiator, connection.data_bytes[0]) == (1, 0, 1000)
+
+
 def test_plain_tcp_connections_are_tracked() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)

@@ -117,3 +117,18 @@ def test_payload_that_is_seen_before_its_mapping() -> None:
     connection = connection_of("late-mapping.pcap")
     assert (connection.data_bytes, connection.notes) == ((4200, 0), ())
     assert connection.data_acked[0]
+
+
+def test_options_in_acks_and_resets_only() -> None:
+    text = text_of("acks-only.pcap")
+    assert "1 MPTCP connection, 0 plain TCP connections" in text
+    assert "tokens unknown and unknown" in text
+    for event in ("> ADD_ADDR 10.9.1.2, id 1", "< ADD_ADDR 10.9.1.2, id 1, echo", "> MP_TCPRST reason 3, prohibited"):
+        assert event in text
+    assert "[!] It began before the capture." in text
+
+
+def test_a_join_is_known_by_its_token() -> None:
+    text = text_of("join-syn-only.pcap")
+    assert "its subflows were found by the token of their MP_JOIN" in text
+    assert "data sequence numbers" not in text

@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 
 from mptcplab.capture.options import Capable, Dss
 from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
-from mptcplab.capture.tcp import Flow, HalfConnection, WaitingSpan
+from mptcplab.capture.tcp import Event, Flow, HalfConnection, WaitingSpan
 
 #: Intervals of a data sequence space that are tracked; data before the lowest counts as sent.
 _DATA_INTERVALS = 65536
@@ -24,18 +23,6 @@ _NEAR = {64: 1 << 31, 32: 1 << 24}
 _INFINITE = 1 << 62
 #: Points of a figure per subflow and direction: few for the many connections of a busy server.
 _POINTS, _FEW_POINTS, _WITH_MANY_POINTS = 4000, 100, 50
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
-
-    time_ns: int
-    flow: Flow
-    direction: int
-    kind: str
-    about: dict[str, Any]
-    vantage: Any
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +85,8 @@ class DataSpace:
 class Connection:
     """An MPTCP connection. ``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow seen.
 
-    ``flows`` has its subflows, each with the side that sends in the flow's direction 0.
+    ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``is_earlier`` is set if it began
+    before the capture, and ``is_nameless`` if no option of its single subflow names a connection.
     """
 
     number: int
@@ -110,7 +98,8 @@ class Connection:
     checksum_asked: bool = False
     infinite: bool = False
     failed: bool = False
-    inferred: bool = False
+    is_earlier: bool = False
+    is_nameless: bool = False
     events: list[Event] = field(default_factory=list)
     more_events: int = 0
 

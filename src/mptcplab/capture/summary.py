@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.connection import Connection, Event
-from mptcplab.capture.tcp import Flow, HalfConnection
+from mptcplab.capture.connection import Connection
+from mptcplab.capture.tcp import Event, Flow, HalfConnection
 
 _SECOND = 1e9
 #: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
@@ -42,13 +42,15 @@ class Direction:
 class Subflow:
     """One subflow. ``ends``, ``address_ids`` and ``backup`` are by side; times are in seconds from the first packet.
 
-    ``began`` is ``capable``, ``join`` or ``before`` (the capture); ``initiator`` is the side that sent the SYN;
-    ``state`` is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
+    ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it to the
+    connection: ``keys``, ``token`` or (data sequence) ``numbers``. ``initiator`` is the side that sent the SYN; ``state``
+    is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
     """
 
     number: int
     ends: tuple[str, str]
     began: str
+    recognised_by: str | None
     initiator: int | None
     address_ids: tuple[int | None, int | None]
     backup: tuple[bool, bool]
@@ -126,33 +128,20 @@ class Summary:
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
     """Return the results of ``analysis``; ``files`` are the names of the files by their numbers."""
     summarizer = _Summarizer(files, analysis.start_ns or 0)
-    orphaned = analysis.orphaned_joins
-    joined = {flow.number for flows in orphaned.values() for flow in flows}
-    connections = [summarizer.connection(connection) for connection in analysis.connections.values()]
-    number = len(connections) + analysis.forgotten_connections.count
-    for count, (token, flows) in enumerate(orphaned.items(), start=1):
-        connections.append(summarizer.connection(_of_joins(number + count, token, flows)))
-    plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if flow.number not in joined]
+    connections = [*analysis.connections.values(), *analysis.unassigned]
+    plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if not flow.has_mptcp]
     forgotten = analysis.forgotten_plain
     return Summary(
         files=tuple(files),
         tcp_packets=analysis.packets,
         start_ns=analysis.start_ns,
         duration_s=summarizer.seconds(analysis.end_ns) if analysis.packets else None,
-        connections=tuple(connections),
+        connections=tuple(summarizer.connection(connection) for connection in connections),
         tcp=tuple(plain),
         connections_only_counted=analysis.forgotten_connections.count,
         tcp_only_counted=forgotten.count,
         tcp_payload_bytes=forgotten.payload + sum(half.payload_bytes for one in plain for half in one.directions),
     )
-
-
-def _of_joins(number: int, token: int, flows: list[Flow]) -> Connection:
-    """Return a connection of which only refused or empty subflows were seen."""
-    connection = Connection(number, inferred=True)
-    connection.tokens[1] = token
-    connection.flows = [(flow, 0) for flow in flows]
-    return connection
 
 
 class _Summarizer:
@@ -189,13 +178,17 @@ class _Summarizer:
                 self._subflow(connection, flow, side, numbers[flow.number], (totals[0], totals[1]))
                 for flow, side in members
             ),
-            events=tuple(self._record(event, connection, numbers) for event in connection.events),
+            events=tuple(
+                self._record(event, connection, numbers)
+                for event in sorted(connection.events, key=lambda event: event.time_ns)
+            ),
             events_left_out=connection.more_events,
             notes=tuple(self._notes(connection, bool(fallback))),
         )
 
     def _subflow(self, connection: Connection, flow: Flow, side: int, number: int, totals: tuple[int, int]) -> Subflow:
-        began = "join" if flow.is_join else "capable" if flow.is_capable else "before"
+        by_option = "join" if flow.is_join else "capable" if flow.is_capable else None
+        began = by_option or ("unknown" if any(half.has_syn for half in flow.halves) else "before")
         ids = flow.address_ids if flow.is_join or not flow.is_capable else [0, 0]
         directions = []
         for sender in (0, 1):
@@ -205,6 +198,7 @@ class _Summarizer:
             number=number,
             ends=(str(flow.ends[side]), str(flow.ends[1 - side])),
             began=began,
+            recognised_by=flow.recognised_by or ("token" if flow.join_token is not None else None),
             initiator=side if flow.initiated else None,
             address_ids=(ids[side], ids[1 - side]),
             backup=(flow.backup[side], flow.backup[1 - side]),
@@ -270,11 +264,16 @@ class _Summarizer:
 
     def _notes(self, connection: Connection, fell_back: bool) -> list[str]:
         notes = []
-        if connection.inferred:
-            notes.append("it began before the capture: its subflows were found by their data sequence numbers")
+        if connection.is_earlier or connection.is_nameless:
+            notes.append(_origin(connection))
         if connection.failed:
             notes.append("MP_FAIL was sent: a checksum error")
-        unmapped = sum(half.unmapped for flow, _ in connection.flows for half in flow.halves)
+        unmapped = sum(
+            # Payload of a subflow that was never assigned has not even been compared with mappings.
+            half.fresh if flow.recognised_by is None else half.unmapped
+            for flow, _ in connection.flows
+            for half in flow.halves
+        )
         if unmapped and not fell_back:
             notes.append(f"no mapping was seen for {unmapped} bytes of payload")
         unseen = sum(half.unseen for flow, _ in connection.flows for half in flow.halves)
@@ -285,6 +284,19 @@ class _Summarizer:
                 "captured before segmentation: a packet may be several on the wire, so their number is too low"
             )
         return notes
+
+
+def _origin(connection: Connection) -> str:
+    """Return how the subflows of a connection were found whose beginning is not in the capture."""
+    began = "it began before the capture"
+    if connection.is_nameless:
+        nameless = "none of its MPTCP options names it: its other subflows, if any, are listed as other connections"
+        return f"{began}, and {nameless}" if connection.is_earlier else nameless
+    ways = {"token" if flow.join_token is not None else flow.recognised_by for flow, _ in connection.flows}
+    if ways == {"numbers"} and len(connection.flows) == 1:
+        return began
+    by = {"numbers": "their data sequence numbers", "token": "the token of their MP_JOIN"}
+    return f"{began}: its subflows were found by {' and '.join(text for way, text in by.items() if way in ways)}"
 
 
 def _half(flow: Flow, side: int, sender: int) -> HalfConnection:

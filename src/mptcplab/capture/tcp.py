@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
-from typing import NamedTuple
+from typing import Any, Literal, NamedTuple
 
 from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.options import maximum_segment
@@ -19,6 +19,8 @@ from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
 #: Spans of payload per direction that wait for their mapping: beyond these, the oldest stay unmapped.
 WAITING_SPANS = 4096
+#: How a subflow was assigned: by the keys in MP_CAPABLE, by the token in MP_JOIN, or by its data sequence numbers.
+Recognition = Literal["keys", "token", "numbers"]
 
 
 @dataclass(slots=True, eq=False)
@@ -52,13 +54,15 @@ class HalfConnection:
     """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
     ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
-    the position up to which the other side has acknowledged; ``fresh`` counts each byte of payload once, and
+    the position up to which the other side has acknowledged; ``first`` and ``last`` are the lowest and the highest
+    sequence number seen. ``fresh`` counts each byte of payload once, and
     ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
     ``mappings`` count positions from ``zero``.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)
     union: IntervalSet | None = None
+    first: int | None = None
     last: int | None = None
     zero: int | None = None
     has_syn: bool = False
@@ -74,11 +78,11 @@ class HalfConnection:
 
     def position(self, sequence: int) -> int:
         """Return ``sequence`` unwrapped: the position nearest to the last one."""
-        if self.last is None:
-            self.last = sequence
+        if self.first is None or self.last is None:
+            self.first = self.last = sequence
             return sequence
         found = unwrap(sequence, self.last, 32)
-        self.last = max(self.last, found)
+        self.first, self.last = min(self.first, found), max(self.last, found)
         return found
 
     @property
@@ -163,11 +167,24 @@ class HalfConnection:
             self.acked = position if self.acked is None else max(self.acked, position)
 
 
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
+
+    time_ns: int
+    flow: Flow
+    direction: int
+    kind: str
+    about: dict[str, Any]
+    vantage: Any
+
+
 @dataclass(slots=True, eq=False)
 class Flow:
     """A TCP connection, perhaps a subflow. Direction 0 is from ``ends[0]``, which sent the first SYN if one was seen.
 
-    ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen.
+    ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen. ``recognised_by`` is
+    what assigned the subflow to its connection, and ``events`` are options seen before that.
     """
 
     number: int
@@ -183,6 +200,9 @@ class Flow:
     is_join: bool = False
     backup: list[bool] = field(default_factory=lambda: [False, False])
     address_ids: list[int | None] = field(default_factory=lambda: [None, None])
+    has_mptcp: bool = False
+    recognised_by: Recognition | None = None
+    events: list[Event] = field(default_factory=list)
     has_dss: bool = False
     has_checksum: bool = False
 
@@ -191,6 +211,7 @@ class Flow:
         self.end_ns = max(self.end_ns, packet.time_ns)
         self.start_ns = min(self.start_ns, packet.time_ns)
         counted = self.halves[direction].count(packet)
+        self.initiated = self.initiated or packet.flags & (SYN | ACK) == SYN
         if packet.flags & ACK:
             self.halves[1 - direction].acknowledge(packet.acknowledgment)
         return counted
@@ -207,4 +228,6 @@ class Flow:
         half = self.halves[direction]
         if packet.flags & (SYN | ACK) != SYN or half.last is None:
             return False
+        if direction == 0 and not half.has_syn and half.first == packet.sequence + 1 and self.ended == "open":
+            return False  # its own SYN, which was overtaken
         return not half.has_syn or (half.zero is not None and (half.zero - packet.sequence) & 0xFFFFFFFF != 0)
