@@ -86,13 +86,19 @@ class Analysis:
         has_option = has_option or mp.has_mptcp(packet.options)
         flow.has_mptcp = flow.has_mptcp or has_option
         if packet.flags & SYN:
-            view = flow.halves[direction].views[packet.vantage]
-            view.with_option += has_option
-            view.without_option += not has_option
+            flow.count_syn_option(packet, direction, has_option=has_option)
         member = self._members.get(flow.number)
-        if fresh and member is not None and was_member:  # else _join has added all payload so far
-            connection, side = member
+        if member is None:
+            return
+        connection, side = member
+        half = flow.halves[direction]
+        unmapped = half.unmapped
+        if fresh and was_member:  # else _join has added all payload so far
             connection.add_data(flow, direction, side ^ direction, fresh, packet.time_ns)
+        if has_option:
+            flow.note_option(packet, direction, position)
+        else:
+            flow.note_plain(packet, direction, position, is_unmapped=half.unmapped > unmapped)
 
     def _new_flow(self, packet: Packet) -> tuple[Flow, int]:
         self._count += 1

@@ -85,8 +85,9 @@ class DataSpace:
 class Connection:
     """An MPTCP connection. ``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow seen.
 
-    ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``is_earlier`` is set if it began
-    before the capture, and ``is_nameless`` if no option of its single subflow names a connection.
+    ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``infinite_ns`` is when an
+    infinite mapping was sent. ``is_earlier`` is set if the connection began before the capture, and ``is_nameless`` if
+    no option of its single subflow names a connection.
     """
 
     number: int
@@ -96,7 +97,7 @@ class Connection:
     spaces: tuple[DataSpace, DataSpace] = field(default_factory=lambda: (DataSpace(), DataSpace()))
     flows: list[tuple[Flow, int]] = field(default_factory=list)
     checksum_asked: bool = False
-    infinite: bool = False
+    infinite_ns: int | None = None
     failed: bool = False
     is_earlier: bool = False
     is_nameless: bool = False
@@ -125,7 +126,8 @@ class Connection:
             return
         data = space.position(dss.sequence, dss.sequence_bits)
         length = dss.length - dss.fin if dss.length else _INFINITE
-        self.infinite = self.infinite or not dss.length
+        if not dss.length and self.infinite_ns is None:
+            self.infinite_ns = flow.end_ns
         if length <= 0 or (not dss.subflow_sequence and dss.fin):
             return
         self._find_zero(half, dss.subflow_sequence, position)

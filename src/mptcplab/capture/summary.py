@@ -14,6 +14,7 @@ from mptcplab.capture.tcp import Event, Flow, HalfConnection
 _SECOND = 1e9
 #: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
 _SUPER_PACKET = 2
+_NEVER_ESTABLISHED = ("no answer", "refused")
 
 
 @dataclass(frozen=True)
@@ -42,9 +43,9 @@ class Direction:
 class Subflow:
     """One subflow. ``ends``, ``address_ids`` and ``backup`` are by side; times are in seconds from the first packet.
 
-    ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it to the
-    connection: ``keys``, ``token`` or (data sequence) ``numbers``. ``initiator`` is the side that sent the SYN; ``state``
-    is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
+    ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it
+    to its connection: ``keys``, ``token`` or (data sequence) ``numbers``. ``initiator`` is the side that sent the SYN;
+    ``state`` is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
     """
 
     number: int
@@ -76,7 +77,8 @@ class OptionRecord:
 class ConnectionSummary:
     """One connection that is MPTCP, or requested it. Tokens and data are by side: side 0 opened it.
 
-    ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP.
+    ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP,
+    and ``fallback_s`` when it fell back, if it was MPTCP at first.
     """
 
     number: int
@@ -86,6 +88,7 @@ class ConnectionSummary:
     end_s: float
     checksum: bool
     fallback: str | None
+    fallback_s: float | None
     data_bytes: tuple[int, int]
     reinjected_bytes: tuple[int, int]
     data_acked: tuple[bool | None, bool | None]
@@ -158,10 +161,11 @@ class _Summarizer:
         """Summarise one connection, with its subflows in the order in which they began."""
         members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
         numbers = {flow.number: number for number, (flow, _) in enumerate(members, start=1)}
-        fallback = self._fallback(connection)
+        fallback, fallback_ns = self._fallback(connection)
         spaces = connection.spaces
         totals = tuple(sum(_half(flow, side, sender).fresh for flow, side in members) for sender in (0, 1))
-        data = (spaces[0].total, spaces[1].total) if not fallback else (totals[0], totals[1])
+        unmapped = [sum(_half(flow, side, sender).unmapped for flow, side in members) for sender in (0, 1)]
+        data = [space.total + (plain if fallback else 0) for space, plain in zip(spaces, unmapped, strict=True)]
         reinjected = tuple(sum(space.reinjected.values()) for space in spaces)
         return ConnectionSummary(
             number=connection.number,
@@ -171,7 +175,8 @@ class _Summarizer:
             end_s=self.seconds(max(flow.end_ns for flow, _ in members)),
             checksum=connection.checksum_asked or any(flow.has_checksum for flow, _ in members),
             fallback=fallback,
-            data_bytes=data,
+            fallback_s=None if fallback_ns is None else self.seconds(fallback_ns),
+            data_bytes=(data[0], data[1]),
             reinjected_bytes=(reinjected[0], reinjected[1]),
             data_acked=(_is_acked(connection, 0), _is_acked(connection, 1)),
             subflows=tuple(
@@ -235,21 +240,53 @@ class _Summarizer:
         time = self.seconds(event.time_ns)
         return OptionRecord(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
 
-    def _fallback(self, connection: Connection) -> str | None:
+    def _fallback(self, connection: Connection) -> tuple[str | None, int | None]:
+        """Return why a connection is plain TCP, and since when if it was MPTCP before; None if it is MPTCP."""
+        if connection.infinite_ns is not None:
+            return "an infinite mapping was sent, after which data is not mapped any more", connection.infinite_ns
         first = next((flow for flow, _ in connection.flows if flow.is_capable), None)
-        if connection.infinite:
-            return "an infinite mapping was sent, after which data is not mapped any more"
-        if first is None or first.has_dss:
-            return None
-        has_answer = first.halves[1].has_syn
-        if has_answer and not first.answered:
-            return f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
+        reason = self._refusal(first) if first is not None and not first.has_dss else None
+        if reason is not None:
+            return reason, None
+        established = [flow for flow, _ in connection.flows if _state(flow) not in _NEVER_ESTABLISHED]
+        # Beside another subflow, one without options is reset, and the connection goes on.
+        plain = established[0].plain if len(established) == 1 else None
+        if plain is None or not plain.is_answered or not plain.is_unmapped:
+            return None, None
+        return f"data without DSS from {self.seconds(plain.since_ns):.3f} s on", plain.since_ns
+
+    def _refusal(self, first: Flow) -> str | None:
+        """Return why MPTCP was never used on the first subflow, on which no DSS was seen."""
+        if first.halves[1].has_syn and not first.answered:
+            return self._unanswered(first) or (
+                f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
+            )
         stripped = self._stripped(first, (0, 1))
         if stripped:
             return f"MP_CAPABLE was removed on the path{stripped}"
         if any(half.unmapped for half in first.halves):
             return "data followed the handshake without a DSS option"
         return None
+
+    def _unanswered(self, flow: Flow) -> str | None:
+        """Return the reason if the SYN that was answered, as the place nearest to its sender saw it, did not ask."""
+        views = flow.halves[0].views
+        asking = max(views, key=lambda vantage: views[vantage].with_option, default=None)
+        answer = flow.halves[1].views.get(asking) if asking is not None else None
+        if asking is None or answer is None or answer.answers_asking is not False or not views[asking].with_option:
+            return None
+        dropped = next(
+            (vantage for vantage, view in views.items() if view.without_option and not view.with_option), None
+        )
+        cause = (
+            "so the path or the server may drop packets with MPTCP options"
+            if dropped is None
+            else f"and only this is in {self._files[dropped.file]}: the others were dropped on the path"
+        )
+        number = views[asking].with_option
+        return (
+            f"{_syns(number)} with MP_CAPABLE {_were(number)} not answered; the SYN that was answered has none, {cause}"
+        )
 
     def _stripped(self, flow: Flow, directions: tuple[int, int]) -> str:
         """Return a remark if one vantage point saw an option in a SYN and another did not: it was removed between."""
@@ -266,6 +303,7 @@ class _Summarizer:
         notes = []
         if connection.is_earlier or connection.is_nameless:
             notes.append(_origin(connection))
+        notes += [_silence(flow) for flow, _ in connection.flows if flow.is_capable and _state(flow) == "no answer"]
         if connection.failed:
             notes.append("MP_FAIL was sent: a checksum error")
         unmapped = sum(
@@ -284,6 +322,22 @@ class _Summarizer:
                 "captured before segmentation: a packet may be several on the wire, so their number is too low"
             )
         return notes
+
+
+def _syns(number: int) -> str:
+    return f"{number} SYN{'' if number == 1 else 's'}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _silence(flow: Flow) -> str:
+    """Return how many SYNs of a first subflow were not answered at all, as the place saw them that saw most."""
+    view = max(flow.halves[0].views.values(), key=lambda view: view.with_option + view.without_option)
+    with_it, without = view.with_option, view.without_option
+    others = f", nor {_were(without)} {without} without" if without else ""
+    return f"{_syns(with_it)} with MP_CAPABLE {_were(with_it)} not answered{others}"
 
 
 def _origin(connection: Connection) -> str:
@@ -324,5 +378,7 @@ def _state(flow: Flow) -> str:
     if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen:
         return "no answer"
     if flow.is_join and flow.initiated and not flow.answered and not flow.has_dss:
+        return "refused"
+    if flow.initiated and not flow.halves[1].has_syn and flow.halves[1].reset:
         return "refused"
     return flow.ended

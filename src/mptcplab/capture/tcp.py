@@ -27,7 +27,9 @@ Recognition = Literal["keys", "token", "numbers"]
 class View:
     """Counts of one direction at one vantage point.
 
-    ``with_option`` and ``without_option`` count its SYNs with and without an MPTCP option.
+    ``with_option`` and ``without_option`` count its SYNs with and without an MPTCP option; ``newest_syn_asked`` is
+    True if the newest one has it. ``answers_asking`` is set in the view of a SYN/ACK: True if the SYN before it has
+    the option.
     """
 
     seen: IntervalSet = field(default_factory=IntervalSet)
@@ -37,6 +39,8 @@ class View:
     retransmitted_packets: int = 0
     with_option: int = 0
     without_option: int = 0
+    newest_syn_asked: bool | None = None
+    answers_asking: bool | None = None
     fin: int | None = None
     largest: int = 0
 
@@ -57,7 +61,7 @@ class HalfConnection:
     the position up to which the other side has acknowledged; ``first`` and ``last`` are the lowest and the highest
     sequence number seen. ``fresh`` counts each byte of payload once, and
     ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
-    ``mappings`` count positions from ``zero``.
+    ``mappings`` count positions from ``zero``. ``option_end`` is the end of the newest packet with an MPTCP option.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)
@@ -75,6 +79,7 @@ class HalfConnection:
     mappings: MappingTable = field(default_factory=MappingTable)
     waiting: deque[WaitingSpan] = field(default_factory=lambda: deque(maxlen=WAITING_SPANS))
     waiting_end: int = 0
+    option_end: int | None = None
 
     def position(self, sequence: int) -> int:
         """Return ``sequence`` unwrapped: the position nearest to the last one."""
@@ -167,6 +172,20 @@ class HalfConnection:
             self.acked = position if self.acked is None else max(self.acked, position)
 
 
+@dataclass(slots=True)
+class PlainTail:
+    """The part of a subflow after its last MPTCP option, from the first payload on, which ``direction`` sent.
+
+    ``is_unmapped`` is set when there was payload without mapping since, and ``is_answered`` when the other side has
+    sent.
+    """
+
+    since_ns: int
+    direction: int
+    is_unmapped: bool = False
+    is_answered: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Event:
     """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
@@ -184,7 +203,8 @@ class Flow:
     """A TCP connection, perhaps a subflow. Direction 0 is from ``ends[0]``, which sent the first SYN if one was seen.
 
     ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen. ``recognised_by`` is
-    what assigned the subflow to its connection, and ``events`` are options seen before that.
+    what assigned the subflow to its connection, and ``events`` are options seen before that. ``plain`` is the end of
+    the subflow, if neither side sent an MPTCP option from some payload on.
     """
 
     number: int
@@ -203,6 +223,7 @@ class Flow:
     has_mptcp: bool = False
     recognised_by: Recognition | None = None
     events: list[Event] = field(default_factory=list)
+    plain: PlainTail | None = None
     has_dss: bool = False
     has_checksum: bool = False
 
@@ -215,6 +236,35 @@ class Flow:
         if packet.flags & ACK:
             self.halves[1 - direction].acknowledge(packet.acknowledgment)
         return counted
+
+    def count_syn_option(self, packet: Packet, direction: int, *, has_option: bool) -> None:
+        """Count whether a SYN or SYN/ACK has an MPTCP option, and whether the SYN asked that a SYN/ACK answers."""
+        view = self.halves[direction].views[packet.vantage]
+        view.with_option += has_option
+        view.without_option += not has_option
+        view.newest_syn_asked = has_option
+        asking = self.halves[1 - direction].views.get(packet.vantage)
+        if packet.flags & ACK and view.answers_asking is None and asking is not None:
+            view.answers_asking = asking.newest_syn_asked
+
+    def note_option(self, packet: Packet, direction: int, position: int) -> None:
+        """Note a packet with an MPTCP option, whose payload begins at ``position``."""
+        self.plain = None
+        self.halves[direction].option_end = position + packet.length
+
+    def note_plain(self, packet: Packet, direction: int, position: int, *, is_unmapped: bool) -> None:
+        """Note a packet without MPTCP option. ``is_unmapped`` says that it has payload without mapping.
+
+        Payload after a gap begins no plain tail: the option may be in a segment that the capture misses.
+        """
+        if self.plain is None and packet.length:
+            half = self.halves[direction]
+            begin = half.seen.begin_of(position) if half.seen is not None else None
+            if begin is not None and half.option_end is not None and begin <= half.option_end <= position:
+                self.plain = PlainTail(packet.time_ns, direction)
+        if self.plain is not None:
+            self.plain.is_unmapped = self.plain.is_unmapped or is_unmapped
+            self.plain.is_answered = self.plain.is_answered or direction != self.plain.direction
 
     @property
     def ended(self) -> str:
