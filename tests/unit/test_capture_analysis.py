@@ -287,6 +287,128 @@ def test_fallback_by_a_middlebox() -> None:
     assert "the SYN has it in a.pcap, not in b.pcap" in reason
 
 
+def late(*, answered: bool = True, gap: int = 0, again: bool = False, joined: bool = False) -> ConnectionSummary:
+    """Return a connection of which one segment of 1000 bytes has a DSS, and nine later ones have no option."""
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    if joined:
+        second(packets).open_join()
+    one.data(0, DATA, 1000)
+    one.send(1)
+    one.sent[0] += gap
+    for _ in range(9):
+        one.send(0, ACK, length=1000)
+    if answered:
+        one.send(1)
+    if again:
+        one.send(1, ACK, dss(ack=DATA + 1000))
+    return only(analyse(packets))
+
+
+def test_fallback_after_the_first_data() -> None:
+    connection = late()
+    assert connection.data_bytes == (10_000, 0)
+    assert connection.fallback_s == 5e-6, "the sixth packet, each 1 us after the one before"
+    assert connection.fallback == "data without DSS from 0.000 s on"
+    assert connection.notes == ()
+
+
+@pytest.mark.parametrize(
+    "connection",
+    [
+        late(answered=False),
+        late(gap=1400),  # a segment with a mapping of all may be missing
+        late(again=True),  # the other side still sends DSS
+        late(joined=True),  # beside another subflow, TCP resets this one
+    ],
+    ids=["without an answer", "after a gap", "with a later option", "beside another subflow"],
+)
+def test_data_without_dss_that_is_no_fallback(connection: ConnectionSummary) -> None:
+    assert (connection.fallback, connection.fallback_s, connection.data_bytes[0]) == (None, None, 1000)
+    assert "no mapping was seen for 9000 bytes of payload" in connection.notes
+
+
+def test_fallback_inside_a_mapping() -> None:
+    """What the mapping covers is data once, although its last segments have no option any more."""
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.send(0, ACK, dss(DATA, 1, 3000, ack=0), length=1000)
+    for _ in range(4):
+        one.send(1)
+        one.send(0, ACK, length=1000)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes[0], connection.fallback_s) == (5000, 5e-6)
+
+
+def asked(*with_option: bool, answer: bytes = b"") -> list[Packet]:
+    """Return SYNs with or without MP_CAPABLE, of which the last one is answered, and 100 bytes."""
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    for has_option in with_option:
+        one.send(0, SYN, capable() if has_option else b"", at=0)
+    one.send(1, SYN | ACK, answer)
+    one.send(0, ACK, length=100)
+    return packets
+
+
+@pytest.mark.parametrize(
+    ("packets", "reason"),
+    [
+        (
+            asked(True, True, True, False),
+            "3 SYNs with MP_CAPABLE were not answered; the SYN that was answered has none",
+        ),
+        (asked(True, False, False), "1 SYN with MP_CAPABLE was not answered; the SYN that was answered has none"),
+        (asked(True, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
+        (asked(True, False, True), "the SYN has MP_CAPABLE, but the SYN/ACK does not"),
+    ],
+)
+def test_which_syn_was_answered(packets: list[Packet], reason: str) -> None:
+    connection = only(analyse(packets))
+    assert str(connection.fallback).startswith(reason)
+    assert (connection.fallback_s, connection.data_bytes[0]) == (None, 100)
+
+
+def test_syns_that_were_dropped_between_two_places() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    for _ in range(3):
+        one.send(0, SYN, capable(), at=0, vantages=[HERE])
+    one.send(0, SYN, at=0, vantages=[HERE, THERE])
+    one.send(1, SYN | ACK, vantages=[THERE, HERE])
+    one.send(0, ACK, length=10, vantages=[HERE, THERE])
+    reason = str(only(analyse(packets)).fallback)
+    assert reason.startswith("3 SYNs with MP_CAPABLE were not answered; the SYN that was answered has none")
+    assert "only this is in b.pcap: the others were dropped on the path" in reason
+
+
+@pytest.mark.parametrize(
+    ("with_option", "without", "note"),
+    [
+        (1, 0, "1 SYN with MP_CAPABLE was not answered"),
+        (4, 0, "4 SYNs with MP_CAPABLE were not answered"),
+        (3, 2, "3 SYNs with MP_CAPABLE were not answered, nor were 2 without"),
+    ],
+)
+def test_syns_without_any_answer(with_option: int, without: int, note: str) -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    for number in range(with_option + without):
+        one.send(0, SYN, capable() if number < with_option else b"", at=0)
+    connection = only(analyse(packets))
+    assert (connection.notes, connection.fallback, connection.subflows[0].state) == ((note,), None, "no answer")
+
+
+def test_a_first_syn_that_is_refused() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.send(0, SYN, capable())
+    one.reset(1)
+    assert only(analyse(packets)).subflows[0].state == "refused"
+
+
 def test_infinite_mapping_and_mp_fail() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
@@ -298,6 +420,7 @@ def test_infinite_mapping_and_mp_fail() -> None:
     connection = only(analyse(packets))
     assert "infinite mapping" in str(connection.fallback)
     assert connection.data_bytes[0] == 1100
+    assert connection.fallback_s == 5e-6, "when it was sent"
     assert connection.checksum
     assert "MP_FAIL" in " ".join(connection.notes)
     assert connection.events[0].about == {"sequence": DATA}
@@ -341,6 +464,103 @@ def test_a_join_of_a_connection_that_was_not_seen() -> None:
     Pipe(packets).send(0, SYN, join_syn(SERVER))
     summary = analyse(packets)
     assert (only(summary).tokens, summary.tcp) == ((None, token(SERVER).hex()), ())
+
+
+def test_options_in_a_connection_of_which_only_acks_and_resets_were_seen() -> None:
+    """Data ACKs of 32 bits fit any connection by chance, so each subflow is a connection of its own."""
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.send(1, ACK, option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8) + dss(ack=111, bits=32))
+    one.send(0, ACK, option(bytes([0x31, 1, 10, 0, 4, 2])) + dss(ack=222, bits=32))
+    two.send(1, RST | ACK, option(bytes([0x80, 3])))
+    summary = analyse(packets)
+    assert summary.tcp == ()
+    assert [[event.kind for event in found.events] for found in summary.connections] == [
+        ["ADD_ADDR"] * 2,
+        ["MP_TCPRST"],
+    ]
+    for connection in summary.connections:
+        assert connection.tokens == (None, None)
+        assert connection.subflows[0].began == "before"
+        assert "its other subflows, if any, are listed as other connections" in connection.notes[0]
+
+
+def test_subflows_that_only_acknowledge() -> None:
+    """Data ACKs of 64 bits near each other belong to one connection; events before the first of them are its own."""
+    packets: list[Packet] = []
+    one, two = Pipe(packets), second(packets)
+    one.send(1, ACK, option(bytes([0x30, 1, 10, 0, 4, 2]) + b"h" * 8))
+    one.send(1, ACK, dss(ack=DATA + 1000))
+    two.send(1, ACK, dss(ack=DATA + 5000))
+    connection = only(analyse(packets))
+    assert [subflow.recognised_by for subflow in connection.subflows] == ["numbers", "numbers"]
+    assert [event.kind for event in connection.events] == ["ADD_ADDR"]
+    assert connection.notes == ("it began before the capture: its subflows were found by their data sequence numbers",)
+
+
+def test_an_option_that_cannot_be_parsed_is_still_mptcp() -> None:
+    packets: list[Packet] = []
+    Pipe(packets).send(0, SYN, option(bytes([0xF0, 0])))
+    second(packets).send(0, SYN)
+    summary = analyse(packets)
+    assert (only(summary).subflows[0].began, len(summary.tcp)) == ("unknown", 1)
+    assert only(summary).notes[0].startswith("none of its MPTCP options names it")
+
+
+def test_payload_of_a_subflow_that_fits_no_connection() -> None:
+    packets: list[Packet] = []
+    Pipe(packets).send(1, ACK, dss(ack=111, bits=32), length=700)
+    connection = only(analyse(packets))
+    assert (connection.data_bytes, connection.subflows[0].directions[1].payload_bytes) == ((0, 0), 0)
+    assert "no mapping was seen for 700 bytes of payload" in connection.notes
+
+
+@pytest.mark.parametrize(
+    ("joins", "with_data", "by"),
+    [
+        (1, False, "the token of their MP_JOIN"),
+        (3, False, "the token of their MP_JOIN"),
+        (1, True, "their data sequence numbers and the token of their MP_JOIN"),
+        (0, True, None),
+    ],
+)
+def test_how_subflows_were_found(joins: int, with_data: bool, by: str | None) -> None:
+    packets: list[Packet] = []
+    if with_data:
+        Pipe(packets, sent=[9, 1]).data(0, DATA, 1000)
+    for number in range(joins):
+        joined = Pipe(packets, ends=(Endpoint("10.0.3.1", 1 + number), Endpoint("10.0.4.2", 5001)))
+        joined.send(0, SYN, join_syn(SERVER))
+        if with_data:
+            joined.send(1, SYN | ACK)
+            joined.data(0, DATA + 1000, 1000)
+    connection = only(analyse(packets))
+    found = "" if by is None else f": its subflows were found by {by}"
+    assert connection.notes == (f"it began before the capture{found}",)
+    assert connection.subflows[-1].recognised_by == ("token" if joins and not with_data else "numbers")
+
+
+def test_a_flood_of_joins_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_MAX_FLOWS", 10)
+    packets: list[Packet] = []
+    for port in range(1, 101):
+        joined = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))
+        joined.send(0, SYN, join_syn(port.to_bytes(8)))
+    analysis = module.Analysis()
+    for packet in packets:
+        analysis.add(packet)
+    assert (len(analysis.unassigned), len(analysis._waiting)) == (10, 10)
+    assert (analysis.forgotten_connections.count, analysis.forgotten_plain.count) == (90, 0)
+
+
+def test_a_syn_that_was_overtaken_is_of_the_same_connection() -> None:
+    packets: list[Packet] = []
+    one = Pipe(packets)
+    one.open_capable()
+    one.data(0, DATA, 1000)
+    packets.append(packets.pop(0)._replace(time_ns=10**9))
+    connection = only(analyse(packets))
+    assert (len(connection.subflows), connection.subflows[0].initiator, connection.data_bytes[0]) == (1, 0, 1000)
 
 
 def test_plain_tcp_connections_are_tracked() -> None:

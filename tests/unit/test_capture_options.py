@@ -18,6 +18,7 @@ from mptcplab.capture.options import (
     Priority,
     RemoveAddress,
     Reset,
+    has_mptcp,
     maximum_segment,
     mptcp_options,
 )
@@ -84,6 +85,25 @@ def test_several_in_one_header() -> None:
 @pytest.mark.parametrize("text", ["1e", "1e00", "1e01", "1e08 2001 f3", "1e02", "1e05 2001 00", "1e04 f000", "02"])
 def test_broken_options_are_skipped(text: str) -> None:
     assert read(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "has_it"),
+    [
+        ("", False),
+        ("1e", True),
+        ("1e08 2001 f3", True),
+        ("0101 1e04 f000", True),
+        ("080a 1e1e1e1e 1e1e1e1e", False),
+        ("00 1e04 0101", False),
+        ("0400 1e04 0101", False),
+        ("0402 1e04 0101", True),
+        ("05", False),
+        ("0501 1e04 0101", False),
+    ],
+)
+def test_an_option_that_is_unknown_or_cut_is_one_of_mptcp(text: str, has_it: bool) -> None:
+    assert has_mptcp(bytes.fromhex(text.replace(" ", ""))) is has_it
 
 
 def test_mss() -> None:

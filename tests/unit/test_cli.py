@@ -49,6 +49,31 @@ def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
     assert "Which?" in output.out
 
 
+@pytest.mark.parametrize(
+    ("flags", "note"),
+    [
+        ("fullmesh", "has the flag fullmesh: without subflow, it opens subflows only to addresses that the other side"),
+        (
+            "fullmesh backup",
+            "has the flags fullmesh, backup: without subflow, it opens subflows only to addresses that",
+        ),
+        ("backup", "has the flag backup: it opens no subflow, and only marks those that have its address"),
+        ("subflow fullmesh", None),
+        ("signal backup", None),
+        ("subflow", None),
+    ],
+)
+def test_show_notes_an_endpoint_that_opens_nothing_by_itself(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], scenario: Path, flags: str, note: str | None
+) -> None:
+    endpoint = f'hosts.client.transport.endpoints=[{{ link = "access2", flags = {flags.split()} }}]'
+    output = run(monkeypatch, capsys, "show", scenario, "--set", endpoint)
+    assert output.status == 0, output.err
+    shown = " ".join(output.out.split())
+    assert ("Note: the endpoint of client on access2" in shown) == (note is not None)
+    assert str(note or "") in shown
+
+
 @pytest.mark.parametrize("engine", [f"ssh:{EXAMPLES / 'ssh/inventory.toml'}", "stock:6.12,cpus=2"])
 def test_an_engine_that_clusters_cannot_execute_is_refused(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, engine: str

@@ -158,6 +158,8 @@ def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp
         ("unreachable flow: connection 705 failed: unreachable flow: connection 706 failed: unreachable",
          "pages.client on client ended with status 1: connection 705 failed: unreachable, and 1 more",
          "a connection that is not there within 10 s ends the run"),
+        ("flow: connection 0 failed: connect-timeout",
+         "pages.client on client ended with status 1: connection 0 failed: connect-timeout", 'failures = "report"'),
         ("flow: connection 3 failed: reset", "pages.client on client ended with status 1: connection 3 failed: reset",
          PLAN_HINT),
     ],

@@ -36,7 +36,7 @@ BEFORE = {
     "examples/train.toml": "dc6574f87fc55e39",
 }
 
-NEW = {"through": None, "retries": 0, "offload": None}
+NEW = {"through": None, "retries": 0, "offload": None, "columns": None}
 
 
 def _before(described: Any) -> Any:

@@ -63,6 +63,77 @@ def test_csv() -> None:
     assert series.mean("rate") == (10**7 * 15 + 2_500_000 * 50) // 65
 
 
+@pytest.mark.parametrize("mark", ["# trace\n", "\n", "#\n \n# 7\n"])
+def test_comments_and_empty_lines_do_not_hide_the_format(mark: str) -> None:
+    plain = "0\n50\n100\n300\n"
+    assert _parse(mark + plain).steps == _parse(plain).steps
+    assert _parse(plain.replace("100\n", f"100\n{mark}")).steps == _parse(plain).steps
+    rows = "time_s,rate_bit_s\n0,1\n2,3\n"
+    assert _parse(mark + rows).steps == _parse(rows).steps
+
+
+@pytest.mark.parametrize(
+    ("unit", "bits"),
+    [("bit", 1), ("kbit", 10**3), ("mbit", 10**6), ("byte", 8), ("kbyte", 8 * 10**3), ("mbyte", 8 * 10**6)],
+)
+def test_units_of_rates(unit: str, bits: int) -> None:
+    assert _parse(f"time_s,rate_{unit}_s\n0,1.5\n1,2\n").values("rate") == [bits * 3 // 2, bits * 2]
+
+
+@pytest.mark.parametrize(
+    ("column", "stamps"),
+    [
+        ("timestamp_s", "1 2.5 4"),
+        ("timestamp_s", "1600000000.25 1600000001.75 1600000003.25"),
+        ("timestamp_ms", "1600000000250 1600000001750 1600000003250"),
+        ("timestamp_s", "0 1.5 3"),
+    ],
+)
+def test_time_stamps_count_from_the_first(column: str, stamps: str) -> None:
+    rows = "".join(f"{stamp},{rate}\n" for stamp, rate in zip(stamps.split(), (10, 20, 30), strict=True))
+    series = _parse(f"{column},rate_bit_s\n{rows}")
+    assert series.steps == (_step(0, rate=10), _step(1500, rate=20), _step(3000, rate=30))
+    assert series.period_ns == 4500 * MS
+
+
+def test_a_file_without_a_line_of_names() -> None:
+    """The scenario names the columns, so that the file of a published data set stays as it is."""
+    text = b"1,781646\n2,914736\n3,862477\n"
+    series = parse(text, window_ns=100 * MS, columns=("timestamp_s", "rate_byte_s"))
+    assert series.steps == (_step(0, rate=6253168), _step(1000, rate=7317888), _step(2000, rate=6899816))
+    assert series.period_ns == 3000 * MS
+    whole = parse(b"0,1\n1,2\n", window_ns=100 * MS, columns=("time_s", "rate_bit_s"))
+    assert whole.values("rate") == [1, 2]
+
+
+@pytest.mark.parametrize("text", ["1,781646\n2,914736\n", "0 1.5\n1 2\n", "0;1\n1;2\n", "0\t1\n1\t2\n", "0.5\n1.5\n"])
+def test_numbers_in_place_of_names(text: str) -> None:
+    with pytest.raises(TraceError, match="has numbers in its first line, which must name the columns") as caught:
+        _parse(text)
+    assert "time_s,rate_bit_s" in caught.value.hint
+    assert 'columns = ["time_s", "rate_bit_s"]' in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("time_s,rate_bit_s\n0,1\n1,2\n", "has no number for timestamp_s in line 1"),
+        ("0,1\n", "has fewer than two instants"),
+        ("", "has fewer than two instants"),
+        ("0,1\n1\n", "has 1 values in line 2"),
+        ("0 1\n1 2\n", "has 1 values in line 1"),
+        ("1600000000000,1\n1600000001000,2\n", "has an impossible timestamp_s in line 1"),
+        ("0,1\n3600001,2\n", "has an instant more than 1000 hours after the first in line 2"),
+        ("2,1\n1,2\n", "has an instant less than 1 ms after the one before in line 2"),
+    ],
+)
+def test_errors_of_a_file_without_names(text: str, said: str) -> None:
+    with pytest.raises(TraceError) as caught:
+        parse(text.encode(), window_ns=MS, columns=("timestamp_s", "rate_bit_s"))
+    assert str(caught.value) == said
+    assert caught.value.hint
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
@@ -83,6 +154,12 @@ def test_csv() -> None:
         ("time_s,rate_mbit_s\n0,1\n1,fast\n", "has no number for rate_mbit_s in line 3"),
         ("time_s,rate_mbit_s\n0,1\n1,nan\n", "has no number for rate_mbit_s in line 3"),
         ("time_s,rate_mbit_s\n0,1\n1,-2\n", "has an impossible rate_mbit_s in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1,1e999999\n", "has an impossible rate_mbit_s in line 3"),
+        ("time_s,rate_mbit_s\n0,1\n1,snan\n", "has no number for rate_mbit_s in line 3"),
+        ("\u00b2\n", "has an unknown column '\u00b2'"),
+        ("5\n\u00b2\n", "has no number of milliseconds in line 2"),
+        ("x" * 200_000, "cannot be read in line 1: field larger than field limit (131072)"),
+        ("time_s,timestamp_s,rate_bit_s\n0,0,1\n1,1,1\n", "has two columns of one kind"),
         ("time_s,loss_percent\n0,1\n1,101\n", "has an impossible loss_percent in line 3"),
         ("time_s,delay_ms,jitter_ms\n0,5,1\n1,5,6\n", "has more jitter than delay in line 3"),
     ],
@@ -144,6 +221,19 @@ def test_a_mistake_names_the_file(tmp_path: Path, trace: str) -> None:
     with pytest.raises(ScenarioError, match=r'= "line.csv": has fewer than two instants') as wrong:
         _load(tmp_path, "time_s,rate_mbit_s\n0,8\n", SCENARIO.replace('"line.csv"', trace))
     assert (wrong.value.hint or "").endswith("for constant values, repeat the line at a later time")
+
+
+def test_columns_in_a_scenario(tmp_path: Path) -> None:
+    named = SCENARIO.replace('"line.csv"', '{ file = "line.csv", columns = ["timestamp_s", "rate_byte_s"] }')
+    with_names = _load(tmp_path, "time_s,rate_mbit_s\n0,8\n1,2\n2,4\n")
+    assert _load(tmp_path, "7,1e6\n8,25e4\n9,5e5\n", named) == with_names
+
+
+def test_a_misspelt_column_in_a_scenario(tmp_path: Path) -> None:
+    wrong = SCENARIO.replace('"line.csv"', '{ file = "line.csv", columns = ["time_s", "rate_mbyte"] }')
+    with pytest.raises(ScenarioError) as caught:
+        _load(tmp_path, "0,1\n1,2\n", wrong)
+    assert 'did you mean "rate_mbyte_s"' in str(caught.value.hint)
 
 
 def test_steps_change_only_differences(tmp_path: Path) -> None:

@@ -28,7 +28,7 @@ from mptcplab.plan.steering import STEER
 from mptcplab.recording.record import finish
 from mptcplab.scenario.load import Run
 from mptcplab.scenario.network import Network
-from mptcplab.workload.context import FLOW
+from mptcplab.workload.failures import is_flow
 
 
 @dataclass(frozen=True)
@@ -137,7 +137,7 @@ def labels(run: Run) -> dict[str, Any]:
 
 def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    self_sampling = {program.name for program in job.plan.programs if own_argv(program)[0] == FLOW}
+    self_sampling = {program.name for program in job.plan.programs if is_flow(own_argv(program))}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,

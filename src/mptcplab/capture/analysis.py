@@ -3,7 +3,8 @@
 
 A connection begins with MP_CAPABLE, whose keys give its tokens; MP_JOIN names it by the receiver's token. In a capture
 that begins later, subflows are taken to belong together if their 64-bit data sequence numbers are within 2^31 of each
-other, which happens by chance once in four billion pairs.
+other, which happens by chance once in four billion pairs. A subflow whose options name no connection (an ADD_ADDR, a
+data ACK of 32 bits) is MPTCP all the same: it counts as a connection of its own.
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ import itertools
 from dataclasses import dataclass
 
 from mptcplab.capture import options as mp
-from mptcplab.capture.connection import Connection, Event
+from mptcplab.capture.connection import Connection
 from mptcplab.capture.packet import ACK, SYN, Endpoint, Packet
-from mptcplab.capture.tcp import Flow
+from mptcplab.capture.tcp import Event, Flow, Recognition
 
 #: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
 _MAX_FLOWS = 50_000
@@ -23,6 +24,8 @@ _MAX_CONNECTIONS = 5_000
 _COMPARED = 500
 #: The oldest ones, among which one that has ended is evicted first.
 _EVICTION_CANDIDATES = 100
+#: Events that are kept of a subflow until its connection is known.
+_EARLY_EVENTS = 20
 _KINDS: dict[type, str] = {
     mp.AddAddress: "ADD_ADDR",
     mp.RemoveAddress: "REMOVE_ADDR",
@@ -75,18 +78,27 @@ class Analysis:
             found = self._new_flow(packet)
         flow, direction = found
         position, fresh = flow.add(packet, direction)
+        was_member = flow.number in self._members
         has_option = False
         for option in mp.mptcp_options(packet.options):
             has_option = True
             self._take(option, packet, flow, direction, position)
+        has_option = has_option or mp.has_mptcp(packet.options)
+        flow.has_mptcp = flow.has_mptcp or has_option
         if packet.flags & SYN:
-            view = flow.halves[direction].views[packet.vantage]
-            view.with_option += has_option
-            view.without_option += not has_option
+            flow.count_syn_option(packet, direction, has_option=has_option)
         member = self._members.get(flow.number)
-        if fresh and member is not None:
-            connection, side = member
+        if member is None:
+            return
+        connection, side = member
+        half = flow.halves[direction]
+        unmapped = half.unmapped
+        if fresh and was_member:  # else _join has added all payload so far
             connection.add_data(flow, direction, side ^ direction, fresh, packet.time_ns)
+        if has_option:
+            flow.note_option(packet, direction, position)
+        else:
+            flow.note_plain(packet, direction, position, is_unmapped=half.unmapped > unmapped)
 
     def _new_flow(self, packet: Packet) -> tuple[Flow, int]:
         self._count += 1
@@ -105,7 +117,7 @@ class Analysis:
         oldest = list(itertools.islice(self.plain.values(), _EVICTION_CANDIDATES))
         gone = next((flow for flow in oldest if flow.ended != "open"), oldest[0])
         del self.plain[gone.number]
-        self.forgotten_plain.add([gone])
+        (self.forgotten_connections if gone.has_mptcp else self.forgotten_plain).add([gone])
         self._drop(gone)
 
     def _drop(self, flow: Flow) -> None:
@@ -114,6 +126,10 @@ class Analysis:
             if found is not None and found[0] is flow:
                 del self._flows[key[0], key[1]]
         self._members.pop(flow.number, None)
+        if flow.join_token in self._waiting:
+            waiting = [other for other in self._waiting.pop(flow.join_token) if other is not flow]
+            if waiting:
+                self._waiting[flow.join_token] = waiting
 
     def _take(self, option: mp.Option, packet: Packet, flow: Flow, direction: int, position: int) -> None:
         if isinstance(option, mp.Dss):
@@ -129,12 +145,12 @@ class Analysis:
 
     def _take_capable(self, option: mp.Capable, packet: Packet, flow: Flow, direction: int) -> None:
         flow.is_capable = True
-        connection, first_side = self._members.get(flow.number) or self._new_connection(flow)
+        connection, first_side = self._members.get(flow.number) or self._new_connection(flow, "keys")
         is_syn, is_ack = packet.flags & SYN, packet.flags & ACK
         if not is_syn and option.receiver_key is not None and not flow.initiated:
             # Only the side that opened the connection sends both keys.
             flow.initiated, first_side = True, direction
-            self._join(flow, connection, first_side)
+            self._join(flow, connection, first_side, "keys")
         side = first_side ^ direction
         connection.version = option.version if connection.version is None or is_ack else connection.version
         connection.checksum_asked = connection.checksum_asked or option.checksum
@@ -143,19 +159,19 @@ class Analysis:
         for owner, key in ((side, option.sender_key), (1 - side, option.receiver_key)):
             if key is not None and connection.keys[owner] is None:
                 self._learn_token(connection, owner, connection.learn_key(owner, key, option.version))
-        connection.map_first_data(flow.halves[direction], option)
+        connection.map_first_data(flow, direction, side, option)
 
     def _learn_token(self, connection: Connection, side: int, token: int) -> None:
         self._tokens[token] = connection, side
         connection.tokens[side] = token
         for flow in self._waiting.pop(token, []):
             if flow.number not in self._members:
-                self._join(flow, connection, 1 - side)
+                self._join(flow, connection, 1 - side, "token")
 
-    def _new_connection(self, flow: Flow) -> tuple[Connection, int]:
+    def _new_connection(self, flow: Flow, by: Recognition) -> tuple[Connection, int]:
         number = len(self.connections) + self.forgotten_connections.count + 1
         connection = self.connections[number] = Connection(number)
-        self._join(flow, connection, 0)
+        self._join(flow, connection, 0, by)
         if len(self.connections) > _MAX_CONNECTIONS:
             self._forget_connection()
         return connection, 0
@@ -172,8 +188,16 @@ class Analysis:
             if token is not None and self._tokens.get(token, (None, 0))[0] is gone:
                 del self._tokens[token]
 
-    def _join(self, flow: Flow, connection: Connection, first_side: int) -> None:
+    def _join(self, flow: Flow, connection: Connection, first_side: int, by: Recognition) -> None:
         """Make ``flow`` a subflow of ``connection``; ``first_side`` sends in its direction 0."""
+        if flow.number not in self._members:
+            for direction, half in enumerate(flow.halves):
+                earlier = list(half.seen or ())
+                connection.add_data(flow, direction, first_side ^ direction, earlier, flow.end_ns)
+            flow.recognised_by = by
+            for event in flow.events:
+                connection.note(event)
+            flow.events = []
         connection.flows = [member for member in connection.flows if member[0] is not flow]
         connection.flows.append((flow, first_side))
         self._members[flow.number] = connection, first_side
@@ -194,7 +218,7 @@ class Analysis:
         known = self._tokens.get(option.token)
         if known is not None:
             connection, owner = known
-            self._join(flow, connection, (1 - owner) ^ direction)
+            self._join(flow, connection, (1 - owner) ^ direction, "token")
         else:
             self._waiting.setdefault(option.token, []).append(flow)
 
@@ -208,7 +232,7 @@ class Analysis:
             return
         connection, first_side = member
         side = first_side ^ direction
-        connection.map_data(flow.halves[direction], side, dss, position)
+        connection.map_data(flow, direction, side, dss, position)
         if dss.ack is not None:
             space = connection.spaces[1 - side]
             acked = space.position(dss.ack, dss.ack_bits)
@@ -222,19 +246,17 @@ class Analysis:
 
     def _nearest(self, dss: mp.Dss, flow: Flow, direction: int) -> tuple[Connection, int] | None:
         """Return the connection that the numbers fit, or a new one; None if there are too few numbers to decide."""
-        if dss.sequence is None or (dss.ack is None and dss.sequence_bits == 32):
+        has_both = dss.sequence is not None and dss.ack is not None
+        if not has_both and 64 not in (dss.sequence_bits, dss.ack_bits):
             return None
         for connection in list(self.connections.values())[-_COMPARED:]:
             for side in (0, 1):
-                own, other = connection.spaces[side], connection.spaces[1 - side]
-                is_own = own.is_near(dss.sequence, dss.sequence_bits)
-                is_other = dss.ack is not None and other.is_near(dss.ack, dss.ack_bits)
-                if is_own and (is_other or (dss.sequence_bits == 64 and own.origin_bits == 64)):
-                    self._join(flow, connection, side ^ direction)
+                if _fits(dss, connection, side):
+                    self._join(flow, connection, side ^ direction, "numbers")
                     self._learn_by_join(flow, connection, side ^ direction)
                     return connection, side ^ direction
-        connection, first_side = self._new_connection(flow)
-        connection.inferred = True
+        connection, first_side = self._new_connection(flow, "numbers")
+        connection.is_earlier = True
         self._learn_by_join(flow, connection, first_side)
         return connection, first_side
 
@@ -246,33 +268,71 @@ class Analysis:
 
     def _take_signal(self, option: mp.Option, packet: Packet, flow: Flow, direction: int) -> None:
         member = self._members.get(flow.number)
-        if member is None:
-            return
-        connection = member[0]
-        about = option._asdict()
-        if isinstance(option, mp.FastClose):
-            about = {}
-        if isinstance(option, mp.Fail):
-            connection.failed = True
+        about = {} if isinstance(option, mp.FastClose) else option._asdict()
+        if isinstance(option, mp.Fail) and member is not None:
+            member[0].failed = True
         if isinstance(option, mp.Priority) and option.address_id is None:
             flow.backup[direction] = option.backup
-        self._note(packet, connection, flow, direction, _KINDS[type(option)], about)
+        self._note(packet, member[0] if member else None, flow, direction, _KINDS[type(option)], about)
 
     def _note(
-        self, packet: Packet, connection: Connection, flow: Flow, direction: int, kind: str, about: dict[str, object]
+        self,
+        packet: Packet,
+        connection: Connection | None,
+        flow: Flow,
+        direction: int,
+        kind: str,
+        about: dict[str, object],
     ) -> None:
         """Record an option once: of a packet that passes several vantage points, at the first one."""
         key = (flow.number, direction, kind, repr(about), packet.sequence, packet.acknowledgment)
         if self._first_seen.setdefault(key, packet.vantage) == packet.vantage:
-            connection.note(Event(packet.time_ns, flow, direction, kind, about, packet.vantage))
+            event = Event(packet.time_ns, flow, direction, kind, about, packet.vantage)
+            if connection is not None:
+                connection.note(event)
+            elif len(flow.events) < _EARLY_EVENTS:
+                flow.events.append(event)
         if len(self._first_seen) > _MAX_FLOWS:
             self._first_seen.clear()
 
     @property
-    def orphaned_joins(self) -> dict[int, list[Flow]]:
-        """Subflows whose MP_JOIN names a connection of which nothing else was seen, by token."""
-        found: dict[int, list[Flow]] = {}
+    def unassigned(self) -> list[Connection]:
+        """Connections of subflows with MPTCP options that fit no connection: by token, or a subflow each."""
+        by_token: dict[int, Connection] = {}
+        others: list[Connection] = []
+        number = len(self.connections) + self.forgotten_connections.count
         for flow in self.plain.values():
-            if flow.join_token is not None:
-                found.setdefault(flow.join_token, []).append(flow)
-        return found
+            if not flow.has_mptcp:
+                continue
+            connection = by_token.get(flow.join_token) if flow.join_token is not None else None
+            if connection is None:
+                number += 1
+                connection = _nameless(number, flow)
+                if flow.join_token is None:
+                    others.append(connection)
+                else:
+                    by_token[flow.join_token] = connection
+            connection.flows.append((flow, 0))
+            for event in flow.events:
+                connection.note(event)
+        return sorted([*by_token.values(), *others], key=lambda connection: connection.number)
+
+
+def _fits(dss: mp.Dss, connection: Connection, side: int) -> bool:
+    """Return whether ``side`` of ``connection`` can have sent ``dss``."""
+    own, other = connection.spaces[side], connection.spaces[1 - side]
+    is_own = dss.sequence is not None and own.is_near(dss.sequence, dss.sequence_bits)
+    is_other = dss.ack is not None and other.is_near(dss.ack, dss.ack_bits)
+    if is_own and (is_other or dss.sequence_bits == own.origin_bits == 64):
+        return True
+    # A subflow that only acknowledges. If there is a sequence number to compare, it decides.
+    has_own = dss.sequence is not None and own.origin is not None
+    return is_other and not has_own and dss.ack_bits == other.origin_bits == 64
+
+
+def _nameless(number: int, flow: Flow) -> Connection:
+    """Return the connection of a subflow that fits none: known by the token of its MP_JOIN, if it has one."""
+    is_earlier = flow.is_join or not any(half.has_syn for half in flow.halves)
+    connection = Connection(number, is_earlier=is_earlier, is_nameless=flow.join_token is None)
+    connection.tokens[1] = flow.join_token
+    return connection

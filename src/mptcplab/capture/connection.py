@@ -9,12 +9,11 @@ from __future__ import annotations
 
 import hashlib
 from dataclasses import dataclass, field
-from typing import Any
 
 from mptcplab.capture.options import Capable, Dss
 from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
-from mptcplab.capture.tcp import Flow, HalfConnection, Mapping
+from mptcplab.capture.tcp import Event, Flow, HalfConnection, WaitingSpan
 
 #: Intervals of a data sequence space that are tracked; data before the lowest counts as sent.
 _DATA_INTERVALS = 65536
@@ -24,18 +23,6 @@ _NEAR = {64: 1 << 31, 32: 1 << 24}
 _INFINITE = 1 << 62
 #: Points of a figure per subflow and direction: few for the many connections of a busy server.
 _POINTS, _FEW_POINTS, _WITH_MANY_POINTS = 4000, 100, 50
-
-
-@dataclass(frozen=True, slots=True)
-class Event:
-    """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
-
-    time_ns: int
-    flow: Flow
-    direction: int
-    kind: str
-    about: dict[str, Any]
-    vantage: Any
 
 
 @dataclass(slots=True, eq=False)
@@ -98,7 +85,9 @@ class DataSpace:
 class Connection:
     """An MPTCP connection. ``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow seen.
 
-    ``flows`` has its subflows, each with the side that sends in the flow's direction 0.
+    ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``infinite_ns`` is when an
+    infinite mapping was sent. ``is_earlier`` is set if the connection began before the capture, and ``is_nameless`` if
+    no option of its single subflow names a connection.
     """
 
     number: int
@@ -108,9 +97,10 @@ class Connection:
     spaces: tuple[DataSpace, DataSpace] = field(default_factory=lambda: (DataSpace(), DataSpace()))
     flows: list[tuple[Flow, int]] = field(default_factory=list)
     checksum_asked: bool = False
-    infinite: bool = False
+    infinite_ns: int | None = None
     failed: bool = False
-    inferred: bool = False
+    is_earlier: bool = False
+    is_nameless: bool = False
     events: list[Event] = field(default_factory=list)
     more_events: int = 0
 
@@ -129,21 +119,21 @@ class Connection:
         else:
             self.more_events += 1
 
-    def map_data(self, half: HalfConnection, side: int, dss: Dss, position: int) -> None:
+    def map_data(self, flow: Flow, direction: int, side: int, dss: Dss, position: int) -> None:
         """Store the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
-        space = self.spaces[side]
+        space, half = self.spaces[side], flow.halves[direction]
         if dss.sequence is None:
             return
         data = space.position(dss.sequence, dss.sequence_bits)
         length = dss.length - dss.fin if dss.length else _INFINITE
-        self.infinite = self.infinite or not dss.length
+        if not dss.length and self.infinite_ns is None:
+            self.infinite_ns = flow.end_ns
         if length <= 0 or (not dss.subflow_sequence and dss.fin):
             return
         self._find_zero(half, dss.subflow_sequence, position)
         assert half.zero is not None
         start = unwrap(dss.subflow_sequence, position - half.zero, 32)
-        if not half.mappings or half.mappings[-1].start != start or half.mappings[-1].data != data:
-            half.mappings.append(Mapping(start, start + length, data))
+        self._map(flow, direction, side, (start, start + length), data)
 
     @staticmethod
     def _find_zero(half: HalfConnection, subflow_sequence: int, position: int) -> None:
@@ -153,45 +143,45 @@ class Connection:
         zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
         half.zero = zero if half.zero is None else min(half.zero, zero)
 
-    def map_first_data(self, half: HalfConnection, capable: Capable) -> None:
+    def map_first_data(self, flow: Flow, direction: int, side: int, capable: Capable) -> None:
         """Store the mapping of the first bytes if the MP_CAPABLE has a data length."""
-        if capable.data_length and not half.mappings:
-            half.mappings.append(Mapping(1, 1 + capable.data_length, 0))
+        if capable.data_length:
+            self._map(flow, direction, side, (1, 1 + capable.data_length), 0)
 
     def add_data(self, flow: Flow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
-        """Add fresh payload of a subflow, translated to data positions by the mappings seen so far."""
-        half = flow.halves[direction]
-        points = _POINTS if self.number <= _WITH_MANY_POINTS else _FEW_POINTS
+        """Add fresh payload of a subflow. What no mapping seen so far covers waits for a later one."""
+        flow.halves[direction].unmapped += sum(end - start for start, end in fresh)
         for start, end in fresh:
-            for span in _translate(half, start, end):
-                self.spaces[side].add(span, flow.number, time_ns, points)
-                half.unmapped -= span[1] - span[0]
-            half.unmapped += end - start
+            self._place(flow, direction, side, WaitingSpan(start, end, time_ns))
+
+    def _map(self, flow: Flow, direction: int, side: int, mapped: Span, data: int) -> None:
+        """Store a mapping, and add payload that waited for it. Data that was reinjected meanwhile was there first."""
+        half = flow.halves[direction]
+        half.mappings.add(*mapped, data)
+        if not half.waiting or half.zero is None or half.zero + mapped[0] >= half.waiting_end:
+            return
+        waiting = list(half.waiting)
+        half.waiting.clear()
+        for span in waiting:
+            self._place(flow, direction, side, span)
+
+    def _place(self, flow: Flow, direction: int, side: int, span: WaitingSpan) -> None:
+        half = flow.halves[direction]
+        if half.zero is None:
+            half.wait(*span)
+            return
+        points = _POINTS if self.number <= _WITH_MANY_POINTS else _FEW_POINTS
+        for start, end, data in half.mappings.pieces(span.start - half.zero, span.end - half.zero):
+            if data is None:
+                half.wait(half.zero + start, half.zero + end, span.time_ns)
+            else:
+                half.unmapped -= end - start
+                self.spaces[side].add((data, data + end - start), flow.number, span.time_ns, points)
 
     @property
     def ended(self) -> bool:
         """True if no subflow is open."""
         return all(flow.ended != "open" for flow, _ in self.flows)
-
-
-def _translate(half: HalfConnection, start: int, end: int) -> list[Span]:
-    """Translate subflow positions to data positions as far as mappings are known; the newest mapping applies."""
-    if half.zero is None:
-        return []
-    found: list[Span] = []
-    at, stop = start - half.zero, end - half.zero
-    while at < stop:
-        mapping = next((known for known in reversed(half.mappings) if known.start <= at < known.end), None)
-        if mapping is None:
-            later = [known.start for known in half.mappings if at < known.start < stop]
-            if not later:
-                break
-            at = min(later)
-            continue
-        until = min(stop, mapping.end)
-        found.append((mapping.data + at - mapping.start, mapping.data + until - mapping.start))
-        at = until
-    return found
 
 
 def token_of(key: bytes, version: int) -> int:

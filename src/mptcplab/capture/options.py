@@ -99,6 +99,22 @@ def mptcp_options(header: bytes) -> Iterator[Option]:
                 yield option
 
 
+def has_mptcp(header: bytes) -> bool:
+    """Return whether a TCP header has an MPTCP option, be it of an unknown subtype, damaged or cut."""
+    at = 0 if _MPTCP in header else len(header)
+    while at < len(header) and header[at] != _END:
+        if header[at] == _MPTCP:
+            return True
+        if header[at] == _NOP:
+            at += 1
+            continue
+        size = header[at + 1] if at + 1 < len(header) else 0
+        if size < 2:
+            return False
+        at += size
+    return False
+
+
 def maximum_segment(header: bytes) -> int | None:
     """Return the value of the MSS option; None without one."""
     return next((int.from_bytes(body) for kind, body in _options(header) if kind == _MSS and len(body) == 2), None)

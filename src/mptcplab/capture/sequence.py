@@ -32,6 +32,11 @@ class IntervalSet:
     def __iter__(self) -> Iterator[Span]:
         return iter(zip(self._starts, self._ends, strict=True))
 
+    def begin_of(self, number: int) -> int | None:
+        """Return the begin of the interval that has ``number``; None if no interval has it."""
+        index = bisect_right(self._starts, number) - 1
+        return self._starts[index] if index >= 0 and number < self._ends[index] else None
+
     def add(self, start: int, end: int) -> list[Span]:
         """Add ``start`` to ``end``. Return the parts that were not in the set before, in order."""
         starts, ends = self._starts, self._ends

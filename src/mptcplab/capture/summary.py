@@ -8,12 +8,13 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.connection import Connection, Event
-from mptcplab.capture.tcp import Flow, HalfConnection
+from mptcplab.capture.connection import Connection
+from mptcplab.capture.tcp import Event, Flow, HalfConnection
 
 _SECOND = 1e9
 #: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
 _SUPER_PACKET = 2
+_NEVER_ESTABLISHED = ("no answer", "refused")
 
 
 @dataclass(frozen=True)
@@ -42,13 +43,15 @@ class Direction:
 class Subflow:
     """One subflow. ``ends``, ``address_ids`` and ``backup`` are by side; times are in seconds from the first packet.
 
-    ``began`` is ``capable``, ``join`` or ``before`` (the capture); ``initiator`` is the side that sent the SYN;
+    ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it
+    to its connection: ``keys``, ``token`` or (data sequence) ``numbers``. ``initiator`` is the side that sent the SYN;
     ``state`` is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
     """
 
     number: int
     ends: tuple[str, str]
     began: str
+    recognised_by: str | None
     initiator: int | None
     address_ids: tuple[int | None, int | None]
     backup: tuple[bool, bool]
@@ -74,7 +77,8 @@ class OptionRecord:
 class ConnectionSummary:
     """One connection that is MPTCP, or requested it. Tokens and data are by side: side 0 opened it.
 
-    ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP.
+    ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP,
+    and ``fallback_s`` when it fell back, if it was MPTCP at first.
     """
 
     number: int
@@ -84,6 +88,7 @@ class ConnectionSummary:
     end_s: float
     checksum: bool
     fallback: str | None
+    fallback_s: float | None
     data_bytes: tuple[int, int]
     reinjected_bytes: tuple[int, int]
     data_acked: tuple[bool | None, bool | None]
@@ -126,33 +131,20 @@ class Summary:
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
     """Return the results of ``analysis``; ``files`` are the names of the files by their numbers."""
     summarizer = _Summarizer(files, analysis.start_ns or 0)
-    orphaned = analysis.orphaned_joins
-    joined = {flow.number for flows in orphaned.values() for flow in flows}
-    connections = [summarizer.connection(connection) for connection in analysis.connections.values()]
-    number = len(connections) + analysis.forgotten_connections.count
-    for count, (token, flows) in enumerate(orphaned.items(), start=1):
-        connections.append(summarizer.connection(_of_joins(number + count, token, flows)))
-    plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if flow.number not in joined]
+    connections = [*analysis.connections.values(), *analysis.unassigned]
+    plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if not flow.has_mptcp]
     forgotten = analysis.forgotten_plain
     return Summary(
         files=tuple(files),
         tcp_packets=analysis.packets,
         start_ns=analysis.start_ns,
         duration_s=summarizer.seconds(analysis.end_ns) if analysis.packets else None,
-        connections=tuple(connections),
+        connections=tuple(summarizer.connection(connection) for connection in connections),
         tcp=tuple(plain),
         connections_only_counted=analysis.forgotten_connections.count,
         tcp_only_counted=forgotten.count,
         tcp_payload_bytes=forgotten.payload + sum(half.payload_bytes for one in plain for half in one.directions),
     )
-
-
-def _of_joins(number: int, token: int, flows: list[Flow]) -> Connection:
-    """Return a connection of which only refused or empty subflows were seen."""
-    connection = Connection(number, inferred=True)
-    connection.tokens[1] = token
-    connection.flows = [(flow, 0) for flow in flows]
-    return connection
 
 
 class _Summarizer:
@@ -169,10 +161,11 @@ class _Summarizer:
         """Summarise one connection, with its subflows in the order in which they began."""
         members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
         numbers = {flow.number: number for number, (flow, _) in enumerate(members, start=1)}
-        fallback = self._fallback(connection)
+        fallback, fallback_ns = self._fallback(connection)
         spaces = connection.spaces
         totals = tuple(sum(_half(flow, side, sender).fresh for flow, side in members) for sender in (0, 1))
-        data = (spaces[0].total, spaces[1].total) if not fallback else (totals[0], totals[1])
+        unmapped = [sum(_half(flow, side, sender).unmapped for flow, side in members) for sender in (0, 1)]
+        data = [space.total + (plain if fallback else 0) for space, plain in zip(spaces, unmapped, strict=True)]
         reinjected = tuple(sum(space.reinjected.values()) for space in spaces)
         return ConnectionSummary(
             number=connection.number,
@@ -182,20 +175,25 @@ class _Summarizer:
             end_s=self.seconds(max(flow.end_ns for flow, _ in members)),
             checksum=connection.checksum_asked or any(flow.has_checksum for flow, _ in members),
             fallback=fallback,
-            data_bytes=data,
+            fallback_s=None if fallback_ns is None else self.seconds(fallback_ns),
+            data_bytes=(data[0], data[1]),
             reinjected_bytes=(reinjected[0], reinjected[1]),
             data_acked=(_is_acked(connection, 0), _is_acked(connection, 1)),
             subflows=tuple(
                 self._subflow(connection, flow, side, numbers[flow.number], (totals[0], totals[1]))
                 for flow, side in members
             ),
-            events=tuple(self._record(event, connection, numbers) for event in connection.events),
+            events=tuple(
+                self._record(event, connection, numbers)
+                for event in sorted(connection.events, key=lambda event: event.time_ns)
+            ),
             events_left_out=connection.more_events,
             notes=tuple(self._notes(connection, bool(fallback))),
         )
 
     def _subflow(self, connection: Connection, flow: Flow, side: int, number: int, totals: tuple[int, int]) -> Subflow:
-        began = "join" if flow.is_join else "capable" if flow.is_capable else "before"
+        by_option = "join" if flow.is_join else "capable" if flow.is_capable else None
+        began = by_option or ("unknown" if any(half.has_syn for half in flow.halves) else "before")
         ids = flow.address_ids if flow.is_join or not flow.is_capable else [0, 0]
         directions = []
         for sender in (0, 1):
@@ -205,6 +203,7 @@ class _Summarizer:
             number=number,
             ends=(str(flow.ends[side]), str(flow.ends[1 - side])),
             began=began,
+            recognised_by=flow.recognised_by or ("token" if flow.join_token is not None else None),
             initiator=side if flow.initiated else None,
             address_ids=(ids[side], ids[1 - side]),
             backup=(flow.backup[side], flow.backup[1 - side]),
@@ -241,21 +240,53 @@ class _Summarizer:
         time = self.seconds(event.time_ns)
         return OptionRecord(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
 
-    def _fallback(self, connection: Connection) -> str | None:
+    def _fallback(self, connection: Connection) -> tuple[str | None, int | None]:
+        """Return why a connection is plain TCP, and since when if it was MPTCP before; None if it is MPTCP."""
+        if connection.infinite_ns is not None:
+            return "an infinite mapping was sent, after which data is not mapped any more", connection.infinite_ns
         first = next((flow for flow, _ in connection.flows if flow.is_capable), None)
-        if connection.infinite:
-            return "an infinite mapping was sent, after which data is not mapped any more"
-        if first is None or first.has_dss:
-            return None
-        has_answer = first.halves[1].has_syn
-        if has_answer and not first.answered:
-            return f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
+        reason = self._refusal(first) if first is not None and not first.has_dss else None
+        if reason is not None:
+            return reason, None
+        established = [flow for flow, _ in connection.flows if _state(flow) not in _NEVER_ESTABLISHED]
+        # Beside another subflow, one without options is reset, and the connection goes on.
+        plain = established[0].plain if len(established) == 1 else None
+        if plain is None or not plain.is_answered or not plain.is_unmapped:
+            return None, None
+        return f"data without DSS from {self.seconds(plain.since_ns):.3f} s on", plain.since_ns
+
+    def _refusal(self, first: Flow) -> str | None:
+        """Return why MPTCP was never used on the first subflow, on which no DSS was seen."""
+        if first.halves[1].has_syn and not first.answered:
+            return self._unanswered(first) or (
+                f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
+            )
         stripped = self._stripped(first, (0, 1))
         if stripped:
             return f"MP_CAPABLE was removed on the path{stripped}"
         if any(half.unmapped for half in first.halves):
             return "data followed the handshake without a DSS option"
         return None
+
+    def _unanswered(self, flow: Flow) -> str | None:
+        """Return the reason if the SYN that was answered, as the place nearest to its sender saw it, did not ask."""
+        views = flow.halves[0].views
+        asking = max(views, key=lambda vantage: views[vantage].with_option, default=None)
+        answer = flow.halves[1].views.get(asking) if asking is not None else None
+        if asking is None or answer is None or answer.answers_asking is not False or not views[asking].with_option:
+            return None
+        dropped = next(
+            (vantage for vantage, view in views.items() if view.without_option and not view.with_option), None
+        )
+        cause = (
+            "so the path or the server may drop packets with MPTCP options"
+            if dropped is None
+            else f"and only this is in {self._files[dropped.file]}: the others were dropped on the path"
+        )
+        number = views[asking].with_option
+        return (
+            f"{_syns(number)} with MP_CAPABLE {_were(number)} not answered; the SYN that was answered has none, {cause}"
+        )
 
     def _stripped(self, flow: Flow, directions: tuple[int, int]) -> str:
         """Return a remark if one vantage point saw an option in a SYN and another did not: it was removed between."""
@@ -270,11 +301,17 @@ class _Summarizer:
 
     def _notes(self, connection: Connection, fell_back: bool) -> list[str]:
         notes = []
-        if connection.inferred:
-            notes.append("it began before the capture: its subflows were found by their data sequence numbers")
+        if connection.is_earlier or connection.is_nameless:
+            notes.append(_origin(connection))
+        notes += [_silence(flow) for flow, _ in connection.flows if flow.is_capable and _state(flow) == "no answer"]
         if connection.failed:
             notes.append("MP_FAIL was sent: a checksum error")
-        unmapped = sum(half.unmapped for flow, _ in connection.flows for half in flow.halves)
+        unmapped = sum(
+            # Payload of a subflow that was never assigned has not even been compared with mappings.
+            half.fresh if flow.recognised_by is None else half.unmapped
+            for flow, _ in connection.flows
+            for half in flow.halves
+        )
         if unmapped and not fell_back:
             notes.append(f"no mapping was seen for {unmapped} bytes of payload")
         unseen = sum(half.unseen for flow, _ in connection.flows for half in flow.halves)
@@ -285,6 +322,35 @@ class _Summarizer:
                 "captured before segmentation: a packet may be several on the wire, so their number is too low"
             )
         return notes
+
+
+def _syns(number: int) -> str:
+    return f"{number} SYN{'' if number == 1 else 's'}"
+
+
+def _were(number: int) -> str:
+    return "was" if number == 1 else "were"
+
+
+def _silence(flow: Flow) -> str:
+    """Return how many SYNs of a first subflow were not answered at all, as the place saw them that saw most."""
+    view = max(flow.halves[0].views.values(), key=lambda view: view.with_option + view.without_option)
+    with_it, without = view.with_option, view.without_option
+    others = f", nor {_were(without)} {without} without" if without else ""
+    return f"{_syns(with_it)} with MP_CAPABLE {_were(with_it)} not answered{others}"
+
+
+def _origin(connection: Connection) -> str:
+    """Return how the subflows of a connection were found whose beginning is not in the capture."""
+    began = "it began before the capture"
+    if connection.is_nameless:
+        nameless = "none of its MPTCP options names it: its other subflows, if any, are listed as other connections"
+        return f"{began}, and {nameless}" if connection.is_earlier else nameless
+    ways = {"token" if flow.join_token is not None else flow.recognised_by for flow, _ in connection.flows}
+    if ways == {"numbers"} and len(connection.flows) == 1:
+        return began
+    by = {"numbers": "their data sequence numbers", "token": "the token of their MP_JOIN"}
+    return f"{began}: its subflows were found by {' and '.join(text for way, text in by.items() if way in ways)}"
 
 
 def _half(flow: Flow, side: int, sender: int) -> HalfConnection:
@@ -312,5 +378,7 @@ def _state(flow: Flow) -> str:
     if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen:
         return "no answer"
     if flow.is_join and flow.initiated and not flow.answered and not flow.has_dss:
+        return "refused"
+    if flow.initiated and not flow.halves[1].has_syn and flow.halves[1].reset:
         return "refused"
     return flow.ended

@@ -10,19 +10,26 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from typing import Any, Literal, NamedTuple
 
+from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.options import maximum_segment
 from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
-_MAPPINGS = 256
+#: Spans of payload per direction that wait for their mapping: beyond these, the oldest stay unmapped.
+WAITING_SPANS = 4096
+#: How a subflow was assigned: by the keys in MP_CAPABLE, by the token in MP_JOIN, or by its data sequence numbers.
+Recognition = Literal["keys", "token", "numbers"]
 
 
 @dataclass(slots=True, eq=False)
 class View:
     """Counts of one direction at one vantage point.
 
-    ``with_option`` and ``without_option`` count its SYNs with and without an MPTCP option.
+    ``with_option`` and ``without_option`` count its SYNs with and without an MPTCP option; ``newest_syn_asked`` is
+    True if the newest one has it. ``answers_asking`` is set in the view of a SYN/ACK: True if the SYN before it has
+    the option.
     """
 
     seen: IntervalSet = field(default_factory=IntervalSet)
@@ -32,17 +39,18 @@ class View:
     retransmitted_packets: int = 0
     with_option: int = 0
     without_option: int = 0
+    newest_syn_asked: bool | None = None
+    answers_asking: bool | None = None
     fin: int | None = None
     largest: int = 0
 
 
-@dataclass(slots=True, eq=False)
-class Mapping:
-    """A mapping of subflow positions ``start`` to ``end``, counted from the SYN; data begins at position ``data``."""
+class WaitingSpan(NamedTuple):
+    """Payload from position ``start`` to ``end``, seen at ``time_ns`` before a mapping of it."""
 
     start: int
     end: int
-    data: int
+    time_ns: int
 
 
 @dataclass(slots=True, eq=False)
@@ -50,11 +58,15 @@ class HalfConnection:
     """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
     ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
-    the position up to which the other side has acknowledged; ``fresh`` counts each byte of payload once.
+    the position up to which the other side has acknowledged; ``first`` and ``last`` are the lowest and the highest
+    sequence number seen. ``fresh`` counts each byte of payload once, and
+    ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
+    ``mappings`` count positions from ``zero``. ``option_end`` is the end of the newest packet with an MPTCP option.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)
     union: IntervalSet | None = None
+    first: int | None = None
     last: int | None = None
     zero: int | None = None
     has_syn: bool = False
@@ -64,15 +76,18 @@ class HalfConnection:
     mss: int | None = None
     finished: bool = False
     reset: bool = False
-    mappings: deque[Mapping] = field(default_factory=lambda: deque(maxlen=_MAPPINGS))
+    mappings: MappingTable = field(default_factory=MappingTable)
+    waiting: deque[WaitingSpan] = field(default_factory=lambda: deque(maxlen=WAITING_SPANS))
+    waiting_end: int = 0
+    option_end: int | None = None
 
     def position(self, sequence: int) -> int:
         """Return ``sequence`` unwrapped: the position nearest to the last one."""
-        if self.last is None:
-            self.last = sequence
+        if self.first is None or self.last is None:
+            self.first = self.last = sequence
             return sequence
         found = unwrap(sequence, self.last, 32)
-        self.last = max(self.last, found)
+        self.first, self.last = min(self.first, found), max(self.last, found)
         return found
 
     @property
@@ -86,9 +101,14 @@ class HalfConnection:
         return sum(view.packets for view in self.views.values())
 
     @property
+    def seen(self) -> IntervalSet | None:
+        """The payload that any vantage point has seen."""
+        return self.union or (self.best[1].seen if self.best else None)
+
+    @property
     def unseen(self) -> int:
         """Bytes of payload missing from the capture: acknowledged, or followed by later ones, but never seen."""
-        seen = self.union or (self.best[1].seen if self.best else None)
+        seen = self.seen
         if seen is None or seen.span is None:
             return 0
         end = seen.span[1] + self.finished
@@ -140,6 +160,11 @@ class HalfConnection:
         self.fresh += sum(stop - begin for begin, stop in fresh)
         return fresh
 
+    def wait(self, start: int, end: int, time_ns: int) -> None:
+        """Keep payload until a mapping of it is seen."""
+        self.waiting_end = max(self.waiting_end, end) if self.waiting else end
+        self.waiting.append(WaitingSpan(start, end, time_ns))
+
     def acknowledge(self, number: int) -> None:
         """Note that the other side has acknowledged everything before ``number``."""
         if self.last is not None:
@@ -147,11 +172,39 @@ class HalfConnection:
             self.acked = position if self.acked is None else max(self.acked, position)
 
 
+@dataclass(slots=True)
+class PlainTail:
+    """The part of a subflow after its last MPTCP option, from the first payload on, which ``direction`` sent.
+
+    ``is_unmapped`` is set when there was payload without mapping since, and ``is_answered`` when the other side has
+    sent.
+    """
+
+    since_ns: int
+    direction: int
+    is_unmapped: bool = False
+    is_answered: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
+
+    time_ns: int
+    flow: Flow
+    direction: int
+    kind: str
+    about: dict[str, Any]
+    vantage: Any
+
+
 @dataclass(slots=True, eq=False)
 class Flow:
     """A TCP connection, perhaps a subflow. Direction 0 is from ``ends[0]``, which sent the first SYN if one was seen.
 
-    ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen.
+    ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen. ``recognised_by`` is
+    what assigned the subflow to its connection, and ``events`` are options seen before that. ``plain`` is the end of
+    the subflow, if neither side sent an MPTCP option from some payload on.
     """
 
     number: int
@@ -167,6 +220,10 @@ class Flow:
     is_join: bool = False
     backup: list[bool] = field(default_factory=lambda: [False, False])
     address_ids: list[int | None] = field(default_factory=lambda: [None, None])
+    has_mptcp: bool = False
+    recognised_by: Recognition | None = None
+    events: list[Event] = field(default_factory=list)
+    plain: PlainTail | None = None
     has_dss: bool = False
     has_checksum: bool = False
 
@@ -175,9 +232,39 @@ class Flow:
         self.end_ns = max(self.end_ns, packet.time_ns)
         self.start_ns = min(self.start_ns, packet.time_ns)
         counted = self.halves[direction].count(packet)
+        self.initiated = self.initiated or packet.flags & (SYN | ACK) == SYN
         if packet.flags & ACK:
             self.halves[1 - direction].acknowledge(packet.acknowledgment)
         return counted
+
+    def count_syn_option(self, packet: Packet, direction: int, *, has_option: bool) -> None:
+        """Count whether a SYN or SYN/ACK has an MPTCP option, and whether the SYN asked that a SYN/ACK answers."""
+        view = self.halves[direction].views[packet.vantage]
+        view.with_option += has_option
+        view.without_option += not has_option
+        view.newest_syn_asked = has_option
+        asking = self.halves[1 - direction].views.get(packet.vantage)
+        if packet.flags & ACK and view.answers_asking is None and asking is not None:
+            view.answers_asking = asking.newest_syn_asked
+
+    def note_option(self, packet: Packet, direction: int, position: int) -> None:
+        """Note a packet with an MPTCP option, whose payload begins at ``position``."""
+        self.plain = None
+        self.halves[direction].option_end = position + packet.length
+
+    def note_plain(self, packet: Packet, direction: int, position: int, *, is_unmapped: bool) -> None:
+        """Note a packet without MPTCP option. ``is_unmapped`` says that it has payload without mapping.
+
+        Payload after a gap begins no plain tail: the option may be in a segment that the capture misses.
+        """
+        if self.plain is None and packet.length:
+            half = self.halves[direction]
+            begin = half.seen.begin_of(position) if half.seen is not None else None
+            if begin is not None and half.option_end is not None and begin <= half.option_end <= position:
+                self.plain = PlainTail(packet.time_ns, direction)
+        if self.plain is not None:
+            self.plain.is_unmapped = self.plain.is_unmapped or is_unmapped
+            self.plain.is_answered = self.plain.is_answered or direction != self.plain.direction
 
     @property
     def ended(self) -> str:
@@ -191,4 +278,6 @@ class Flow:
         half = self.halves[direction]
         if packet.flags & (SYN | ACK) != SYN or half.last is None:
             return False
+        if direction == 0 and not half.has_syn and half.first == packet.sequence + 1 and self.ended == "open":
+            return False  # its own SYN, which was overtaken
         return not half.has_syn or (half.zero is not None and (half.zero - packet.sequence) & 0xFFFFFFFF != 0)

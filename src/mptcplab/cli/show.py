@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
@@ -56,6 +57,8 @@ def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int 
     if experiment.changes:
         out.print(f"{changed_note(experiment.changes)}.", markup=False)
     click.echo(f"\n{_first_point(experiment)}")
+    for note in _endpoint_notes(experiment.points[0].scenario):
+        out.print(note, markup=False)
     print_table(_runs(experiment))
     count = len(experiment.runs)
     at_most = "at most " if experiment.until else ""
@@ -72,6 +75,15 @@ def _first_point(experiment: Experiment) -> str:
     text = scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
     text = _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
     return _TRACE.sub(lambda found: f"# {_trace_words(scenario, found['link'], found['side'])}\n{found[0]}", text)
+
+
+def _endpoint_notes(scenario: Scenario) -> Iterator[str]:
+    """Yield what is easily misunderstood of the endpoints that a node lists."""
+    for name, transport in scenario.transports.items():
+        for endpoint in transport.endpoints if isinstance(transport.endpoints, tuple) else ():
+            if endpoint.caution is not None:
+                flags = f"flag{'s' * (len(endpoint.flags) > 1)} {', '.join(endpoint.flags)}"
+                yield f"Note: the endpoint of {name} on {endpoint.link} has the {flags}: {endpoint.caution}."
 
 
 def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:

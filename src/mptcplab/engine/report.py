@@ -22,11 +22,11 @@ _DISK_FULL_HINT = "see `df`: results need more space; the same command continues
 #: For an error in a run, or while its network is set up.
 PLAN_HINT = "see the plan: `mptcplab plan FILE`"
 #: The words of tools/flow for connections that it lost, and those for one that was never there.
-_FAILED = re.compile(r"flow: connection (\d+) failed: (\w+)")
-_NOT_THERE = ("unreachable", "timeout", "refused")
+_FAILED = re.compile(r"flow: connection (\d+) failed: ([\w-]+)")
+_NOT_THERE = ("unreachable", "timeout", "refused", "connect-timeout")
 _CONNECTION_HINT = (
-    "a connection that is not there within 10 s ends the run: let the failure be shorter, or use the kind `requests`, "
-    "whose connections wait"
+    "a connection that is not there within 10 s ends the run: let the failure be shorter, or write "
+    'failures = "report" in a workload of the kind flow, requests or web, to count it beside the other results'
 )
 #: The prefix of a message on the console by the guest's first process, if it cannot write a report.
 _GUEST_PREFIX = "mptcplab: "

@@ -20,6 +20,7 @@ from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
 from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.doubted_outage import outage_warnings
 from mptcplab.metrics.ends import Ends, described, ends_of, ends_of_workload
+from mptcplab.metrics.failed_connections import failure_warnings
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
@@ -30,7 +31,7 @@ from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import Items, TimedMessages, events
+from mptcplab.workload.outputs import Items, TimedMessages, events, failures_of
 from mptcplab.workload.registry import items, read, timed_messages
 
 
@@ -110,6 +111,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[entry["from"], entry["to"]]))
     subject = Subject(recording, entry, ends, reading, sockets, counts)
     values = measured(subject)
+    failures = failures_of(recording, name, entry)
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
@@ -119,7 +121,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         warnings=(
             *(
                 _warnings(sockets, counts, entry, requests_mptcp=requests_mptcp, ends=ends, transports=transports)
-                if protocols != {"udp"}
+                if protocols != {"udp"} and (sockets.use.connections or not failures.failed)
                 else ()
             ),
             *algorithms.algorithm_warnings(seen, requested, with_mptcp=bool(sockets.use.with_mptcp)),
@@ -127,6 +129,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *cpu_warnings(recording, ends),
+            *failure_warnings(recording, failures),
             *outage_warnings(subject),
             *late_window_warnings(recording, ends),
             *network_warnings(network),

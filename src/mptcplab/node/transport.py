@@ -40,9 +40,21 @@ class Endpoint(Part):
 
     link: LinkName = Field(description="the link whose address on this node is the endpoint", examples=["link1"])
     flags: tuple[Flag, ...] = Field(
-        default=("subflow",), description="signal, subflow, backup, fullmesh", examples=[["signal", "backup"]]
+        default=("subflow",),
+        description="signal: announce the address; subflow: open a subflow from it to the address connected to; "
+        "fullmesh: open one from it to each announced address; backup: mark its subflows",
+        examples=[["signal", "backup"]],
     )
     port: Whole | None = Field(default=None, ge=1, le=65535, description="port to announce; signal only", examples=[80])
+
+    @property
+    def caution(self) -> str | None:
+        """What the kernel does not do for flags that look as if they opened a subflow; None for others."""
+        if "subflow" in self.flags or "signal" in self.flags:
+            return None
+        if "fullmesh" in self.flags:
+            return "without subflow, it opens subflows only to addresses that the other side announces"
+        return "it opens no subflow, and only marks those that have its address for another reason"
 
     @model_validator(mode="after")
     def _check(self) -> Endpoint:

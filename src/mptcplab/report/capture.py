@@ -48,7 +48,9 @@ def _title(connection: ConnectionSummary) -> str:
     tokens = " and ".join(token or "unknown" for token in connection.tokens)
     up, down = connection.data_bytes
     checksum = ", checksums" if connection.checksum else ""
-    protocol = "plain TCP, MPTCP requested" if connection.fallback else f"MPTCP {version}"
+    protocol = f"MPTCP {version}"
+    if connection.fallback:
+        protocol = "plain TCP, MPTCP requested" if connection.fallback_s is None else f"{protocol}, fell back to TCP"
     return f"Connection {connection.number}: {protocol}, tokens {tokens}, data > {up:,} B, < {down:,} B{checksum}"
 
 
@@ -79,7 +81,7 @@ def _by(subflow: Subflow) -> str:
 
 def _notes(connection: ConnectionSummary) -> Iterator[str]:
     if connection.fallback:
-        yield f"[!] Plain TCP: {connection.fallback}."
+        yield f"[!] {'Plain TCP' if connection.fallback_s is None else 'Fell back to TCP'}: {connection.fallback}."
     for note in connection.notes:
         yield f"[!] {note[0].upper()}{note[1:]}."
     for event in connection.events[:_MAX_EVENTS]:

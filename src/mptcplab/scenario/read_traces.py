@@ -61,7 +61,7 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
     folder = place.file.parent if place.line else document.file.parent
     file = folder / Path(trace.file).expanduser()
     try:
-        return parse(file.read_bytes(), window_ns=int(trace.window))
+        return parse(file.read_bytes(), window_ns=int(trace.window), columns=trace.columns)
     except OSError as error:
         hint = f"names are relative to the scenario: looked for {file}"
         raise document.error(at, f"cannot be read: {reason(error)}", hint=hint, kind=Mistake.FILE) from error

@@ -3,7 +3,8 @@
 
 Two formats are supported. A Mahimahi file has one whole number per line: the millisecond of an opportunity to deliver
 one full packet; after the last line it starts over. A CSV file begins with a line of column names with units
-(``time_s,rate_mbit_s,delay_ms``), followed by one line for each instant at which the values change.
+(``time_s,rate_mbit_s,delay_ms``), followed by one line for each instant at which the values change. The scenario names
+the columns of a file without such a line. Lines that begin with ``#`` are comments in both formats.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.fields import Line, Misnomers, Part, Time, invalid, matching
+from mptcplab.fields import Line, Misnomers, OneOf, Part, Time, invalid, matching
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.units import Duration
 
@@ -33,14 +34,21 @@ _MAX_STEPS = 20_000
 _MAX_FILE_BYTES = 64 << 20
 _MIN_STEP_NS = _MS_NS
 
+#: Columns of time stamps, which count from any origin: the first row is time 0.
+_STAMPS = ("timestamp_s", "timestamp_ms")
 #: Column names of a CSV file: the key, and the column's unit in the key's smallest unit.
 _COLUMNS: dict[str, tuple[str, int]] = {
     "time_s": ("time", 10**9),
     "time_ms": ("time", 10**6),
+    "timestamp_s": ("time", 10**9),
+    "timestamp_ms": ("time", 10**6),
     **{name: (key, factor) for key, variable in VARIABLE_KEYS.items() for name, factor in variable.columns.items()},
 }
 _MAX_NS = 1000 * 3600 * _SECOND_NS
+#: The year 5138: enough for seconds since 1970, and milliseconds that are taken for seconds are refused.
+_MAX_STAMP_NS = 10**11 * _SECOND_NS
 
+ColumnName = Annotated[str, OneOf(lambda: _COLUMNS)]
 Digest = Annotated[
     str,
     matching(re.compile(r"[0-9a-f]{64}\Z"), "is not a SHA-256 digest", "use the output of sha256sum, or remove it"),
@@ -107,6 +115,11 @@ class Trace(Part):
     window: Time = Field(
         default=Duration(100 * _MS_NS), description="time over which opportunities of a Mahimahi file give one rate"
     )
+    columns: Annotated[tuple[ColumnName, ...], Field(min_length=2)] | None = Field(
+        default=None,
+        description="names of the columns of a CSV file without a first line of names",
+        examples=[["timestamp_s", "rate_byte_s"]],
+    )
     end: Literal["repeat", "hold"] = Field(default="repeat", description="start over, or keep the last values")
     sha256: Digest | None = Field(
         default=None, description="digest of the file; the lab refuses any other", examples=["e3b0c44298fc1c14" * 4]
@@ -132,18 +145,22 @@ TraceOrFile = Trace | Line | None
 
 
 @lru_cache(maxsize=64)
-def parse(data: bytes, *, window_ns: int) -> Series:
-    """Parse a trace of either format. :raises TraceError: with the number of the line in question."""
+def parse(data: bytes, *, window_ns: int, columns: tuple[str, ...] | None = None) -> Series:
+    """Parse a trace of either format; a file with ``columns`` is a CSV file without a line of names.
+
+    :raises TraceError: with the number of the line in question.
+    """
     if len(data) > _MAX_FILE_BYTES:
         raise TraceError("is too large", f"use at most {_MAX_FILE_BYTES >> 20} MiB")
     try:
         lines = data.decode("utf-8-sig").splitlines()
     except UnicodeDecodeError:
         raise TraceError("is not text", "use a Mahimahi or CSV file") from None
-    lines = [line.strip() for line in lines]
+    numbered = [(number, line.strip()) for number, line in enumerate(lines, start=1)]
+    rows = [(number, line) for number, line in numbered if line and not line.startswith("#")]
     digest = hashlib.sha256(data).hexdigest()
-    is_mahimahi = all(line.isdigit() for line in lines[:1])
-    steps, period_ns = _mahimahi(lines, window_ns) if is_mahimahi else _csv(lines)
+    is_mahimahi = columns is None and all(_is_whole(line) for _, line in rows[:1])
+    steps, period_ns = _mahimahi(rows, window_ns) if is_mahimahi else _csv(rows, columns)
     merged = tuple(_merged(steps))
     if len(merged) > _MAX_STEPS:
         hint = f"use at most {_MAX_STEPS}: a longer window, or fewer lines"
@@ -157,9 +174,13 @@ def _merged(steps: list[Step]) -> Iterator[Step]:
         yield next(same)
 
 
-def _mahimahi(lines: list[str], window_ns: int) -> tuple[list[Step], int]:
-    stamps = [_stamp(line, number) for number, line in enumerate(lines, start=1) if line]
-    for number, (one, other) in enumerate(pairwise(stamps), start=2):
+def _is_whole(text: str) -> bool:
+    return text.isascii() and text.isdigit()
+
+
+def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[Step], int]:
+    stamps = [_stamp(line, number) for number, line in rows]
+    for (number, _), (one, other) in zip(rows[1:], pairwise(stamps), strict=True):
         if other < one:
             raise TraceError(f"goes back in time in line {number}", "write milliseconds in ascending order")
     if not stamps or not stamps[-1]:
@@ -180,22 +201,28 @@ def _mahimahi(lines: list[str], window_ns: int) -> tuple[list[Step], int]:
 
 
 def _stamp(line: str, number: int) -> int:
-    if not line.isdigit() or len(line) > 12:
+    if not _is_whole(line) or len(line) > 12:
         raise TraceError(f"has no number of milliseconds in line {number}", "write one whole number per line, or CSV")
     return int(line)
 
 
-def _csv(lines: list[str]) -> tuple[list[Step], int]:
-    rows = [(number, row) for number, row in enumerate(csv.reader(lines), start=1) if row and not _is_comment(row)]
-    if len(rows) < 3:
-        hint = "write column names, then a line for each instant; for constant values, repeat the line at a later time"
-        raise TraceError("has fewer than two instants", hint)
-    head = [name.strip().lower() for name in rows[0][1]]
+def _csv(lines: list[tuple[int, str]], columns: tuple[str, ...] | None) -> tuple[list[Step], int]:
+    rows = [(number, _cells(line, number)) for number, line in lines]
+    if columns is None:
+        head, rows = _head(rows[0][1]), rows[1:]
+    else:
+        head = list(columns)
     _check_head(head)
+    if len(rows) < 2:
+        names = "" if columns is not None else "column names, then "
+        hint = f"write {names}a line for each instant; for constant values, repeat the line at a later time"
+        raise TraceError("has fewer than two instants", hint)
     steps = []
-    for number, row in rows[1:]:
+    for number, row in rows:
         if len(row) != len(head):
-            hint = f"write {len(head)} values, as in the first line"
+            hint = f"write {len(head)} values, as {'in the first line' if columns is None else '`columns` says'}"
+            if len(row) == 1 and len(_parts(row)) == len(head):
+                hint = "separate columns by commas, and write decimals with a point"
             raise TraceError(f"has {len(row)} values in line {number}", hint)
         values = {_COLUMNS[name][0]: _value(name, text, number) for name, text in zip(head, row, strict=True)}
         at_ns = values.pop("time")
@@ -203,18 +230,50 @@ def _csv(lines: list[str]) -> tuple[list[Step], int]:
             if values[key] > values[bound]:
                 raise TraceError(f"has more {key} than {bound} in line {number}", f"use a {key} of at most the {bound}")
         steps.append(Step(at_ns, tuple(values.items())))
-    if steps[0].at_ns:
-        raise TraceError("does not begin at time 0", "add a line for time 0")
-    for (number, _), (one, other) in zip(rows[2:], pairwise(steps), strict=True):
+    if any(name in _STAMPS for name in head):
+        steps = [Step(step.at_ns - steps[0].at_ns, step.values) for step in steps]
+    elif steps[0].at_ns:
+        hint = f"add a line for time 0, or name the column {_STAMPS[0]}: the first line is then time 0"
+        raise TraceError("does not begin at time 0", hint)
+    for (number, _), (one, other) in zip(rows[1:], pairwise(steps), strict=True):
         if other.at_ns - one.at_ns < _MIN_STEP_NS:
             hint = "write instants in ascending order, at least 1 ms apart"
             raise TraceError(f"has an instant less than 1 ms after the one before in line {number}", hint)
+        if other.at_ns > _MAX_NS:
+            hint = "use a shorter trace, and the column name of the right unit"
+            raise TraceError(f"has an instant more than 1000 hours after the first in line {number}", hint)
     # The last step lasts as long as the one before it.
     return steps, 2 * steps[-1].at_ns - steps[-2].at_ns
 
 
-def _is_comment(row: list[str]) -> bool:
-    return row[0].lstrip().startswith("#")
+def _cells(line: str, number: int) -> list[str]:
+    try:
+        return next(csv.reader([line]))
+    except csv.Error as error:
+        hint = "separate columns by commas"
+        raise TraceError(f"cannot be read in line {number}: {error}", hint) from None
+
+
+def _head(cells: list[str]) -> list[str]:
+    """Return the names in a first line. :raises TraceError: if it has numbers in their place."""
+    if all(_is_number(text) for text in _parts(cells)):
+        names = 'begin the file with a line like "time_s,rate_bit_s"'
+        hint = f'{names}, or write columns = ["time_s", "rate_bit_s"] beside its name'
+        raise TraceError("has numbers in its first line, which must name the columns", hint)
+    return [name.strip().lower() for name in cells]
+
+
+def _parts(cells: list[str]) -> list[str]:
+    """Return what commas, semicolons or spaces separate."""
+    return [text for cell in cells for text in re.split(r"[;\s]+", cell.strip())]
+
+
+def _is_number(text: str) -> bool:
+    try:
+        Decimal(text)
+    except InvalidOperation:
+        return False
+    return True
 
 
 #: Marks between columns that spreadsheets write in place of commas.
@@ -250,13 +309,14 @@ def _bounds(kinds: Iterable[str]) -> list[tuple[str, str]]:
 
 def _value(name: str, text: str, number: int) -> int:
     kind, factor = _COLUMNS[name]
+    largest = VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _MAX_NS
     try:
-        value = Decimal(text.strip()) * factor
-        whole = int(value)
-    except (InvalidOperation, ValueError, OverflowError):
+        value = Decimal(text.strip())
+        is_possible = 0 <= value <= Decimal(_MAX_STAMP_NS if name in _STAMPS else largest) / factor
+    except (InvalidOperation, ValueError):
         hint = f"replace {text.strip()[:40]!r} by a number"
         raise TraceError(f"has no number for {name} in line {number}", hint) from None
-    if value < 0 or whole > (VARIABLE_KEYS[kind].largest if kind in VARIABLE_KEYS else _MAX_NS):
+    if not is_possible:
         hint = f"replace {text.strip()[:40]}, which is out of range"
         raise TraceError(f"has an impossible {name} in line {number}", hint)
-    return whole
+    return int(value * factor)

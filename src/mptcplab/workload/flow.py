@@ -13,15 +13,16 @@ from mptcplab.fields import Boolean, Microseconds, Misnomers, Protocol, Time, Wh
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
-from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
+from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
-from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput
+from mptcplab.workload.failures import WorkloadWithFailures
+from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput, reading_of_failures
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
 
-class Flow(WorkloadBase):
+class Flow(WorkloadWithFailures):
     """Bulk transfers by ``tools/flow``: exact samples of every subflow at a low cost."""
 
     samples_itself = True
@@ -49,10 +50,11 @@ class Flow(WorkloadBase):
         """Yield a server that ends after its last connection, and the client that opens all of them at once."""
         # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
-        yield server(name, self, Call(waiting))
+        yield server(name, self, self.tolerant(Call(waiting)))
         connect = ("--connect", context.address, "--port", str(context.port))
         common = self._common(context, context.client_protocol)
-        yield client(name, self, Call((FLOW, "client", *connect, *self._options(context.seed), *common)))
+        calling = Call((FLOW, "client", *connect, *self._options(context.seed), *common))
+        yield client(name, self, self.tolerant(calling))
 
     def _common(self, context: Context, protocol: Protocol) -> Iterator[str]:
         if protocol == "mptcp":
@@ -93,10 +95,12 @@ class Flow(WorkloadBase):
         connect_ns = {event["conn"]: event["connect_ns"] for event in ends[client]}
         starts = events(recording, client, "start")
         began = {event["conn"]: event["t_ns"] - connect_ns[event["conn"]] for event in starts}
+        if not began:
+            return reading_of_failures(recording, name, described)
         started = min(began.values())
         received = sum(event["bytes"] for event in ends[receiver])
-        finished = max(event["last_ns"] or started for event in ends[receiver])
-        if described["checksum"]:
+        finished = max((event["last_ns"] or started for event in ends[receiver]), default=started)
+        if described["checksum"] and not any(event.get("error") for some in ends.values() for event in some):
             _compare_checksums(ends[client], ends[server], name)
         elapsed = (finished - started) / NS
         metrics = {**sent_rate(ends[sender]), **_completions(recording, ends, began, described, name)}

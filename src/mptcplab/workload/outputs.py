@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
 _HEAD = 24
 NS = 1e9
 MS = 1e6
+#: Kinds whose client opens all its connections when it starts.
+_AT_ONCE = ("flow", "requests")
+#: The reason of a handshake that ``flow`` gave up, and the time after which it does so.
+_GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
+#: What ``flow`` writes to its standard error of a connection that failed.
+_CONNECTION_FAILED = re.compile(r"flow: connection \d+ failed: ")
+#: The word of ``flow`` for connections that were still open when it was told to end.
+_INTERRUPTED = "interrupted"
 
 
 @dataclass(frozen=True)
@@ -28,6 +37,28 @@ class Reading:
     goodput_bps: float
     duration_s: float
     metrics: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Failures:
+    """The failed connections of a workload, out of ``connections`` that its client opened."""
+
+    connections: int
+    failed: tuple[Failure, ...]
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A connection that failed at ``at_s`` from time zero, for a reason in a word of ``flow`` or an errno's name.
+
+    ``after_s`` counts from the connection's establishment, or if it was never established from its first SYN; None if
+    that instant is not known.
+    """
+
+    reason: str
+    at_s: float
+    after_s: float | None
+    was_established: bool
 
 
 @dataclass(frozen=True)
@@ -113,3 +144,54 @@ def completion_metrics(times_s: list[float]) -> dict[str, float]:
         return {}
     mean = sum(times_s) / len(times_s)
     return {"completion_mean_s": mean, **percentiles(times_s, "completion", "s", (50, 95, 99))}
+
+
+def failures_of(recording: Recording, name: str, described: Mapping[str, Any]) -> Failures:
+    """Return the failed connections of a workload as its client saw them; none if a failure would end the run.
+
+    :raises LabError: if a program ended with the same status for another reason.
+    """
+    if described.get("failures") != "report":
+        return Failures(0, ())
+    for side in ("server", "client"):
+        _check_reasons(recording, f"{name}.{side}")
+    program = f"{name}.client"
+    zero_ns = recording.manifest["zero_ns"]
+    begun = recording.program(program)["start_ns"] + zero_ns if described["kind"] in _AT_ONCE else None
+    started = {event["conn"]: event["t_ns"] for event in events(recording, program, "start")}
+    ends = events(recording, program, "end")
+    failed = (
+        Failure(
+            end["error"],
+            (end["t_ns"] - zero_ns) / NS,
+            _duration(end, started.get(end["conn"], begun)),
+            end["conn"] in started,
+        )
+        for end in ends
+        if end["error"] and end["error"] != _INTERRUPTED
+    )
+    return Failures(len(ends), tuple(failed))
+
+
+def _check_reasons(recording: Recording, program: str) -> None:
+    for line in recording.output(program, "err").splitlines():
+        if line.startswith("flow: ") and not _CONNECTION_FAILED.match(line):
+            raise LabError(f"{program}: {line.removeprefix('flow: ')}", hint=f"see out/{program}.err")
+
+
+def _duration(end: Mapping[str, Any], begun_ns: int | None) -> float | None:
+    if end["error"] == _GIVEN_UP:
+        return _PATIENCE_S
+    return None if begun_ns is None else (end["t_ns"] - begun_ns) / NS
+
+
+def reading_of_failures(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    """Return the result of a workload that delivered nothing: no goodput until the last of its connections failed.
+
+    :raises LabError: if no connection failed.
+    """
+    failures = failures_of(recording, name, described).failed
+    if not failures:
+        raise LabError(f"{name}: no connection delivered anything", hint=f"see out/{name}.client.err")
+    start_s = recording.program(f"{name}.client")["start_ns"] / NS
+    return Reading(0.0, max(failure.at_s for failure in failures) - start_s)

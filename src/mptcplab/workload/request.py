@@ -13,9 +13,9 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Misnomers, Number, idle, invalid
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
-from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, Context, client, server, socket_options
-from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput
+from mptcplab.workload.failures import WorkloadWithFailures
+from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput, reading_of_failures
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -24,7 +24,7 @@ _MAX_RESPONSE = 100_000_000
 _SHAPES = {"pareto": 1.2, "lognormal": 1.0}
 
 
-class RequestWorkload(WorkloadBase):
+class RequestWorkload(WorkloadWithFailures):
     """A workload of requests, whose responses may have random sizes."""
 
     misnomers: ClassVar[Misnomers] = {
@@ -81,7 +81,7 @@ class RequestWorkload(WorkloadBase):
         """Yield a server that runs until the end, and the client that sends requests."""
         port = ("--port", str(context.port))
         waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *context.sampling)
-        yield server(name, self, Call(waiting))
+        yield server(name, self, self.tolerant(Call(waiting)))
         calling = (
             *(FLOW, "client"),
             *("--connect", context.address),
@@ -93,7 +93,7 @@ class RequestWorkload(WorkloadBase):
             *socket_options(self, context.client_protocol),
             *context.sampling,
         )
-        yield client(name, self, Call(calling))
+        yield client(name, self, self.tolerant(Call(calling)))
 
     def _requests(self) -> Iterator[str]:
         """Return the options of ``flow`` for the number and times of requests."""
@@ -108,9 +108,11 @@ class RequestWorkload(WorkloadBase):
             yield from ("--shape-milli", str(round(1000 * self.shape_or_default)))
 
     @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Return the results; times are from the request to the last byte of its response."""
         answers = events(recording, f"{name}.client", "request")
+        if not answers and described.get("failures") == "report":
+            return reading_of_failures(recording, name, described)
         if not answers:
             raise LabError(f"{name}: no request got a response", hint=f"see out/{name}.client.err")
         times = [(one["t_ns"] - one["asked_ns"]) / NS for one in answers]

@@ -31,6 +31,7 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.node.cpu import own_argv
 from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
+from mptcplab.workload.failures import is_flow
 
 _T = TypeVar("_T")
 
@@ -244,7 +245,7 @@ class _Run:
 
     def go(self) -> None:
         """Run the programs and fetch the results."""
-        timed = {one.name for one in self._plan.programs if own_argv(one)[0] == FLOW}
+        timed = {one.name for one in self._plan.programs if is_flow(own_argv(one))}
         self._timeline = Timeline(self._fleet, self._plan, self._events)
         self._timeline.run()
         self._carry_out("count")

@@ -67,7 +67,14 @@ class Bottleneck(Behaviour[BottleneckKeys]):
         "rate": VariableKey(
             Rate,
             "new rate",
-            {"rate_bit_s": 1, "rate_kbit_s": 10**3, "rate_mbit_s": 10**6},
+            {
+                "rate_bit_s": 1,
+                "rate_kbit_s": 10**3,
+                "rate_mbit_s": 10**6,
+                "rate_byte_s": 8,
+                "rate_kbyte_s": 8 * 10**3,
+                "rate_mbyte_s": 8 * 10**6,
+            },
             largest=_MAX_RATE,
             needs_value=True,
         )
