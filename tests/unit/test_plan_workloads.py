@@ -154,9 +154,9 @@ def test_only_programs_without_samples_of_their_own_are_sampled(kind: str) -> No
 
 
 def test_low_rates_have_low_costs() -> None:
-    """A call of a minute has 3000 packets, a stream 6000."""
+    """A call of a minute has 3000 packets, a stream 6000; a lab that does nothing costs 0.2 s."""
     call, bulk = (_scenario(kind, duration="60 s") for kind in ("voip", "stream"))
-    assert 0.5 < estimate_seconds(call) < 1
+    assert 0.2 < estimate_seconds(call) < 0.5
     assert estimate_seconds(call) < estimate_seconds(bulk)
     for kind in GOALS:
-        assert 0.5 <= estimate_seconds(_scenario(kind)) < 60
+        assert 0.2 <= estimate_seconds(_scenario(kind)) < 60

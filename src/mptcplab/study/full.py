@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.stats import Interval
@@ -64,7 +64,9 @@ def shipped_values(selected: SelectedTable) -> TableValues:
 
 def _shipped_value(cell: Mapping[str, Any]) -> Value:
     by_seed = {int(seed): value for seed, value in cell.get("by_seed", {}).items()}
-    return Value(Interval(cell["mean"], cell["half_width"], cell["n"]), by_seed, missing=cell.get("missing", 0))
+    value = Value(Interval(cell["mean"], cell["half_width"], cell["n"]), by_seed)
+    # The key is there only if runs lack the value.
+    return replace(value, missing=cell["missing"]) if "missing" in cell else value
 
 
 def read_reference(selected: SelectedTable) -> dict[str, Any]:
