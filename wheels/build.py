@@ -20,7 +20,8 @@ DEFAULT_EPOCH = 1580601600
 
 
 def source_epoch() -> int:
-    """Return the time that files are dated with, in seconds since 1970: `SOURCE_DATE_EPOCH`, or a fixed one."""
+    """Return the time that files are dated with, in seconds since 1970: `SOURCE_DATE_EPOCH`, or a fixed one if that is
+    empty."""
     return int(os.environ.get("SOURCE_DATE_EPOCH") or DEFAULT_EPOCH)
 
 

@@ -116,12 +116,12 @@ def _readme(kernel: KernelBuild, facts: Mapping[str, Any]) -> str:
     return f"""\
 # mptcplab-kernel
 
-What [mptcplab](https://pypi.org/project/mptcplab/) {__version__} runs its labs with, compiled for machines without a compiler.
-It has no code for Python: install `mptcplab`, which depends on it.
+What [mptcplab](https://pypi.org/project/mptcplab/) {__version__} runs its labs with, compiled for machines without a
+compiler. It has no code for Python: install `mptcplab`, which depends on it.
 
-| file in `{MODULE}/` | content | licence |
+| in `{MODULE}/` | content | licence |
 | --- | --- | --- |
-| `kernels/{kernel.path.name}/linux` | Linux {kernel.release}, built as an ordinary program (User-Mode Linux) | GPL-2.0-only |
+| `kernels/{kernel.path.name}/linux` | Linux {kernel.release} as an ordinary program (User-Mode Linux) | GPL-2.0-only |
 | `programs/` | `flow`, `radio` and `sampler`, which run in labs | MIT |
 | `source/` | our configuration, patches and files for Linux | GPL-2.0-only |
 

@@ -43,7 +43,7 @@ def wheel_tag(files: Iterable[Path]) -> str:
 
 def _machine(path: Path) -> str:
     with path.open("rb") as file:
-        name = ELFFile(file)["e_machine"]
+        name: str = ELFFile(file)["e_machine"]
     return _MACHINES.get(name, name)
 
 

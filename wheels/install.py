@@ -21,7 +21,20 @@ from mptcplab.errors import LabError
 from wheels.command import DIST, run_main, wheels_in
 
 #: Names of compilers and of what calls them, as patterns of the shell.
-_COMPILERS = ("*cc", "*gcc-[0-9]*", "*g++*", "c[89]9-gcc", "clang*", "tcc", "*cpp*", "make", "gmake", "ld", "ld.[bgl]*", "as")
+_COMPILERS = (
+    "*cc",
+    "*gcc-[0-9]*",
+    "*g++*",
+    "c[89]9-gcc",
+    "clang*",
+    "tcc",
+    "*cpp*",
+    "make",
+    "gmake",
+    "ld",
+    "ld.[bgl]*",
+    "as",
+)
 _FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
 #: The scenario: the first of the documentation, for a second.
 _RUN = ("run", "@two-paths", "--repeats", "1", "--set", "workloads.bulk.duration=1 s")
@@ -33,7 +46,14 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
-        pip = [str(folder / "venv" / "bin" / "python"), "-m", "pip", "--disable-pip-version-check", "install", "--quiet"]
+        pip = [
+            str(folder / "venv" / "bin" / "python"),
+            "-m",
+            "pip",
+            "--disable-pip-version-check",
+            "install",
+            "--quiet",
+        ]
         subprocess.run([*pip, str(kernel.resolve()), str(pure.resolve())], check=True, env=_environment(folder))
         _run(folder, ["gcc", "--version"], is_expected=False)
         started = time.monotonic()

@@ -41,7 +41,13 @@ def install_prebuilt(
         program = folder / "programs" / name / name
         program.parent.mkdir(parents=True)
         program.write_text("#!/bin/true\n")
-    described = {"format": 1, "version": "9.8", "machine": os.uname().machine, "glibc": "2.17", "programs": programs or {}}
+    described = {
+        "format": 1,
+        "version": "9.8",
+        "machine": os.uname().machine,
+        "glibc": "2.17",
+        "programs": programs or {},
+    }
     (folder / "manifest.json").write_text(json.dumps(described | manifest))
     monkeypatch.setattr(prebuilt, "MODULE", folder.name)
     monkeypatch.syspath_prepend(str(site))

@@ -9,14 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner
+from tests.unit.commanded import output_of
 from tests.unit.made_prebuilt import KEY, NAME, install_prebuilt
 from tests.unit.test_kernel_cache import INPUTS, add
 
 from mptcplab import prebuilt
-from mptcplab.cli.main import main
 from mptcplab.doctor import kernel as doctor_kernel
-from mptcplab.doctor.model import Level
+from mptcplab.doctor.model import Level, fine
 from mptcplab.doctor.programs import uses
 from mptcplab.engine import tools
 from mptcplab.errors import MissingError
@@ -37,9 +36,7 @@ def _sources() -> dict[str, str]:
     return {name: tools.source_digest(tools.source_folder(name)) for name in ("flow", "radio", "sampler")}
 
 
-def test_its_kernel_is_used_where_none_is_built(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
-) -> None:
+def test_its_kernel_is_used_where_none_is_built(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
     folder = install_prebuilt(monkeypatch, tmp_path / "site", inputs=INPUTS.digest)
     kernel = find_kernel(cache=cache, inputs=INPUTS)
     assert (kernel.key, kernel.package) == (KEY, NAME)
@@ -78,6 +75,7 @@ def test_a_kernel_of_other_patches_is_not_used(monkeypatch: pytest.MonkeyPatch, 
 )
 def test_what_this_machine_cannot_run_is_refused_in_a_sentence(
     monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
     tmp_path: Path,
     cache: Path,
     manifest: dict[str, str],
@@ -93,8 +91,8 @@ def test_what_this_machine_cannot_run_is_refused_in_a_sentence(
         find_kernel("6.12")
     assert NAME not in caught.value.message, "the package does not have that version anyway"
     assert (list_kernels(cache), tools.prebuilt_program("flow")) == ([], None)
-    done = CliRunner().invoke(main, ["kernel", "list"])
-    assert done.stderr.startswith(f"The kernel of {NAME} is not used: the package {reason}.\n")
+    done = output_of(monkeypatch, capsys, "kernel", "list")
+    assert done.err.startswith(f"The kernel of {NAME} is not used: the package {reason}.\n")
     findings = {finding.subject: finding for finding in doctor_kernel.check_kernels()}
     assert findings["kernel 7.2"].level is Level.BROKEN
     assert findings["mptcplab-kernel"].level is Level.MISSING
@@ -127,9 +125,7 @@ def test_a_damaged_package_counts_as_none(monkeypatch: pytest.MonkeyPatch, tmp_p
     assert list_kernels(cache) == []
 
 
-def test_its_programs_are_used_without_a_compiler(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path
-) -> None:
+def test_its_programs_are_used_without_a_compiler(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
     folder = install_prebuilt(monkeypatch, tmp_path / "site", programs=_sources())
     monkeypatch.setattr(tools, "_SEARCH", "/nowhere")
     assert tools.flow_program() == folder / "programs" / "flow" / "flow"
@@ -165,15 +161,17 @@ def test_runs_need_a_compiler_only_without_the_package(monkeypatch: pytest.Monke
     assert uses()["gcc"] == uses()["make"] == "`mptcplab kernel build`"
 
 
-def test_lists_name_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, cache: Path) -> None:
+def test_lists_name_the_package(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, cache: Path
+) -> None:
     install_prebuilt(monkeypatch, tmp_path / "site", inputs=CURRENT)
     add(cache, key="a" * 64)
-    rows = CliRunner().invoke(main, ["kernel", "list"]).stdout.splitlines()
-    assert [row.split()[0] for row in rows[1:]] == ["7.2", "*"]
+    rows = output_of(monkeypatch, capsys, "kernel", "list").out.splitlines()
+    assert [row.split()[:2] for row in rows[1:]] == [["7.2", "7.2.1-mptcplab"], ["*", "7.2"]]
     assert rows[1].endswith("stale")
     assert rows[2].endswith(NAME)
-    listed: list[dict[str, Any]] = json.loads(CliRunner().invoke(main, ["kernel", "list", "--json"]).stdout)
+    listed: list[dict[str, Any]] = json.loads(output_of(monkeypatch, capsys, "kernel", "list", "--json").out)
     assert [(item["package"], item["default"]) for item in listed] == [(None, False), (NAME, True)]
-    monkeypatch.setattr(doctor_kernel, "boot", lambda _: doctor_kernel.fine("boot", "not tried"))
+    monkeypatch.setattr(doctor_kernel, "boot", lambda _: fine("boot", "not tried"))
     findings = {finding.subject: finding.message for finding in doctor_kernel.check_kernels()}
     assert findings["kernel 7.2"].endswith(f", from {NAME}")

@@ -151,8 +151,9 @@ def find_kernel(
     "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-cpu" with `--cpu`, "7.2-wifi" with
     `--wifi`, "7.2-plain" with `--plain`. Only a kernel built from the present options and patches qualifies. Of
     several, one from the source that `build_kernel` uses by default comes first, then the newest, then the kernel of
-    `mptcplab-kernel`: whoever builds a kernel wants to use it. Instead of a version, `version` can be an entry's name in the cache, its directory or its `linux` file; that entry is used
-    unchecked. A kernel with patches of a user (`--patch`) is selected this way.
+    `mptcplab-kernel`: whoever builds a kernel wants to use it. Instead of a version, `version` can be an entry's name,
+    its directory or its `linux` file; that entry is used unchecked. A kernel with patches of a user (`--patch`) is
+    selected this way.
     :raises MissingError: if there is none. :raises InputError: for a wrong `version`.
     """
     cache = cache or cache_root()
@@ -248,7 +249,9 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
 def _kernel_at(place: str, cache: Path) -> KernelBuild:
     path = Path(place).expanduser().resolve() if "/" in place else cache / "kernels" / place
     folder = path.parent if path.name == "linux" and not path.is_dir() else path
-    installed = (kernel for kernel in installed_kernels() if folder in (kernel.path, cache / "kernels" / kernel.path.name))
+    installed = (
+        kernel for kernel in installed_kernels() if folder in (kernel.path, cache / "kernels" / kernel.path.name)
+    )
     entry = read_entry(folder) or next(installed, None)
     if entry is None:
         raise InputError(
