@@ -21,6 +21,8 @@ from wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
 ROOT = Path(__file__).resolve().parents[1]
 #: Our programs in C that labs run.
 PROGRAMS = ("flow", "radio", "sampler")
+#: The C library of Debian 12, the oldest system that a release is for.
+_GLIBC = (2, 36)
 _KERNEL_FILES = ("linux", "System.map", "config")
 #: Facts of an entry that differ between two builds of the same kernel.
 _VARYING = ("tree", "jobs", "build_seconds")
@@ -47,7 +49,8 @@ def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: 
     """Write the project of `mptcplab-kernel` to the new folder `project`.
 
     `epoch` is the time in seconds since 1970 that files are dated with.
-    :raises MissingError: without a compiler. :raises LabError: if a program does not compile.
+    :raises MissingError: without a compiler. :raises InputError: if it or the C library is too new for a release.
+    :raises LabError: if a program does not compile.
     """
     shutil.copytree(ROOT / "wheels" / "kernel", project, ignore=shutil.ignore_patterns("__pycache__"))
     package = project / MODULE
@@ -57,6 +60,7 @@ def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: 
         _copy_program(name, package / "programs" / name)
     _write_source(inputs, package / "source")
     executables = elf_files(package)
+    check_glibc(needed_glibc(executables))
     manifest = {
         "format": FORMAT,
         "version": __version__,
@@ -73,6 +77,17 @@ def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: 
     licences.mkdir()
     shutil.copyfile(ROOT / "LICENSE", licences / "LICENSE")
     shutil.copyfile(ROOT / "kernel" / "LICENSE", licences / "GPL-2.0-only.txt")
+
+
+def check_glibc(needed: tuple[int, int]) -> None:
+    """Refuse executables that need a later C library than the oldest system of a release has.
+
+    :raises InputError: if they do.
+    """
+    if needed > _GLIBC:
+        versions = [".".join(map(str, version)) for version in (needed, _GLIBC)]
+        message = "the executables need glibc {}, and a release has to run with {}".format(*versions)
+        raise InputError(message, hint="build the kernel and the wheels on Debian 12")
 
 
 def _facts(kernel: KernelBuild) -> dict[str, Any]:

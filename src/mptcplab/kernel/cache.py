@@ -249,9 +249,7 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
 def _kernel_at(place: str, cache: Path) -> KernelBuild:
     path = Path(place).expanduser().resolve() if "/" in place else cache / "kernels" / place
     folder = path.parent if path.name == "linux" and not path.is_dir() else path
-    installed = (
-        kernel for kernel in installed_kernels() if folder in (kernel.path, cache / "kernels" / kernel.path.name)
-    )
+    installed = (kernel for kernel in installed_kernels() if kernel.path.name == place)
     entry = read_entry(folder) or next(installed, None)
     if entry is None:
         raise InputError(
