@@ -10,6 +10,7 @@ from tests.unit.made_gateways import Make, scenario
 from tests.unit.made_studies import Labs, write_studies
 from tests.unit.written import Write
 
+from mptcplab import prebuilt
 from mptcplab.cli import beds, measuring
 from mptcplab.doctor import lacks
 from mptcplab.doctor.packages import Distribution
@@ -63,3 +64,9 @@ def write(tmp_path: Path) -> Write:
         return file
 
     return write_file
+
+
+@pytest.fixture(autouse=True)
+def _without_prebuilt(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Hide a package mptcplab-kernel that is installed beside the tests; `tests.unit.made_prebuilt` makes others."""
+    monkeypatch.setattr(prebuilt, "MODULE", "mptcplab_kernel_that_is_hidden")

@@ -12,23 +12,23 @@ from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
-#: Wall seconds of one run of each point, all added up, two labs at a time on two CPUs that had other things to do.
+#: CPU seconds of the command that executes one run of each point, two labs at a time on a machine with other work.
 MEASURED = {
-    "ito2016/loss-rate": 7.7,
-    "ito2016/loss-way": 10.6,
-    "ito2016/moving": 10.9,
-    "ito2016/program": 44.1,
-    "ito2016/queue-0": 20.0,
-    "ito2016/round-trip": 9.0,
-    "ito2016/weak": 7.7,
-    "ito2016/window": 34.1,
-    "subramani2018/queue-4.2": 56.0,
-    "subramani2018/reading-4.2": 39.0,
-    "subramani2018/loss-rtt": 79.6,
-    "subramani2018/table-4.2": 173.3,
-    "subramani2018/table-4.4": 212.9,
-    "subramani2018/table-4.7": 504.0,
-    "subramani2018/table-4.8": 241.5,
+    "ito2016/loss-rate": 3.0,
+    "ito2016/loss-way": 3.8,
+    "ito2016/moving": 6.0,
+    "ito2016/program": 3.7,
+    "ito2016/queue-0": 7.9,
+    "ito2016/round-trip": 3.3,
+    "ito2016/weak": 5.6,
+    "ito2016/window": 22.3,
+    "subramani2018/queue-4.2": 15.1,
+    "subramani2018/reading-4.2": 10.2,
+    "subramani2018/loss-rtt": 26.7,
+    "subramani2018/table-4.2": 47.3,
+    "subramani2018/table-4.4": 137.1,
+    "subramani2018/table-4.7": 94.2,
+    "subramani2018/table-4.8": 0.1,
 }
 TRANSFER = """
 title = "t"

@@ -15,6 +15,7 @@ from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, is_current, list_kernels
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.kernel.stock_debian import obtain_stock
+from mptcplab.prebuilt import find_prebuilt
 
 
 def build(
@@ -63,6 +64,9 @@ def list_(as_json: bool) -> None:
     if as_json:
         click.echo(json.dumps([_as_dict(item) | {"default": item.path == default} for item in kernels]))
         return
+    prebuilt = find_prebuilt()
+    if prebuilt is not None and prebuilt.obstacle is not None:
+        click.echo(f"The kernel of {prebuilt.name} is not used: the package {prebuilt.obstacle}.", err=True)
     if not kernels:
         click.echo("No kernel is built yet. Build one with `mptcplab kernel build`.", err=True)
         return
@@ -151,7 +155,7 @@ def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
         size,
         item.built,
         tree,
-        "" if is_current(item) else "stale",
+        ", ".join(note for note in (item.package, "" if is_current(item) else "stale") if note),
     )
 
 
@@ -167,5 +171,6 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "lost_options": list(item.lost_options),
         "given_patches": list(item.given),
         "current": is_current(item),
+        "package": item.package or None,
         "tree": str(tree) if (tree := kept_tree(item)) else None,
     }

@@ -18,6 +18,7 @@ from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.config import kernel_text
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.plan.model import Plan
+from mptcplab.prebuilt import PACKAGE, find_prebuilt
 from mptcplab.steps import Program
 
 _SECOND_NS = 10**9
@@ -51,9 +52,19 @@ def check_kernels() -> Iterator[Finding]:
             yield Finding(f"kernel {version}", level, _short(error), use, str(error.hint))
         else:
             default = kernel if is_default else default
-            yield fine(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, built {kernel.built[:10]}")
+            origin = f"from {kernel.package}" if kernel.package else f"built {kernel.built[:10]}"
+            yield fine(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, {origin}")
+    yield from _package()
     if default is not None:
         yield boot(default)
+
+
+def _package() -> Iterator[Finding]:
+    """Check that this machine can run what the package of kernels has, if it is installed."""
+    prebuilt = find_prebuilt()
+    if prebuilt is not None and prebuilt.obstacle is not None:
+        use = "runs without a compiler"
+        yield Finding(PACKAGE, Level.MISSING, f"is not used: it {prebuilt.obstacle}", use, "mptcplab kernel build")
 
 
 def _short(error: MissingError) -> str:

@@ -14,7 +14,7 @@ from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import Distribution
 from mptcplab.engine.process import LAUNCHERS
-from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of
+from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of, prebuilt_program
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.gateway.registry import PROGRAMS
@@ -36,8 +36,10 @@ _BUILD = "`mptcplab kernel build`"
 _SELFTESTS = "`mptcplab selftest`"
 #: Programs by which gateways redirect connections.
 _FIREWALLS = get_args(Proxy.model_fields["firewall"].annotation)
-#: Programs that no plan uses.
-_OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab", **dict.fromkeys(BUILDERS, _EVERY_RUN)}
+#: Programs that no plan uses. :func:`_others` adds those that compile ours.
+_OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab"}
+#: Our programs that every run has.
+_OURS = ("flow", "sampler")
 #: The minimum versions of Linux 7.2, scripts/min-tool-version.sh: program, arguments, version.
 _MIN_VERSIONS = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
@@ -73,7 +75,13 @@ def uses() -> dict[str, str]:
     selftests = {
         name: f"{firewalls[name]} and {_SELFTESTS}" if name in firewalls else _SELFTESTS for name in SELFTEST_PROGRAMS
     }
-    return dict(sorted((_OTHERS | firewalls | selftests | parts | nodes | workloads | found).items()))
+    return dict(sorted((_others() | firewalls | selftests | parts | nodes | workloads | found).items()))
+
+
+def _others() -> dict[str, str]:
+    """Return the use of each program that no plan has. A compiler is needed for every run unless ours are installed."""
+    compiled = not all(prebuilt_program(name) for name in _OURS)
+    return _OTHERS | dict.fromkeys(BUILDERS, _EVERY_RUN if compiled else _BUILD)
 
 
 def of_gateways() -> dict[str, tuple[str, ...]]:
@@ -235,7 +243,7 @@ def _compiler(system: Distribution) -> Iterator[Finding]:
 
 
 def _flow() -> Iterator[Finding]:
-    """Check our own workload program, which is compiled on first use."""
+    """Check our own workload program, which is installed, or compiled on first use."""
     try:
         flow_program()
     except MissingError:
@@ -246,7 +254,7 @@ def _flow() -> Iterator[Finding]:
         message = f"cannot be compiled: {reason(error)}"
         yield Finding("workload program", Level.BROKEN, message, _EVERY_RUN, OTHER_CACHE)
     else:
-        yield fine("workload program", "flow is compiled")
+        yield fine("workload program", f"flow is {'installed' if prebuilt_program('flow') else 'compiled'}")
 
 
 def _output_of(*command: str) -> str:

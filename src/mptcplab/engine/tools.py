@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The programs that labs run: ours are compiled on first use and cached; the machine's are found and identified."""
+"""The programs that labs run: ours come with `mptcplab-kernel`, or are compiled on first use and cached; the machine's
+are found and identified."""
 
 from __future__ import annotations
 
@@ -7,7 +8,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -15,10 +16,11 @@ from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.guest.sampler import SAMPLER
+from mptcplab.prebuilt import usable_prebuilt
 from mptcplab.proxies.catalog import built_program, recipe_of
 from mptcplab.shipped import shipped_folder
 
-#: The programs that compile our own program.
+#: The programs that compile our own programs.
 BUILDERS = ("gcc", "make")
 #: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
@@ -149,23 +151,59 @@ def static_flow_program() -> Path:
     return _own_program("flow", static=True)
 
 
-def _own_program(name: str, *, static: bool = False) -> Path:
-    source = _source(name)
-    compiler = find_program("gcc")
-    digest = hashlib.sha256(fingerprint(compiler).encode() + (b"static" if static else b""))
+def prebuilt_program(name: str) -> Path | None:
+    """Return the path of our program ``name`` in `mptcplab-kernel`; None if that is not installed, cannot run here, or
+    was compiled from another source.
+
+    Programs without shared libraries are not in it.
+    """
+    prebuilt = usable_prebuilt()
+    return None if prebuilt is None else prebuilt.program(name, source_digest(source_folder(name)))
+
+
+def source_digest(source: Path) -> str:
+    """Return a hash of the source of one of our programs, in the folder ``source``."""
+    return _digest(source).hexdigest()
+
+
+def _digest(source: Path, before: bytes = b"") -> hashlib._Hash:
+    digest = hashlib.sha256(before)
     for file in sorted([*source.glob("*.[ch]"), source / "Makefile"]):
         digest.update(file.name.encode() + b"\0" + file.read_bytes())
-    program = cache_root() / "tools" / f"{name}-{digest.hexdigest()[:KEY_CHARS]}" / name
+    return digest
+
+
+def _own_program(name: str, *, static: bool = False) -> Path:
+    if not static and (installed := prebuilt_program(name)) is not None:
+        return installed
+    source = source_folder(name)
+    before = fingerprint(find_program("gcc")).encode() + (b"static" if static else b"")
+    key = _digest(source, before).hexdigest()[:KEY_CHARS]
+    program = cache_root() / "tools" / f"{name}-{key}" / name
     if not program.is_file():
         _compile(source, program, static=static)
     return program
 
 
-def _source(name: str) -> Path:
+def source_folder(name: str) -> Path:
+    """Return the folder with the source of our program ``name``. :raises LabError: if this installation lacks it."""
     folder = shipped_folder(name, f"tools/{name}", proof="Makefile")
     if folder is None:
         raise LabError(f"the source of `{name}` is missing", hint="install mptcplab again, or use a complete checkout")
     return folder
+
+
+def compile_source(source: Path, out: Path, arguments: Sequence[str] = ()) -> None:
+    """Compile the program in the folder ``source`` to the folder ``out``, with further ``arguments`` of make.
+
+    :raises MissingError: without a compiler. :raises LabError: if it does not compile.
+    """
+    find_program("gcc")
+    command = [str(find_program("make")), "-C", str(source), f"OUT={out}/", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
+    if done.returncode:
+        last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+        raise LabError(f"`{out.name}` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
 
 
 def _compile(source: Path, program: Path, *, static: bool) -> None:
@@ -173,12 +211,7 @@ def _compile(source: Path, program: Path, *, static: bool) -> None:
     with locked(name, root), work_dir(name, root) as work:
         if program.is_file():
             return
-        command = [str(find_program("make")), "-C", str(source), f"OUT={work / name}/"]
-        if static:  # the program alone, since a library cannot be static
-            command += ["LDFLAGS=-static", f"{work / name}/{name}"]
-        done = subprocess.run(command, capture_output=True, text=True, env={"PATH": _SEARCH, "LC_ALL": "C.UTF-8"})
-        if done.returncode:
-            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
-            raise LabError(f"`{name}` does not compile: {last}", hint=f"to see all errors: {' '.join(command)}")
+        # a static program alone, since a library cannot be static
+        compile_source(source, work / name, ["LDFLAGS=-static", f"{work / name}/{name}"] if static else [])
         program.parent.parent.mkdir(parents=True, exist_ok=True)
         os.rename(work / name, program.parent)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Built kernels: the entries in the cache folder, and the search for one.
+"""Built kernels: the entries in the cache folder and in `mptcplab-kernel`, and the search for one.
 
     ~/.cache/mptcplab/kernels/VERSION-KEY12/   linux, System.map, config, build.log, entry.json
                       trees/                   kept trees, see `tree`
@@ -13,7 +13,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +29,7 @@ from mptcplab.kernel.data import (
     canonical_variant,
     load_inputs,
 )
+from mptcplab.prebuilt import find_prebuilt, usable_prebuilt
 
 FORMAT = 1
 #: The command that builds lab kernels, before a version and options.
@@ -40,7 +41,7 @@ _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
 
 @dataclass(frozen=True)
 class KernelBuild:
-    """A finished kernel in the cache."""
+    """A finished kernel, in the cache or in an installed package."""
 
     version: str
     """The version by which a user selects it, such as 7.2."""
@@ -69,6 +70,8 @@ class KernelBuild:
     """Timer frequency in ticks per second (CONFIG_HZ); None for entries that predate this field."""
     given: tuple[str, ...] = ()
     """Names of the patches that a user gave (`--patch`), in their order."""
+    package: str = ""
+    """The installed package that has it, with its version; empty for a kernel in the cache."""
 
     @property
     def name(self) -> str:
@@ -122,11 +125,21 @@ def read_entry(directory: Path) -> KernelBuild | None:
 
 
 def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
-    """Return all finished kernels by version, the newest build of each first."""
+    """Return all finished kernels by version: the newest build of each first, those of `mptcplab-kernel` last."""
     directories = ((cache or cache_root()) / "kernels").glob("*/")
     entries = [entry for entry in map(read_entry, directories) if entry is not None]
     entries.sort(key=lambda entry: entry.built, reverse=True)
+    entries += installed_kernels()
     return sorted(entries, key=lambda entry: ([int(part) for part in entry.version.split(".")], entry.variant))
+
+
+def installed_kernels() -> list[KernelBuild]:
+    """Return the kernels of the installed package `mptcplab-kernel`, unless this machine cannot run them."""
+    prebuilt = usable_prebuilt()
+    if prebuilt is None:
+        return []
+    entries = map(read_entry, sorted(prebuilt.kernels.glob("*/")))
+    return [replace(entry, package=prebuilt.name) for entry in entries if entry is not None]
 
 
 def find_kernel(
@@ -139,9 +152,10 @@ def find_kernel(
 
     "7.2-debug" is the one built with `--debug`, "7.2-hz100" with `--hz 100`, "7.2-cpu" with `--cpu`, "7.2-wifi" with
     `--wifi`, "7.2-plain" with `--plain`. Only a kernel built from the present options and patches qualifies. Of
-    several, one from the source that `build_kernel` uses by default comes first, then the newest. Instead of a
-    version, `version` can be an entry's name in the cache, its directory or its `linux` file; that entry is used
-    unchecked. A kernel with patches of a user (`--patch`) is selected this way.
+    several, one from the source that `build_kernel` uses by default comes first, then the newest, then the kernel of
+    `mptcplab-kernel`: whoever builds a kernel wants to use it. Instead of a version, `version` can be an entry's name,
+    its directory or its `linux` file; that entry is used unchecked. A kernel with patches of a user (`--patch`) is
+    selected this way.
     :raises MissingError: if there is none. :raises InputError: for a wrong `version`.
     """
     cache = cache or cache_root()
@@ -153,18 +167,28 @@ def find_kernel(
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
     command = _build_command(parsed[1], variant)
     if not entries:
-        message = f"the lab kernel {name} is not built on this machine"
+        message = f"the lab kernel {name} is not built on this machine{_refusal(name)}"
         raise MissingError(message, subject=f"kernel {name}", command=command)
     digest = (inputs or load_inputs(parsed[1], variant=variant)).digest
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
+        place = f"kernel {name} of {entries[0].package}" if entries[0].package else f"cached kernel {name}"
         raise MissingError(
-            f"the cached kernel {name} was built from other patches or options than the present ones",
+            f"the {place} was built from other patches or options than the present ones{_refusal(name)}",
             subject=f"kernel {name} (stale)",
             command=command,
         )
     default = recorded_sha256(parsed[1], cache)
     return next((entry for entry in current if entry.source_sha256 == default), current[0])
+
+
+def _refusal(name: str) -> str:
+    """Return the end of a sentence that says why the kernel `name` of `mptcplab-kernel` is not used, or nothing."""
+    prebuilt = find_prebuilt()
+    if prebuilt is None or prebuilt.obstacle is None:
+        return ""
+    entries = map(read_entry, prebuilt.kernels.glob("*/"))
+    return f"; {prebuilt.name} {prebuilt.obstacle}" if any(entry and entry.name == name for entry in entries) else ""
 
 
 def is_current(kernel: KernelBuild) -> bool:
@@ -189,7 +213,7 @@ def find_by_key(key: str, cache: Path) -> KernelBuild | None:
         entry = read_entry(directory)
         if entry is not None and entry.key == key:
             return entry
-    return None
+    return next((kernel for kernel in installed_kernels() if kernel.key == key), None)
 
 
 def source_record(version: str, cache: Path) -> Path:
@@ -228,7 +252,9 @@ def install_entry(directory: Path, cache: Path) -> KernelBuild:
 
 def _kernel_at(place: str, cache: Path) -> KernelBuild:
     path = Path(place).expanduser().resolve() if "/" in place else cache / "kernels" / place
-    entry = read_entry(path.parent if path.name == "linux" and not path.is_dir() else path)
+    folder = path.parent if path.name == "linux" and not path.is_dir() else path
+    installed = (kernel for kernel in installed_kernels() if kernel.path.name == place)
+    entry = read_entry(folder) or next(installed, None)
     if entry is None:
         raise InputError(
             f"'{place}' is neither a kernel version such as {DEFAULT_VERSION} nor a kernel built by mptcplab",

@@ -67,7 +67,8 @@ def build() -> None:
 def list_() -> None:
     """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch.
 
-    A stale one was built from other patches or options than the present ones: no run uses it by its version.
+    A stale one was built from other patches or options than the present ones: no run uses it by its version. One that
+    names mptcplab-kernel was installed with that package.
     """
 
 

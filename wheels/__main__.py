@@ -1,0 +1,30 @@
+# SPDX-License-Identifier: MIT
+"""``python -m wheels``: builds both wheels, and has auditwheel check the platform of the one with the kernel."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+
+from mptcplab.kernel.data import DEFAULT_VERSION, load_inputs
+from wheels.audit import check_platform
+from wheels.build import build_wheels
+from wheels.command import DIST, run_main
+from wheels.contents import choose_kernel
+
+
+def main() -> None:
+    """Build, check, and print the wheels' paths. Wheels of earlier builds are removed."""
+    parser = argparse.ArgumentParser(prog="python -m wheels", description="Build the wheels of a release.")
+    parser.add_argument("--out", type=Path, default=DIST, help="folder of the wheels")
+    out: Path = parser.parse_args().out
+    for earlier in out.glob("mptcplab[-_]*.whl"):
+        earlier.unlink()
+    pure, kernel = build_wheels(out, choose_kernel(), load_inputs(DEFAULT_VERSION))
+    check_platform(kernel)
+    for wheel in (pure, kernel):
+        print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")
+
+
+if __name__ == "__main__":
+    run_main(main)
