@@ -128,7 +128,7 @@ def reproduce_beds(
     problems = [error for error in lacks.values() if error is not None]
     for study, error in lacks.items():
         if error is not None and len(problems) < len(plans):
-            report_error(MissingError(f"{study} cannot be measured: {error.message}", hint=error.hint))
+            report_error(MissingError(f"study '{study}' cannot be measured: {error.message}", hint=error.hint))
     if len(problems) == len(plans):
         raise problems[0]
     documents: list[dict[str, Any]] = []

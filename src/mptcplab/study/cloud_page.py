@@ -35,6 +35,7 @@ _STYLES = {IN_ALL: "green", IN_SOME: "yellow", IN_NONE: "bold red"}
 _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
 _LOWEST_RATIO = 0.01
+_DECADE, _NARROW_TICKS = 10, (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)
 #: The confidence of a share is one minus this.
 _LEVEL = 0.05
 
@@ -158,6 +159,10 @@ def _draw_column(axes: Axes, values: Sequence[CloudValue], labels: Sequence[str]
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("")
+    low, high = axes.get_xlim()
+    if high < _DECADE * low:
+        # A decade's own ticks would leave one number on the axis.
+        axes.set_xticks([tick for tick in _NARROW_TICKS if low <= tick <= high])
     axes.set_yticks(range(len(values)), labels, fontsize=6.5)
     axes.set_ylim(lines - 0.4, -0.6)
     axes.set_xlabel("measured / published")
