@@ -322,3 +322,8 @@ def _name(pid: int) -> str:
     except OSError:
         return ""
     return "" if stat.rpartition(")")[2].split()[0] == "Z" else stat.partition("(")[2].rpartition(")")[0]
+
+
+def has_protection_keys() -> bool:
+    """Return whether this processor has protection keys, which guard a lab kernel that runs programs in its process."""
+    return "ospke" in Path("/proc/cpuinfo").read_text().split()
