@@ -23,7 +23,7 @@ from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import RatedNetwork
 from mptcplab.scenario.load import Point, Run, load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.study.load import DESCRIPTIONS
+from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Size
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +86,7 @@ def files() -> dict[str, Path]:
         sorted(STUDIES.glob("*/table-*.toml")),
         [STUDIES / "nguyen2014" / f"{name}.toml" for name in ("rtt", "loss", "unequal-rtt", "unequal-loss")],
         sorted(file for file in (ROOT / "examples").glob("*/*.toml") if not _is_of_machines(file)),
-        sorted(file for file in STUDIES.glob("*/*.toml") if file.name not in DESCRIPTIONS),
+        sorted(file for file in STUDIES.glob("*/*.toml") if file.name not in STUDY_DESCRIPTIONS),
     )
     return {_name_of(file): file for group in groups for file in group}
 

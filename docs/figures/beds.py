@@ -10,6 +10,7 @@ import argparse
 import tempfile
 from collections import Counter
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 
 from docs.figures import scoreboard
@@ -46,6 +47,7 @@ def files() -> tuple[Path, ...]:
     return tuple(file for file in named if file.is_file())
 
 
+@cache
 def _clouds() -> list[tuple[list[SelectedTable], Cloud]]:
     clouds = [(tables, shipped_cloud(tables)) for tables in map(select, study_names())]
     return [(tables, cloud) for tables, cloud in clouds if cloud is not None]
@@ -64,7 +66,7 @@ def outcome() -> str:
     return table_of(["study", "beds", *heads, "most values at once"], rows)
 
 
-def remaining() -> str:
+def open_differences() -> str:
     """Return what the beds say about values whose difference has no reason, or a supposed one, on the bed of the study.
 
     A value that agrees in some beds depends on what the source does not state. What agrees in none stays open.
@@ -73,10 +75,11 @@ def remaining() -> str:
     for tables, cloud in _clouds():
         numbers = {selected.number: selected.table.again or selected.number for selected in tables}
         verdicts = {(numbers[value.table], value.row, value.column): value.verdict for value in cloud.counted}
+        judged_tables = scoreboard.judged_tables(tables[0].folder.name)
         for kind in (SUPPOSED, UNEXPLAINED):
             places = [
                 (judged.selected.number, cell.row, cell.column)
-                for judged in scoreboard.judged_tables(tables[0].folder.name)
+                for judged in judged_tables
                 for cell in judged.counted_once
                 if cell.counted_as == kind
             ]
@@ -120,9 +123,9 @@ def claims() -> str:
     rows = []
     for tables, cloud in _clouds():
         for claim in cloud.claims:
-            known = [one for one in claim.holds if one is not None]
             place = f"{tables[0].folder.name}/{claim.table}"
-            rows.append([place, claim.text, f"{sum(known)} of {len(known)}" if known else "not judged"])
+            count = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else "not judged"
+            rows.append([place, claim.text, count])
     return table_of(["table", "claim", "beds in which it holds"], rows)
 
 

@@ -145,7 +145,7 @@ SOURCES: dict[str, Source] = {
     "studies-beds": _beds(beds.outcome),
     "beds-tables": _beds(beds.by_table),
     "beds-claims": _beds(beds.claims),
-    "beds-remaining": _beds(beds.remaining),
+    "beds-remaining": _beds(beds.open_differences),
     **{f"machine-{name}": _machine(name) for name in study_names()},
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},

@@ -55,8 +55,8 @@ class Prebuilt:
         if machine != self.machine:
             return f"is for {self.machine}, and this machine is {machine}"
         if glibc is None or glibc < self.glibc:
-            present = "another C library" if glibc is None else f"glibc {_dotted(glibc)}"
-            return f"needs glibc {_dotted(self.glibc)} or later, and this machine has {present}"
+            present = "another C library" if glibc is None else f"glibc {_version_text(glibc)}"
+            return f"needs glibc {_version_text(self.glibc)} or later, and this machine has {present}"
         return None
 
     def program(self, name: str, source: str) -> Path | None:
@@ -99,5 +99,5 @@ def glibc_version() -> tuple[int, int] | None:
     return (major, minor) if name == "glibc" else None
 
 
-def _dotted(version: tuple[int, int]) -> str:
+def _version_text(version: tuple[int, int]) -> str:
     return ".".join(map(str, version))

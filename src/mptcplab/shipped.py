@@ -5,6 +5,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
+#: Files of a study's folder beside its scenarios: its tables, what its source says, and its possible test beds.
+STUDY_DESCRIPTIONS = frozenset({"study.toml", "source.toml", "beds.toml"})
+
 
 def shipped_folder(installed: str, checkout: str, *, proof: str) -> Path | None:
     """Return the folder with the file ``proof``: ``_data/INSTALLED`` of an installed package, or ``CHECKOUT``."""

@@ -25,7 +25,7 @@ from mptcplab.errors import InputError
 from mptcplab.scenario.jsonschema import scenario_schema
 from mptcplab.scenario.keys import Written, fields_of
 from mptcplab.scenario.load import load
-from mptcplab.study.load import DESCRIPTIONS
+from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -169,7 +169,7 @@ def test_is_a_schema() -> None:
 
 
 @pytest.mark.parametrize(
-    "file", [file for file in SCENARIOS if file.name not in DESCRIPTIONS], ids=lambda file: file.stem
+    "file", [file for file in SCENARIOS if file.name not in STUDY_DESCRIPTIONS], ids=lambda file: file.stem
 )
 def test_accepts_all_scenarios(file: Path) -> None:
     assert _errors(file) == []
@@ -299,7 +299,7 @@ def test_taplo_agrees(tmp_path: Path) -> None:
     """The checker of the VS Code extension loads the schema, accepts the examples and reports a wrong unit."""
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     taplo = str(Path(sys.executable).parent / "taplo")
-    good = [file for file in SCENARIOS if file.name not in DESCRIPTIONS]
+    good = [file for file in SCENARIOS if file.name not in STUDY_DESCRIPTIONS]
     bad = [BAD / f"{name}.toml" for name in ("unit-megabytes", "key-near-name", "sweep-bad-value", "seed-text")]
     for files, status in ((good, 0), *(([file], 1) for file in bad)):
         copies = []

@@ -18,12 +18,13 @@ from mptcplab.metrics.rows import ResultRow, RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import Point, load
+from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import DESCRIPTIONS, SelectedTable, select, study_names
+from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import fits, index_results, index_rows
 from mptcplab.study.notes import asked
 from mptcplab.study.present import study_table
@@ -32,7 +33,7 @@ from mptcplab.study.values import over_of
 from mptcplab.study.verdict import is_good, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
-SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name not in DESCRIPTIONS]
+SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name not in STUDY_DESCRIPTIONS]
 
 
 #: Several tests ask for the same ones.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What this machine lacks for runs, found before the first of them, in one message with one command that gets it."""
+"""Find everything that this machine lacks for runs, before the first run, and name it in one message."""
 
 from __future__ import annotations
 

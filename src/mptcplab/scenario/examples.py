@@ -14,11 +14,9 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.extends import read
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import STUDY_DESCRIPTIONS, shipped_folder
 
 MARK = "@"
-#: TOML files of the examples and of the studies that are data for scenarios, or describe a study.
-_OTHER_FILES = frozenset({"study.toml", "source.toml", "beds.toml"})
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
 _SUGGESTIONS = 3
 
@@ -38,29 +36,36 @@ class Example:
 
 def list_examples() -> list[Example]:
     """Return all examples by name, and then the scenarios of the studies."""
-    folder = shipped_folder("examples", "examples", proof="two-paths.toml")
-    return [example for root in (folder, _STUDIES) if root is not None for example in _scenarios(root)]
+    return [
+        Example(str(file.relative_to(root).with_suffix("")), file)
+        for root in _roots()
+        for file in sorted(root.rglob("*.toml"))
+        if _is_scenario(file)
+    ]
 
 
 def find_example(name: str) -> Path:
     """Return the file of the example ``name``. :raises InputError: if there is none of that name."""
-    files = {example.name: example.file for example in list_examples()}
-    if name in files:
-        return files[name]
-    near = difflib.get_close_matches(name, files, n=_SUGGESTIONS, cutoff=0.5)
+    for root in _roots():
+        file = root / f"{name}.toml"
+        if ".." not in file.parts and _is_scenario(file):
+            return file
+    names = [example.name for example in list_examples()]
+    near = difflib.get_close_matches(name, names, n=_SUGGESTIONS, cutoff=0.5)
     hint = f"did you mean {' or '.join(MARK + other for other in near)}?" if near else "`mptcplab examples` lists them"
     raise InputError(f"there is no example '{name}'", hint=hint)
 
 
-def _scenarios(root: Path) -> list[Example]:
-    """Return the scenarios below ``root``: TOML files with a title, or with another scenario to extend."""
-    files = sorted(file for file in root.rglob("*.toml") if file.name not in _OTHER_FILES and _is_scenario(file))
-    return [Example(str(file.relative_to(root).with_suffix("")), file) for file in files]
+def _roots() -> list[Path]:
+    """Return the folders of the examples and of the studies, as far as they are there."""
+    folder = shipped_folder("examples", "examples", proof="two-paths.toml")
+    return [root for root in (folder, _STUDIES) if root is not None]
 
 
 def _is_scenario(file: Path) -> bool:
+    """Return whether a file is a scenario: TOML with a title, or with another scenario to extend."""
     try:
         document = tomllib.loads(file.read_text())
     except (OSError, tomllib.TOMLDecodeError):
         return False
-    return "title" in document or "extends" in document
+    return file.name not in STUDY_DESCRIPTIONS and ("title" in document or "extends" in document)

@@ -13,8 +13,6 @@ from pydantic import ValidationError
 from mptcplab.errors import InputError, LabError
 from mptcplab.study.schema import PublishedTable, Study
 
-#: Files of a study's folder beside its scenarios: its tables, what its source says, and its possible test beds.
-DESCRIPTIONS = frozenset({"study.toml", "source.toml", "beds.toml"})
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
 
 
