@@ -18,6 +18,7 @@
 # make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
+# make site    the documentation as a site, to build/site, with every link checked
 # make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
@@ -40,7 +41,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz fuzz-syscalls modes setups smp wheels packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways fuzz fuzz-syscalls modes setups site smp wheels packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
@@ -111,6 +112,10 @@ modes: test-packages kernel
 setups: kernel
 	@scripts/install-packages --setups
 	$(BIN)/python -m setups
+
+# What is written to build/site can be put on any web server; to read it here: python3 -m http.server --directory build/site
+site: venv
+	$(BIN)/python -m website
 
 # Files in wheels have the date of the commit.
 wheels: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: MIT
+"""The documentation as a site: MkDocs builds it in strict mode, and a browser reads and searches it."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+
+import click
+import pytest
+from playwright.sync_api import sync_playwright
+from website.generated import write_commands, write_gallery
+from website.stage import ROOT, separate_lists, stage_pages
+
+from mptcplab.cli.main import commands
+
+_PHONE = {"width": 400, "height": 800}
+_DESKTOP = {"width": 1300, "height": 900}
+_WAIT_MS = 30_000
+
+
+def test_every_command_is_on_the_page_of_commands() -> None:
+    text = write_commands()
+    names = commands.list_commands(click.Context(commands))
+    assert len(names) >= 20
+    assert [name for name in names if f"## `mptcplab {name}`" not in text] == []
+    assert "## `mptcplab kernel build`" in text
+
+
+def test_the_gallery_has_a_command_for_each_figure() -> None:
+    text = write_gallery()
+    figures = text.count("\n![")
+    assert figures >= 20, f"{figures} figures; docs/images has {len(list((ROOT / 'docs' / 'images').iterdir()))}"
+    assert text.count("```sh\n") == figures
+
+
+def test_a_list_after_a_paragraph_becomes_a_list() -> None:
+    assert separate_lists("Text:\n- one\n- two") == "Text:\n\n- one\n- two"
+    assert separate_lists("```sh\ntext\n- one\n```") == "```sh\ntext\n- one\n```"
+
+
+def test_linked_files_become_pages(tmp_path: Path) -> None:
+    staged = stage_pages(tmp_path)
+    shown = (tmp_path / "files/examples/course/slow-start.toml.md").read_text()
+    assert 'title = "Slow start"' in shown
+    assert "(files/examples/course/slow-start.toml.md)" in (tmp_path / "course.md").read_text()
+    assert len(staged.pages) > 40
+
+
+class _Quiet(SimpleHTTPRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """Print nothing: a browser asks for hundreds of files."""
+
+
+@pytest.fixture(scope="module")
+def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    """The built site, on a port of the loopback interface."""
+    site = tmp_path_factory.mktemp("site")
+    built = subprocess.run(
+        [sys.executable, "-m", "website", "--out", str(site)], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert built.returncode == 0, built.stdout + built.stderr
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
+    Thread(target=server.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{server.server_port}"
+    server.shutdown()
+    server.server_close()
+
+
+@pytest.mark.slow
+def test_a_browser_reads_and_searches_the_site_and_asks_nobody_else(address: str) -> None:
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
+        asked: list[str] = []
+        for size in (_PHONE, _DESKTOP):
+            page = browser.new_page(viewport={"width": size["width"], "height": size["height"]})
+            page.set_default_timeout(_WAIT_MS)
+            page.on("request", lambda request: asked.append(request.url))
+            page.goto(f"{address}/course.html")
+            assert page.locator("h1").first.inner_text().startswith("A course in six exercises")
+            # Tables and code scroll by themselves: the page is never wider than the window.
+            width = page.evaluate("document.documentElement.scrollWidth")
+            assert width <= size["width"], f"the page is {width} px wide in a window of {size['width']}"
+        page.locator("input.md-search__input").fill("bufferbloat")
+        page.locator(".md-search-result__link").first.wait_for()
+        assert "course" in (page.locator(".md-search-result__link").first.get_attribute("href") or "")
+        page.goto(f"{address}/gallery.html")
+        images = "[...document.images].filter(image => image.loading !== 'lazy')"
+        broken = page.evaluate(f"{images}.filter(image => !image.naturalWidth).map(image => image.src)")
+        assert broken == []
+        browser.close()
+    assert {url for url in asked if not url.startswith((address, "data:", "blob:"))} == set()
