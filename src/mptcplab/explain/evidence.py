@@ -215,8 +215,9 @@ class Path:
 
     ``rate_bps`` is the highest rate of TCP's payload, ``round_trip_s`` the propagation in both directions, ``queue_s``
     the waiting time in its full queues, ``loss`` the probability of random loss. ``links`` are the directions of links
-    that it crosses, as ``link1 forward``, each with its rate, or None if nothing limits it. ``client`` and ``server`` are the addresses at its ends. ``down`` are the
-    intervals in which nothing passed, ``silent`` those of them of which hosts were not told.
+    that it crosses, as ``link1 forward``, each with its rate, or None if nothing limits it. ``client`` and ``server``
+    are the addresses at its ends. ``down`` are the intervals in which nothing passed, and it is ``silent`` if its hosts
+    were not told.
     """
 
     name: str

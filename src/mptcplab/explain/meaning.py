@@ -37,7 +37,7 @@ KERNEL = (
     Counter(
         "MPCapableSYNTXDrop",
         "client",
-        "several SYNs with MP_CAPABLE got no answer (net.mptcp.syn_retrans_before_tcp_fallback): the next had no option",
+        "several SYNs with MP_CAPABLE got no answer (net.mptcp.syn_retrans_before_tcp_fallback): the next had none",
     ),
     Counter(
         "MPCapableSYNTXDisabled",

@@ -83,7 +83,8 @@ def evidence_of(
         connections=connections,
         expected=_expected(recording, ends, entry, side, paths, goodput_bps),
         middleboxes=tuple(
-            Middlebox(name=o.router, verb=o.verb, option=o.option, packets=o.packets) for o in network.middleboxes
+            Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
+            for count in network.middleboxes
         ),
         waits=tuple(_waits(seen, connections, side, paths)),
         source=str(recording.folder),
@@ -103,7 +104,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     node = next(node for node in recording.manifest["nodes"] if node["name"] == name)
     transport = node.get("transport", {})
     own = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
-    protocol = transport.get("protocol") if side.gateway is not None else ends.protocol or transport.get("protocol")
+    protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
     busy = cpu_shares(recording, ends)
     return Host(
@@ -118,6 +119,12 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         path_manager=transport.get("path_manager"),
         protocol=protocol,
     )
+
+
+def _protocol(ends: Ends, node: Mapping[str, Any], side: _Side) -> str | None:
+    """Return the protocol that a node's side of the connections requests; a gateway's programs have the node's."""
+    requested = ends.protocol if side.gateway is None else None
+    return requested or node.get("transport", {}).get("protocol")
 
 
 def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
@@ -242,10 +249,7 @@ def _expected(
         server=side.server,
         sender=side.sender,
         receiver=side.receiver,
-        mptcp=any(
-            (ends.protocol or nodes[name].get("transport", {}).get("protocol")) == "mptcp"
-            for name in (side.client, side.server)
-        ),
+        mptcp=any(_protocol(ends, nodes[name], side) == "mptcp" for name in (side.client, side.server)),
         subflows=None if side.gateway is not None else subflows_meant(recording, ends),
         paths=paths,
         is_bulk=ends.is_bulk,
@@ -266,7 +270,7 @@ def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow
             rows = inner_rows(rows, inner, recording.manifest["addresses"])
         else:
             rows = workload_rows(rows, recording, ends, name, side.programs.get(name))
-        yield from _subflows_of(rows, recording, name)
+        yield from _subflows_of(rows, recording, name, side.sender)
 
 
 def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
@@ -288,22 +292,23 @@ def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
     return thin.unique([*keys, "step"], keep="last", maintain_order=True).drop("step").to_dicts()
 
 
-def _subflows_of(rows: Iterable[Row], recording: Recording, host: str) -> Iterator[Subflow]:
+def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
     sockets: dict[tuple[Any, ...], list[Row]] = {}
     for row in rows:
         sockets.setdefault((row.get("conn"), row["local"], row["remote"]), []).append(row)
     for (conn, local, remote), samples in sockets.items():
         token = next((row["token"] for row in samples if row.get("token")), None)
         flags = [row["flags"] for row in samples if row.get("flags") is not None]
+        # Tables name a path from the sender to the receiver, and `path_name` puts the row's own host last.
+        ends = {"local": local, "remote": remote} if host != sender else {"local": remote, "remote": local}
         yield Subflow(
             host=host,
             local=local,
             remote=remote,
             connection=conn if conn is not None else token if token is not None else (local, remote),
-            path=subflows.path_name(samples[-1], recording.manifest["addresses"]),
+            path=subflows.path_name(ends, recording.manifest["addresses"]),
             is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
-            is_mptcp=any(map(subflows.speaks_mptcp, samples))
-            or any(row.get("subflow_id") is not None for row in samples),
+            is_mptcp=any(subflows.speaks_mptcp(row) or row.get("subflow_id") is not None for row in samples),
             congestion=next((row["congestion"] for row in reversed(samples) if row.get("congestion")), None),
             samples=tuple(map(_sample, samples)),
         )
@@ -312,6 +317,8 @@ def _subflows_of(rows: Iterable[Row], recording: Recording, host: str) -> Iterat
 def _sample(row: Row) -> Sample:
     values: dict[str, Any] = {field: row.get(column) for column, field in _COUNTS.items()}
     values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
+    if not values.get("rtt_s"):  # no answer yet; the smallest time is then all ones
+        values |= {"rtt_s": None, "rttvar_s": None, "min_rtt_s": None}
     values |= {field: 8 * row[column] for column, field in _BITS.items() if 0 < (row.get(column) or 0) < _UNLIMITED}
     return Sample(time_s=row["time_ns"] / _NS, **values)
 
@@ -369,8 +376,8 @@ def _waits(
     for receiving in connections:
         if receiving.host != side.receiver or not receiving.received:
             continue
-        sending = next((c for c in connections if c.host == side.sender and c.connection == receiving.connection), None)
-        own = [
-            subflow for subflow in seen if subflow.host == side.sender and subflow.connection == receiving.connection
-        ]
-        yield from waits_of(receiving.received, pending_of(sending, own), connection=receiving.connection, min_s=min_s)
+        key = side.sender, receiving.connection
+        sending = next((one for one in connections if (one.host, one.connection) == key), None)
+        of_sender = [one for one in seen if (one.host, one.connection) == key]
+        pending = pending_of(sending, of_sender)
+        yield from waits_of(receiving.received, pending, connection=receiving.connection, min_s=min_s)
