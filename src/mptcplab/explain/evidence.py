@@ -111,6 +111,7 @@ class Sample:
     time_s: float
     state: str | None = None
     rtt_s: float | None = None
+    rttvar_s: float | None = None
     min_rtt_s: float | None = None
     rto_s: float | None = None
     backoff: int | None = None
@@ -150,6 +151,7 @@ class Subflow:
     is_backup: bool | None = None
     is_mptcp: bool | None = None
     congestion: str | None = None
+    ulp: str | None = None
     samples: tuple[Sample, ...] = ()
 
     @property
@@ -191,7 +193,8 @@ class Connection:
     """One connection as a host knows it (``ss -Mi``): what the kernel's MPTCP_INFO has.
 
     ``fell_back`` is None if unknown. ``subflows`` counts additional subflows, ``subflows_max`` is their limit there.
-    ``acked`` are totals of acknowledged bytes by time, ``received`` of received ones, as pairs (time_s, bytes).
+    ``received`` are totals of bytes that arrived in order, by time, as pairs (time_s, bytes), only where they change;
+    ``pending`` are the bytes that wait to be acknowledged, or to be sent, as such pairs.
     """
 
     host: str
@@ -202,7 +205,7 @@ class Connection:
     add_addr_accepted: int | None = None
     add_addr_signal: int | None = None
     checksum: bool | None = None
-    acked: tuple[tuple[float, int], ...] = ()
+    pending: tuple[tuple[float, int], ...] = ()
     received: tuple[tuple[float, int], ...] = ()
 
 
@@ -212,8 +215,9 @@ class Path:
 
     ``rate_bps`` is the highest rate of TCP's payload, ``round_trip_s`` the propagation in both directions, ``queue_s``
     the waiting time in its full queues, ``loss`` the probability of random loss. ``links`` are the directions of links
-    that it crosses, as ``link1 forward``. ``client`` and ``server`` are the addresses at its ends. ``down`` are the
-    intervals in which nothing passed, ``silent`` those of them of which hosts were not told.
+    that it crosses, as ``link1 forward``, each with its rate, or None if nothing limits it. ``client`` and ``server``
+    are the addresses at its ends. ``down`` are the intervals in which nothing passed, and it is ``silent`` if its hosts
+    were not told.
     """
 
     name: str
@@ -222,13 +226,16 @@ class Path:
     queue_s: float | None = None
     loss: float | None = None
     mtu: int | None = None
-    links: tuple[str, ...] = ()
+    links: Mapping[str, float | None] = field(default_factory=dict)
     client: str | None = None
     server: str | None = None
-    drops: int | None = None
     is_backup: bool = False
     down: tuple[tuple[float, float], ...] = ()
     silent: bool = False
+
+    def is_down(self, begin_s: float, end_s: float) -> bool:
+        """Return whether it was down at some time between two instants."""
+        return any(begin < end_s and end > begin_s for begin, end in self.down)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -325,7 +332,7 @@ class Evidence:
         return next((path for path in self.paths if path.name == name), None)
 
     def sending(self) -> list[Subflow]:
-        """Return the subflows at the side that sends the payload: the host of the scenario, or the one that sent more."""
+        """Return the subflows at the side that sends the payload: as expected, or where more was acknowledged."""
         subflows = self.subflows or ()
         if self.expected is not None and self.expected.sender:
             return [subflow for subflow in subflows if subflow.host == self.expected.sender]
