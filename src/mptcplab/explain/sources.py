@@ -20,7 +20,7 @@ from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.readers.collection import COUNTERS, RESULTS_MARK, RUN_MARK, Collection, open_collection, printable
 from mptcplab.explain.readers.facts import Facts, Place
-from mptcplab.explain.readers.host import connections_of, host_of, subflows_of
+from mptcplab.explain.readers.host import connections_of, host_of, subflows_of, waits_in
 from mptcplab.explain.readers.text import TextReader
 
 _INDEX = "index.txt"
@@ -48,11 +48,13 @@ class Sources:
         hosts = [host_of(facts, self.roles.get(facts.name)) for facts in every]
         subflows = [subflow for facts in every for subflow in subflows_of(facts)]
         connections = [connection for facts in every for connection in connections_of(facts)]
+        every_wait = [waits for facts in every if (waits := waits_in(facts)) is not None]
         has_sockets = any(facts.sockets or "ss" in facts.kinds for facts in every)
         return Evidence(
             hosts=tuple(hosts),
             subflows=tuple(subflows) if has_sockets else None,
             connections=tuple(connections) if has_sockets else None,
+            waits=tuple(wait for waits in every_wait for wait in waits) if every_wait else None,
             captured=None if self.capture is None else self.capture.connections,
         )
 
@@ -71,8 +73,8 @@ def read_sources(paths: Sequence[Path], client: str | None = None) -> Sources:
     sources = Sources()
     with tempfile.TemporaryDirectory(prefix="mptcplab-explain-") as scratch:
         captures: list[Path] = []
-        for path in (part for path in paths for part in _parts(path)):
-            collection = open_collection(path, Path(scratch))
+        for part in (part for path in paths for part in _parts(path)):
+            collection = open_collection(part, Path(scratch))
             if not _add_texts(sources, collection) and not collection.captures:
                 hint = "see docs/explain.md for what is understood; `mptcplab collect` prints a script that gathers it"
                 raise InputError(f"nothing in {collection.name} is recognised", hint=hint)
@@ -128,7 +130,7 @@ def _add_texts(sources: Sources, collection: Collection) -> int:
 def _host_name(path: PurePosixPath) -> str:
     """Return the host of a text; the name nearest to the file decides."""
     for part in reversed(path.parts):
-        roles = set(_ROLE.findall(part.lower()))
+        roles: set[str] = set(_ROLE.findall(part.lower()))
         if len(roles) == 1:
             return roles.pop()
     return _NAMELESS

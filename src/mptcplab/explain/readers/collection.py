@@ -12,8 +12,9 @@ import tarfile
 import zlib
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import IO, Literal
+from typing import Literal
 
 from mptcplab.errors import InputError, reason
 
@@ -97,7 +98,7 @@ def _read_file(path: Path, name: str, scratch: Path) -> Collection:
     return Collection(name, texts={name: _text(_open(path), name)})
 
 
-def _open(path: Path) -> IO[bytes]:
+def _open(path: Path) -> BufferedIOBase:
     with path.open("rb") as file:
         is_compressed = file.read(2) == _GZIP
     return gzip.open(path) if is_compressed else path.open("rb")
@@ -115,7 +116,7 @@ def _broken(name: str, noun: str) -> InputError:
     return InputError(f"{printable(name)} is a broken {noun}", hint="copy it again; it may be incomplete")
 
 
-def _text(file: IO[bytes], name: str) -> str:
+def _text(file: BufferedIOBase, name: str) -> str:
     """Return the text in an open file. :raises InputError: if it is too long."""
     try:
         with file:

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
-from mptcplab.explain.evidence import Connection, Host, Subflow
+from mptcplab.explain.evidence import Connection, Host, Subflow, Wait
 from mptcplab.explain.readers import sockets
 from mptcplab.explain.readers.facts import Facts, SocketRow
 from mptcplab.explain.readers.text import complete_counters, merge_counters
+from mptcplab.explain.waits import WAIT_S, waits_of
 
 #: Ticks of a CPU that make a share of its time: 1 s with the usual 100 ticks per second.
 _MIN_TICKS = 100
+#: Looks at the sockets that show a wait, and intervals between looks that the shortest wait has.
+_MIN_LOOKS, _LOOKS = 4, 2
 _OPENED, _ACCEPTED = ("MPTcpExtMPCapableSYNTX",), ("MPTcpExtMPCapableSYNRX", "MPTcpExtMPCapableACKRX")
 _LISTENING, _NO_PEER = "LISTEN", ("*:*", "0.0.0.0:*", "[::]:*")
 _KERNEL_BUILT_IN = {"0": "kernel", "1": "userspace"}
@@ -44,13 +48,39 @@ def connections_of(facts: Facts) -> list[Connection]:
 
 
 def subflows_of(facts: Facts) -> list[Subflow]:
-    """Return the subflows that ``ss -t`` showed, and plain TCP sockets of connections that fell back."""
+    """Return the subflows that ``ss -t`` showed, and plain TCP sockets that have to do with MPTCP.
+
+    These are the sockets of connections that fell back, and those with kernel TLS, which MPTCP cannot have.
+    """
     ends = {(row.local, row.remote) for row in facts.sockets if row.protocol == "mptcp"}
     rows: dict[tuple[str, str], list[SocketRow]] = {}
     for row in facts.sockets:
-        if row.protocol == "tcp" and (sockets.ULP in row.words or (row.local, row.remote) in ends):
+        is_special = sockets.upper_layer(row) is not None or (row.local, row.remote) in ends
+        if row.protocol == "tcp" and row.state != _LISTENING and is_special:
             rows.setdefault((row.local, row.remote), []).append(row)
     return [_subflow(facts.name, of_subflow) for of_subflow in rows.values()]
+
+
+def waits_in(facts: Facts) -> list[Wait] | None:
+    """Return the waits that repeated looks at the sockets show; None if nothing was looked at repeatedly.
+
+    The progress of a sender is what was acknowledged. Between two looks nothing is known, so that only a wait over
+    several of them counts.
+    """
+    waits: list[Wait] = []
+    looks = sorted({row.time_s for row in facts.sockets if row.time_s is not None})
+    if len(looks) < _MIN_LOOKS:
+        return None
+    longest = max(later - earlier for earlier, later in pairwise(looks))
+    rows: dict[object, list[SocketRow]] = {}
+    for row in facts.sockets:
+        if row.protocol == "mptcp" and row.time_s is not None and row.state != _LISTENING:
+            rows.setdefault(sockets.tokens(row)[0] or (row.local, row.remote), []).append(row)
+    for key, of_connection in rows.items():
+        progress = list(_changes(of_connection, "bytes_acked"))
+        pending = [(row.time_s, row.send_queue) for row in of_connection if row.time_s is not None]
+        waits += waits_of(progress, pending, connection=key, min_s=max(WAIT_S, _LOOKS * longest))
+    return waits
 
 
 def _counters(facts: Facts) -> dict[str, int] | None:
@@ -127,16 +157,19 @@ def _connection(host: str, key: object, rows: list[SocketRow]) -> Connection:
         add_addr_accepted=number("add_addr_accepted"),
         add_addr_signal=number("add_addr_signal"),
         checksum="csum_enabled" in last.words if is_detailed else None,
-        acked=tuple(_series(rows, "bytes_acked")),
-        received=tuple(_series(rows, "bytes_received")),
+        received=tuple(_changes(rows, "bytes_received")),
+        pending=tuple((row.time_s, row.send_queue) for row in rows if row.time_s is not None),
     )
 
 
-def _series(rows: Iterable[SocketRow], name: str) -> Iterable[tuple[float, int]]:
+def _changes(rows: Sequence[SocketRow], name: str) -> Iterator[tuple[float, int]]:
+    """Yield a total of bytes by time, where it changes, and at the first and the last look."""
+    before: int | None = None
     for row in rows:
         value = sockets.whole(row.fields.get(name))
-        if value is not None and row.time_s is not None:
+        if value is not None and row.time_s is not None and (value != before or row is rows[-1]):
             yield row.time_s, value
+            before = value
 
 
 def _subflow(host: str, rows: list[SocketRow]) -> Subflow:
@@ -152,5 +185,6 @@ def _subflow(host: str, rows: list[SocketRow]) -> Subflow:
         is_backup="b" in flags.lower() if is_mptcp else None,
         is_mptcp=is_mptcp,
         congestion=last.congestion,
+        ulp=sockets.upper_layer(last),
         samples=tuple(sockets.sample(row) for row in rows),
     )

@@ -11,15 +11,24 @@ from mptcplab.explain.evidence import Endpoint, Limits, PathEvent
 
 _FLAGS = frozenset({"signal", "subflow", "backup", "fullmesh", "implicit", "laminar"})
 #: How the words can be abbreviated: `ip mp e`, `ip mptcp end`.
-_COMMAND = re.compile(
-    r"\bip\s+(?:-\S+\s+)*mp(?:tcp|tc|t)?\s+(?P<object>endpoint|limits|monitor|[elm]\w*)\b(?P<rest>.*)"
-)
+_COMMAND = re.compile(r"\bip\s+(?:-\S+\s+)*mp(?:tcp|tc|t)?\s+(?P<object>[elm]\w{0,10})\b(?P<rest>.*)")
 _EVENT = re.compile(r"\[\s*(?P<kind>[A-Z_]{3,30})\]\s*(?P<rest>\S.*)?$")
 _LIMITS = re.compile(r"\s*(?:(?:add_addr_accepted|subflows?)\s+\d{1,9}\s*){2}$")
 _PAIR = re.compile(r"(add_addr_accepted|subflows?)\s+(\d{1,9})")
 #: What an event may be called, in lower case.
 _EVENTS = frozenset(
-    "created established closed announced removed sf_established sf_closed sf_prio listener_created listener_closed".split()
+    {
+        "created",
+        "established",
+        "closed",
+        "announced",
+        "removed",
+        "sf_established",
+        "sf_closed",
+        "sf_prio",
+        "listener_created",
+        "listener_closed",
+    }
 )
 _MAX_NUMBER = 2**32
 

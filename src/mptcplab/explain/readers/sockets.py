@@ -29,7 +29,8 @@ _SPACED = frozenset({"send", "pacing_rate", "delivery_rate", "max_pacing_rate"})
 #: Details that only a connection of MPTCP has, and only a socket of TCP.
 _OF_MPTCP = frozenset({"subflows", "subflows_max", "write_seq", "snd_una", "rcv_nxt", "add_addr_signal_max"})
 _OF_TCP = frozenset({"rto", "cwnd", "mss", "rtt", "wscale"})
-ULP = "tcp-ulp-mptcp"
+_ULPS = "tcp-ulp-"
+ULP = f"{_ULPS}mptcp"
 
 
 def is_header(line: str) -> bool:
@@ -76,6 +77,8 @@ def with_details(row: SocketRow, line: str) -> SocketRow:
             if name in ("wscale", "rto") and last_word not in (None, "ts", "sack", "ecn", "ecnseen", "fastopen"):
                 congestion = congestion or last_word
             fields[name] = value
+            if name == "rtt":
+                fields["rttvar"] = value.partition("/")[2]
         elif token not in ("<->", "-->", "<--", "---"):
             words.add(token)
             last_word = token
@@ -121,6 +124,11 @@ def tokens(row: SocketRow) -> tuple[str | None, str | None]:
     return local.partition("(")[0] or None, remote.partition("(")[0] or None
 
 
+def upper_layer(row: SocketRow) -> str | None:
+    """Return the upper-layer protocol of a socket of TCP: ``mptcp``, ``tls``; None if it has none."""
+    return next((word.removeprefix(_ULPS) for word in row.words if word.startswith(_ULPS)), None)
+
+
 def sample(row: SocketRow) -> Sample:
     """Return what a row says about a subflow at its time, 0 if that is not known."""
     fields = row.fields
@@ -136,8 +144,9 @@ def sample(row: SocketRow) -> Sample:
     is_detailed = bool(_OF_TCP & fields.keys())
     return Sample(
         time_s=row.time_s or 0.0,
-        state=row.state,
+        state=row.state.lower(),
         rtt_s=seconds("rtt"),
+        rttvar_s=seconds("rttvar"),
         min_rtt_s=seconds("minrtt"),
         rto_s=seconds("rto"),
         backoff=_or_zero(fields, "backoff", is_detailed),

@@ -33,10 +33,24 @@ _SENT = re.compile(r"\s*Sent \d+ bytes \d+ pkt \(dropped (?P<dropped>\d{1,18}),"
 _UNAME = re.compile(r"Linux \S+ (?P<release>\d+\.\S+) ")
 #: Counters that every kernel since 5.10 has: without ``-z``, nstat leaves them out if they are zero.
 _OLD_COUNTERS = (
-    "MPCapableSYNRX MPCapableSYNTX MPCapableSYNACKRX MPCapableACKRX MPCapableFallbackACK MPCapableFallbackSYNACK "
-    "MPTCPRetrans MPJoinNoTokenFound MPJoinSynRx MPJoinSynAckRx MPJoinSynAckHMacFailure MPJoinAckRx "
-    "MPJoinAckHMacFailure AddAddr EchoAdd RmAddr RmSubflow"
-).split()
+    "MPCapableSYNRX",
+    "MPCapableSYNTX",
+    "MPCapableSYNACKRX",
+    "MPCapableACKRX",
+    "MPCapableFallbackACK",
+    "MPCapableFallbackSYNACK",
+    "MPTCPRetrans",
+    "MPJoinNoTokenFound",
+    "MPJoinSynRx",
+    "MPJoinSynAckRx",
+    "MPJoinSynAckHMacFailure",
+    "MPJoinAckRx",
+    "MPJoinAckHMacFailure",
+    "AddAddr",
+    "EchoAdd",
+    "RmAddr",
+    "RmSubflow",
+)
 _MAX_LINE = 20_000
 _MAX_COUNT = 2**64
 
