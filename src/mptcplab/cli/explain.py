@@ -4,28 +4,53 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import click
 
+from mptcplab.errors import InputError
 from mptcplab.explain.answer import Answer, Explanation, answer
-from mptcplab.explain.sources import read_sources
+from mptcplab.explain.sources import Sources, read_sources, run_folder
+from mptcplab.metrics.ends import ends_of_workload
+from mptcplab.metrics.evidence import evidence_of
+from mptcplab.metrics.measure import measure_workload
+from mptcplab.metrics.network import network_counters
+from mptcplab.recording.record import Recording
 
 _MAX_LACKING = 6
 
 
 def explain(files: tuple[Path, ...], client: str | None, as_json: bool) -> None:
-    """Read the files, and print what they show."""
-    found = answer(read_sources(files, client))
+    """Read the files, and print what they show: of a run, what each of its workloads shows."""
+    runs = [run for file in files if (run := run_folder(file)) is not None]
+    if runs and len(files) > 1:
+        raise InputError("a run is explained by itself", hint="leave the other files out")
+    sources = read_sources(files, client)
+    answers = {"": answer(sources)} if not runs else dict(_answers_of_run(runs[0], sources))
     if as_json:
-        click.echo(json.dumps(found.document()))
+        documents = {workload: found.document() for workload, found in answers.items()}
+        click.echo(json.dumps({"workloads": documents} if runs else documents[""]))
         return
-    for line in _lines(found):
-        click.echo(line)
+    for workload, found in answers.items():
+        for line in _lines(found, workload):
+            click.echo(line)
 
 
-def _lines(found: Answer) -> list[str]:
-    lines = [f"Read: {', '.join(found.understood)}"]
+def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answer]]:
+    """Yield the answer about each workload of a run that uses MPTCP or TCP."""
+    recording = Recording(folder)
+    network = network_counters(recording)
+    for entry in recording.manifest["workloads"]:
+        measurement = measure_workload(recording, entry["name"], network)
+        ends = ends_of_workload(entry)
+        evidence = evidence_of(recording, ends, entry, network, goodput_bps=measurement.goodput_bps)
+        yield entry["name"], answer(sources, evidence.with_(sources.evidence))
+
+
+def _lines(found: Answer, workload: str) -> list[str]:
+    lines = [f"Workload {workload}:"] if workload else []
+    lines.append(f"Read: {', '.join(found.understood)}")
     if found.hosts:
         lines.append(f"Hosts: {', '.join(found.hosts)}")
     lines += [f"Left out: {text}" for text in found.skipped]
@@ -39,7 +64,8 @@ def _lines(found: Answer) -> list[str]:
 def _explanation(number: int, explanation: Explanation) -> list[str]:
     finding = explanation.finding
     where = f" ({finding.where})" if finding.where else ""
-    lines = [f"{number}. {finding.sentence}{where}.", f"   {_strength(finding.strength)}"]
+    sentence = f"{finding.sentence[0].upper()}{finding.sentence[1:]}"
+    lines = [f"{number}. {sentence}{where}.", f"   {_strength(finding.strength)}"]
     for observation in explanation.evidence:
         places = ", ".join(map(str, observation.places))
         lines.append(f"   Evidence: {observation.text}{f'  [{places}]' if places else ''}")
@@ -64,6 +90,6 @@ def _conclusion(found: Answer) -> list[str]:
     lines.append(f"Judged: {found.judged} of {found.total} reasons.")
     if found.lacking:
         lines.append("The evidence is not enough for the others. Missing are:")
-        lines += [f"   {words} (for {count} reasons)" for words, count in found.lacking[:_MAX_LACKING]]
+        lines += [f"   {words} ({count} reason{'' if count == 1 else 's'})" for words, count in found.lacking[:_MAX_LACKING]]
         lines.append("`mptcplab collect` prints a script that gathers most of it.")
     return lines

@@ -76,9 +76,9 @@ class Answer:
         }
 
 
-def answer(sources: Sources) -> Answer:
-    """Return what the files show, judged by all reasons."""
-    evidence = sources.evidence
+def answer(sources: Sources, evidence: Evidence | None = None) -> Answer:
+    """Return what the files show, judged by all reasons. ``evidence`` replaces what the sources have alone."""
+    evidence = sources.evidence if evidence is None else evidence
     missing = undecided(evidence)
     lacking = Counter(words for needs in missing.values() for words in needs)
     return Answer(

@@ -18,7 +18,15 @@ from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import Summary, summarise
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Evidence
-from mptcplab.explain.readers.collection import COUNTERS, RESULTS_MARK, RUN_MARK, Collection, open_collection, printable
+from mptcplab.explain.readers.collection import (
+    CAPTURES,
+    COUNTERS,
+    RESULTS_MARK,
+    RUN_MARK,
+    Collection,
+    open_collection,
+    printable,
+)
 from mptcplab.explain.readers.facts import Facts, Place
 from mptcplab.explain.readers.host import connections_of, host_of, subflows_of, waits_in
 from mptcplab.explain.readers.text import TextReader
@@ -87,21 +95,29 @@ def read_sources(paths: Sequence[Path], client: str | None = None) -> Sources:
     return sources
 
 
-def _parts(path: Path) -> list[Path]:
-    """Return what to read of a path: of a results folder the counters and captures of its only run.
+def run_folder(path: Path) -> Path | None:
+    """Return the folder of the only run of a results folder, or ``path`` if it is a run; None if it is neither.
 
     :raises InputError: if it has several runs.
     """
-    runs = path / RESULTS_MARK
-    if not (path / RUN_MARK).is_file() and runs.is_dir():
-        folders = sorted(folder for folder in runs.iterdir() if (folder / RUN_MARK).is_file())
-        if len(folders) > 1:
-            hint = f"name one run, like {printable(str(folders[0]))}"
-            raise InputError(f"{printable(str(path))} has {len(folders)} runs, not one observation", hint=hint)
-        path = folders[0] if folders else path
     if (path / RUN_MARK).is_file():
-        return [folder for folder in (path / COUNTERS, path / "captures") if folder.is_dir()]
-    return [path]
+        return path
+    runs = path / RESULTS_MARK
+    if not runs.is_dir():
+        return None
+    folders = sorted(folder for folder in runs.iterdir() if (folder / RUN_MARK).is_file())
+    if len(folders) > 1:
+        hint = f"name one run, like {printable(str(folders[0]))}"
+        raise InputError(f"{printable(str(path))} has {len(folders)} runs, not one observation", hint=hint)
+    return folders[0] if folders else None
+
+
+def _parts(path: Path) -> list[Path]:
+    """Return what to read of a path: of a run, its counters and captures."""
+    run = run_folder(path)
+    if run is None:
+        return [path]
+    return [folder for folder in (run / COUNTERS, run / CAPTURES) if folder.is_dir()]
 
 
 def _add_texts(sources: Sources, collection: Collection) -> int:

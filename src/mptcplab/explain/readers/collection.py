@@ -33,8 +33,8 @@ _CAPTURES = (
     b"\x0a\x0d\x0d\x0a",
 )
 _TAR_MARK = slice(257, 262)
-#: How a folder of a run, and a folder of results, are recognised; and the folder of a run with a folder for each node.
-RUN_MARK, RESULTS_MARK, COUNTERS = "manifest.json", "runs", "counters"
+#: How a folder of a run, and a folder of results, are recognised; and folders of a run.
+RUN_MARK, RESULTS_MARK, COUNTERS, CAPTURES = "manifest.json", "runs", "counters", "captures"
 
 Kind = Literal["text", "capture", "archive", "other"]
 
