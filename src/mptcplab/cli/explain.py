@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
-from pathlib import Path
+from collections.abc import Iterator, Sequence
+from pathlib import Path, PurePosixPath
 
 import click
 
@@ -18,7 +18,7 @@ from mptcplab.metrics.measure import measure_workload
 from mptcplab.metrics.network import network_counters
 from mptcplab.recording.record import Recording
 
-_MAX_LACKING = 6
+_MAX_LACKING, _MAX_NAMED = 6, 3
 
 
 def explain(files: tuple[Path, ...], client: str | None, as_json: bool) -> None:
@@ -50,7 +50,7 @@ def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answe
 
 def _lines(found: Answer, workload: str) -> list[str]:
     lines = [f"Workload {workload}:"] if workload else []
-    lines.append(f"Read: {', '.join(found.understood)}")
+    lines.append(f"Read: {', '.join(_group(found.understood))}")
     if found.hosts:
         lines.append(f"Hosts: {', '.join(found.hosts)}")
     lines += [f"Left out: {text}" for text in found.skipped]
@@ -59,6 +59,15 @@ def _lines(found: Answer, workload: str) -> list[str]:
         lines += ["", *_explanation(number, explanation)]
     lines += ["", *_conclusion(found)]
     return lines
+
+
+def _group(files: Sequence[str]) -> Iterator[str]:
+    """Yield names of files; only their folder and number where there are many of one folder."""
+    folders: dict[str, list[str]] = {}
+    for file in files:
+        folders.setdefault(str(PurePosixPath(file).parent), []).append(file)
+    for folder, members in folders.items():
+        yield from members if len(members) <= _MAX_NAMED else [f"{len(members)} files of {folder}"]
 
 
 def _explanation(number: int, explanation: Explanation) -> list[str]:
@@ -90,6 +99,8 @@ def _conclusion(found: Answer) -> list[str]:
     lines.append(f"Judged: {found.judged} of {found.total} reasons.")
     if found.lacking:
         lines.append("The evidence is not enough for the others. Missing are:")
-        lines += [f"   {words} ({count} reason{'' if count == 1 else 's'})" for words, count in found.lacking[:_MAX_LACKING]]
+        lines += [
+            f"   {words} ({count} reason{'' if count == 1 else 's'})" for words, count in found.lacking[:_MAX_LACKING]
+        ]
         lines.append("`mptcplab collect` prints a script that gathers most of it.")
     return lines

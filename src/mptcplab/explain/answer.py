@@ -18,6 +18,7 @@ from mptcplab.explain.sources import Sources
 _MAX_PLACES = 3
 #: Words of an evidence line: names of counters, addresses with or without a port, settings, names of devices.
 _WORD = re.compile(r"\[[0-9a-fA-F:.]+\]:\d+|[A-Za-z0-9][\w.:-]*[A-Za-z0-9]")
+_ENDPOINT = re.compile(r"\bendpoints?\b")
 _LIMITS = re.compile(r"\b(?:add_addr_accepted|subflows|limits?)\b")
 
 
@@ -106,7 +107,8 @@ def _describe(evidence: Evidence) -> Iterable[str]:
 def _observation(sources: Sources, line: str) -> Observation:
     """Find where the words of a line of evidence were read, at the host that it names or at any."""
     named = [host for host in sources.facts if re.search(rf"(?<!\w){re.escape(host)}(?!\w)", line)]
-    words = [word for match in _WORD.findall(line) for word in (f"{MPTCP}{match}", match)]
+    kind = "endpoint {}" if _ENDPOINT.search(line) else "route {}" if line.startswith("route") else "{}"
+    words = [word for match in _WORD.findall(line) for word in (f"{MPTCP}{match}", kind.format(match))]
     if _LIMITS.search(line):
         words.append("limits")
     for hosts in (named, list(sources.facts)):

@@ -143,7 +143,7 @@ class TextReader:
             endpoint = path_manager.read_endpoint(rest.removeprefix("add "), is_command=True)
             if endpoint is not None:
                 self._facts.add_endpoint(endpoint)
-                self._facts.note(endpoint.address, place)
+                self._facts.note(f"endpoint {endpoint.address}", place)
                 self._facts.recognise("ip mptcp")
         elif what == "limits" and rest.startswith("set "):
             self._take_limits(rest, place)
@@ -237,7 +237,7 @@ class TextReader:
         endpoint = path_manager.read_endpoint(line)
         if endpoint is not None:
             self._facts.add_endpoint(endpoint)
-            self._facts.note(endpoint.address, place)
+            self._facts.note(f"endpoint {endpoint.address}", place)
             self._facts.recognise("ip mptcp")
             return True
         limits = path_manager.read_limits(line)
@@ -339,7 +339,7 @@ class TextReader:
         endpoints, limits = path_manager.read_documents(document)
         for endpoint in endpoints:
             self._facts.add_endpoint(endpoint)
-            self._facts.note(endpoint.address, place)
+            self._facts.note(f"endpoint {endpoint.address}", place)
             self._facts.recognise("ip mptcp")
         if limits is not None:
             self._facts.limits = limits
