@@ -71,8 +71,8 @@ class Host:
 
     ``counters`` are by the names of ``nstat`` (``MPTcpExtMPJoinSynTx``, ``TcpExtTCPTimeouts``), as differences over the
     observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` are those of all its interfaces,
-    without loopback. ``routed`` are addresses from which the host has a route to the other host. ``cpu_busy`` is the
-    largest share of one CPU that was busy, 0 to 1, ``cpu_name`` what is known of it.
+    without loopback. ``routed`` are addresses from which the host has a route to the other host. ``path_manager`` and
+    ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
     """
 
     name: str
@@ -83,8 +83,6 @@ class Host:
     sysctls: Mapping[str, str] | None = None
     addresses: tuple[str, ...] | None = None
     events: tuple[PathEvent, ...] | None = None
-    cpu_busy: float | None = None
-    cpu_name: str = ""
     path_manager: str | None = None
     protocol: str | None = None
 
@@ -299,7 +297,8 @@ class Evidence:
     """All that is known. ``kernel_log`` has lines of the kernel's log that name MPTCP or TCP.
 
     ``subflows`` and ``connections`` may be those of several hosts. ``captured`` are the connections of captures.
-    ``waits`` are longer than the stated length, see :mod:`mptcplab.explain.waits`.
+    ``waits`` are longer than the stated length, see :mod:`mptcplab.explain.waits`. ``cpus`` has the share of the time
+    in which a CPU was busy, by the name of its host, also of hosts on the way.
     """
 
     hosts: tuple[Host, ...] = ()
@@ -310,6 +309,7 @@ class Evidence:
     middleboxes: tuple[Middlebox, ...] | None = None
     waits: tuple[Wait, ...] | None = None
     kernel_log: tuple[str, ...] | None = None
+    cpus: Mapping[str, float] | None = None
     source: str = field(default="", compare=False)
 
     @cached_property
@@ -352,7 +352,16 @@ class Evidence:
         names = {host.name for host in self.hosts}
         changes = {
             name: getattr(other, name)
-            for name in ("subflows", "connections", "captured", "expected", "middleboxes", "waits", "kernel_log")
+            for name in (
+                "subflows",
+                "connections",
+                "captured",
+                "expected",
+                "middleboxes",
+                "waits",
+                "kernel_log",
+                "cpus",
+            )
             if getattr(self, name) is None
         }
         return replace(self, hosts=(*self.hosts, *(host for host in other.hosts if host.name not in names)), **changes)
@@ -397,7 +406,7 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
     ),
     "waits": ("samples over time, which show when nothing arrived", lambda evidence: evidence.waits is not None),
     "middleboxes": ("the counters of middleboxes", lambda evidence: evidence.middleboxes is not None),
-    "cpu": ("the load of the CPUs", lambda evidence: any(host.cpu_busy is not None for host in evidence.hosts)),
+    "cpu": ("the load of the CPUs", lambda evidence: evidence.cpus is not None),
     "kernel log": ("the kernel's log (`dmesg`)", lambda evidence: evidence.kernel_log is not None),
 }
 

@@ -87,6 +87,7 @@ def evidence_of(
             for count in network.middleboxes
         ),
         waits=tuple(_waits(seen, connections, side, paths)),
+        cpus=cpu_shares(recording, ends) or None,
         source=str(recording.folder),
     )
 
@@ -106,7 +107,6 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     own = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
-    busy = cpu_shares(recording, ends)
     return Host(
         name=name,
         opens=name == side.client,
@@ -115,7 +115,6 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         limits=_limits(transport) if speaks else None,
         sysctls=_sysctls(recording, name),
         addresses=tuple(own),
-        cpu_busy=busy.get(name),
         path_manager=transport.get("path_manager"),
         protocol=protocol,
     )
