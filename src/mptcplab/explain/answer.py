@@ -112,7 +112,9 @@ def _observation(sources: Sources, line: str) -> Observation:
     if _LIMITS.search(line):
         words.append("limits")
     for hosts in (named, list(sources.facts)):
-        places = {place: None for host in hosts for word in words for place in sources.places(host, word)[-1:]}
+        # The latest reading of each word; a line that has several of the words says more than one with a single one.
+        places = Counter(place for host in hosts for word in words for place in sources.places(host, word)[-1:])
         if places:
-            return Observation(line, tuple(places)[:_MAX_PLACES])
+            most = max(places.values())
+            return Observation(line, tuple(place for place in places if places[place] == most)[:_MAX_PLACES])
     return Observation(line, ())

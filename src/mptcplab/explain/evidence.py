@@ -66,12 +66,28 @@ class PathEvent:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Route:
+    """The kernel's answer to ``ip route get REMOTE from LOCAL [oif DEVICE]``: the device, or the error.
+
+    ``of_address`` is the device that has the address ``local``, None if unknown.
+    """
+
+    local: str
+    remote: str
+    device: str | None = None
+    error: str | None = None
+    of_address: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Host:
     """One host. ``opens`` says whether it opened the connections (the client) or accepted them.
 
     ``counters`` are by the names of ``nstat`` (``MPTcpExtMPJoinSynTx``, ``TcpExtTCPTimeouts``), as differences over the
     observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` are those of all its interfaces,
-    without loopback. ``routed`` are addresses from which the host has a route to the other host. ``path_manager`` and
+    without loopback. ``routes`` are the kernel's answers about routes from its endpoints to its peers, ``down`` are
+    interfaces that are down or without a carrier. ``unanswered`` has the ends of connections whose first SYN got no
+    answer for longer than a moment. ``path_manager`` and
     ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
     """
 
@@ -83,6 +99,9 @@ class Host:
     sysctls: Mapping[str, str] | None = None
     addresses: tuple[str, ...] | None = None
     events: tuple[PathEvent, ...] | None = None
+    routes: tuple[Route, ...] | None = None
+    down: frozenset[str] | None = None
+    unanswered: tuple[tuple[str, str], ...] | None = None
     path_manager: str | None = None
     protocol: str | None = None
 
@@ -396,6 +415,18 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
     "events": (
         "the events of the path manager (`ip mptcp monitor`)",
         lambda evidence: any(host.events is not None for host in evidence.hosts),
+    ),
+    "routes": (
+        "the routes from each endpoint (`ip route get PEER from ENDPOINT`)",
+        lambda evidence: any(host.routes is not None for host in evidence.hosts),
+    ),
+    "interfaces": (
+        "the state of the interfaces (`ip addr`)",
+        lambda evidence: any(host.down is not None for host in evidence.hosts),
+    ),
+    "openings": (
+        "the connections that are being opened (`ss -Mtia`)",
+        lambda evidence: any(host.unanswered is not None for host in evidence.hosts),
     ),
     "subflows": ("samples of the subflows (`ss -tiM`)", lambda evidence: bool(evidence.subflows)),
     "connections": ("the state of the connections (`ss -Mi`)", lambda evidence: bool(evidence.connections)),

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import cache
 
-from mptcplab.explain.catalog import captured, failover, fallback, low_sum, no_subflow, waiting
+from mptcplab.explain.catalog import captured, failover, fallback, low_sum, no_subflow, observed, waiting
 from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.reason import KINDS, Finding, Reason
 
@@ -14,7 +14,7 @@ from mptcplab.explain.reason import KINDS, Finding, Reason
 @cache
 def reasons() -> dict[str, Reason]:
     """Return all reasons by their keys, in the order of the documentation."""
-    modules = (fallback, no_subflow, failover, waiting, low_sum, captured)
+    modules = (fallback, no_subflow, failover, waiting, low_sum, observed, captured)
     return {reason.key: reason for module in modules for reason in module.REASONS}
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 import tempfile
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from mptcplab.capture.analysis import Analysis
@@ -28,7 +28,15 @@ from mptcplab.explain.readers.collection import (
     printable,
 )
 from mptcplab.explain.readers.facts import Facts, Place
-from mptcplab.explain.readers.host import connections_of, host_of, subflows_of, waits_in
+from mptcplab.explain.readers.host import (
+    busy_share,
+    connections_of,
+    host_of,
+    listener_protocol,
+    ports_connected,
+    subflows_of,
+    waits_in,
+)
 from mptcplab.explain.readers.text import TextReader
 
 _INDEX = "index.txt"
@@ -54,14 +62,23 @@ class Sources:
         """All of it as records."""
         every = list(self.facts.values())
         hosts = [host_of(facts, self.roles.get(facts.name)) for facts in every]
+        ports = {
+            port for facts, host in zip(every, hosts, strict=True) if host.opens for port in ports_connected(facts)
+        }
+        hosts = [
+            replace(host, protocol=listener_protocol(facts, ports)) if host.opens is False else host
+            for facts, host in zip(every, hosts, strict=True)
+        ]
         subflows = [subflow for facts in every for subflow in subflows_of(facts)]
         connections = [connection for facts in every for connection in connections_of(facts)]
+        cpus = {facts.name: share for facts in every if (share := busy_share(facts)) is not None}
         every_wait = [waits for facts in every if (waits := waits_in(facts)) is not None]
         has_sockets = any(facts.sockets or "ss" in facts.kinds for facts in every)
         return Evidence(
             hosts=tuple(hosts),
             subflows=tuple(subflows) if has_sockets else None,
             connections=tuple(connections) if has_sockets else None,
+            cpus=cpus or None,
             waits=tuple(wait for waits in every_wait for wait in waits) if every_wait else None,
             captured=None if self.capture is None else self.capture.connections,
         )

@@ -62,7 +62,7 @@ def open_collection(path: Path, scratch: Path) -> Collection:
     name = printable(path.name or str(path))
     try:
         if path.is_dir():
-            return _read_folder(path, name)
+            return _read_folder(path, name, scratch)
         if not path.is_file():
             raise InputError(f"{printable(str(path))} does not exist", hint="name a file or folder that exists")
         return _read_file(path, name, scratch)
@@ -129,7 +129,7 @@ def _text(file: BufferedIOBase, name: str) -> str:
     return content.decode(errors="replace")
 
 
-def _read_folder(folder: Path, name: str) -> Collection:
+def _read_folder(folder: Path, name: str, scratch: Path) -> Collection:
     collection = Collection(name, is_host=_is_ours(folder / "index.txt"))
     for number, path in enumerate(_files(folder)):
         if number >= MAX_FILES:
@@ -141,9 +141,18 @@ def _read_folder(folder: Path, name: str) -> Collection:
             collection.captures.append(path)
         elif kind == "text":
             collection.texts[shown] = _text(_open(path), shown)
+        elif kind == "archive":
+            _merge(collection, _read_archive(path, shown, scratch))
         else:
             collection.skipped.append(f"{shown}: neither a text nor a capture")
     return collection
+
+
+def _merge(collection: Collection, part: Collection) -> None:
+    collection.texts |= part.texts
+    collection.captures += part.captures
+    collection.skipped += part.skipped
+    collection.is_host |= part.is_host
 
 
 def _files(folder: Path) -> Iterator[Path]:

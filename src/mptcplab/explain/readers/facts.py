@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from mptcplab.explain.evidence import Endpoint, Limits, PathEvent
+from mptcplab.explain.evidence import Endpoint, Limits, PathEvent, Route
 
 #: Places that are kept for one word: the first ones, which are enough to show it.
 _MAX_PLACES = 4
@@ -53,17 +53,6 @@ class CounterSnapshot:
     has_zeros: bool
 
 
-@dataclass(frozen=True, slots=True)
-class RouteAnswer:
-    """The kernel's answer to ``ip route get REMOTE from LOCAL``: its device, or the error."""
-
-    remote: str
-    local: str
-    asked_device: str | None
-    device: str | None
-    error: str | None
-
-
 @dataclass
 class Facts:
     """What was read about one host. None means that no file says anything about it."""
@@ -77,7 +66,8 @@ class Facts:
     sysctls: dict[str, str] = field(default_factory=dict)
     addresses: dict[str, str] = field(default_factory=dict)
     down: set[str] = field(default_factory=set)
-    route_answers: list[RouteAnswer] = field(default_factory=list)
+    up: set[str] = field(default_factory=set)
+    routes: list[Route] = field(default_factory=list)
     cpu_ticks: list[dict[str, tuple[int, int]]] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
     kernel: str | None = None

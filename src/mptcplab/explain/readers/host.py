@@ -3,10 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import replace
 from itertools import pairwise
 
-from mptcplab.explain.evidence import Connection, Host, Subflow, Wait
+from mptcplab.explain.evidence import Connection, Host, Route, Subflow, Wait
 from mptcplab.explain.readers import sockets
 from mptcplab.explain.readers.facts import Facts, SocketRow
 from mptcplab.explain.readers.text import complete_counters, merge_counters
@@ -17,6 +18,9 @@ _MIN_TICKS = 100
 #: Looks at the sockets that show a wait, and intervals between looks that the shortest wait has.
 _MIN_LOOKS, _LOOKS = 4, 2
 _OPENED, _ACCEPTED = ("MPTcpExtMPCapableSYNTX",), ("MPTcpExtMPCapableSYNRX", "MPTcpExtMPCapableACKRX")
+#: Timeouts of a SYN, connections at the same time, or looks at the sockets that are more than a moment's loss.
+_UNANSWERED = 2
+_OPENING = "SYN-SENT"
 _LISTENING, _NO_PEER = "LISTEN", ("*:*", "0.0.0.0:*", "[::]:*")
 _KERNEL_BUILT_IN = {"0": "kernel", "1": "userspace"}
 
@@ -33,7 +37,9 @@ def host_of(facts: Facts, opens: bool | None = None) -> Host:
         sysctls=facts.sysctls or None,
         addresses=tuple(facts.addresses) or None,
         events=None if facts.events is None else tuple(facts.events),
-        cpu_busy=_busy(facts),
+        routes=tuple(_routes(facts)) or None,
+        unanswered=_unanswered(facts),
+        down=frozenset(facts.down - facts.up) if facts.up or facts.down else None,
         path_manager=_path_manager(facts),
     )
 
@@ -42,7 +48,7 @@ def connections_of(facts: Facts) -> list[Connection]:
     """Return the connections that ``ss -M`` showed, each once, with what it showed last."""
     rows: dict[object, list[SocketRow]] = {}
     for row in facts.sockets:
-        if row.protocol == "mptcp" and row.state != _LISTENING and row.remote not in _NO_PEER:
+        if row.protocol == "mptcp" and row.state not in (_LISTENING, _OPENING) and row.remote not in _NO_PEER:
             rows.setdefault(sockets.tokens(row)[0] or (row.local, row.remote), []).append(row)
     return [_connection(facts.name, key, of_connection) for key, of_connection in rows.items()]
 
@@ -116,11 +122,45 @@ def _opens(facts: Facts, counters: dict[str, int] | None) -> bool | None:
     return is_client if is_client != is_server else None
 
 
+def _routes(facts: Facts) -> Iterator[Route]:
+    """Yield the answers about routes, with the device that has each address."""
+    devices = {endpoint.address: endpoint.device for endpoint in facts.endpoints or ()}
+    for route in facts.routes:
+        yield replace(route, of_address=facts.addresses.get(route.local) or devices.get(route.local))
+
+
+def listener_protocol(facts: Facts, ports: Collection[str]) -> str | None:
+    """Return with which protocol a host listens on ``ports``: an MPTCP socket is listed as one of TCP, too."""
+    listening = [row for row in facts.sockets if row.state == _LISTENING and _port(row.local) in ports]
+    protocols = {row.protocol for row in listening}
+    return "mptcp" if "mptcp" in protocols else "tcp" if protocols == {"tcp"} and "ss -M" in facts.kinds else None
+
+
+def ports_connected(facts: Facts) -> set[str]:
+    """Return the ports to which a host has MPTCP connections."""
+    return {_port(row.remote) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
+
+
+def _unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
+    """Return the ends of MPTCP connections that wait for the first SYN/ACK, unless that may be chance."""
+    if "ss" not in facts.kinds:
+        return None
+    waiting: dict[tuple[str, str], int] = {}
+    for row in facts.sockets:
+        flags = row.fields.get("flags", "").lower() if sockets.ULP in row.words else ""
+        is_first = row.protocol == "mptcp" or ("m" in flags and "j" not in flags)
+        if row.state == _OPENING and is_first:
+            looks = waiting.get((row.local, row.remote), 0) + (row.protocol == "mptcp")
+            waiting[row.local, row.remote] = max(looks, sockets.whole(row.fields.get("backoff")) or 0)
+    enough = len(waiting) >= _UNANSWERED or any(count >= _UNANSWERED for count in waiting.values())
+    return tuple(waiting) if enough else ()
+
+
 def _port(end: str) -> str:
     return end.rpartition(":")[2]
 
 
-def _busy(facts: Facts) -> float | None:
+def busy_share(facts: Facts) -> float | None:
     """Return the share of its time that the busiest CPU was not idle, between the first and the last look."""
     if len(facts.cpu_ticks) < 2:
         return None

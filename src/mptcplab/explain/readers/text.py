@@ -12,8 +12,9 @@ import json
 import re
 from collections.abc import Callable
 
+from mptcplab.explain.evidence import Route
 from mptcplab.explain.readers import path_manager, sockets
-from mptcplab.explain.readers.facts import CounterSnapshot, Facts, Place, RouteAnswer, SocketRow
+from mptcplab.explain.readers.facts import CounterSnapshot, Facts, Place, SocketRow
 
 _HEADING = re.compile(r"### (?P<time>\d{1,9})(?:\.\d+)? s: (?P<command>.*)$")
 _PROMPT = re.compile(r"(?:.{0,80}[#$>]\s+|\s*)(?:sudo\s+)?(?P<command>(?:ip|ss|nstat|sysctl|uname)\s.*|nstat|ss)$")
@@ -133,6 +134,8 @@ class TextReader:
             words = options["options"] or ""
             is_mptcp = re.search(r"-\w*M|--mptcp", words) is not None
             is_tcp = re.search(r"-\w*t|--tcp", words) is not None
+            if is_mptcp:
+                self._facts.kinds.add("ss -M")
             self._protocol = None if is_mptcp == is_tcp else "mptcp" if is_mptcp else "tcp"
         self._asked = _ROUTE_ASKED.match(command)
         known = path_manager.command_of(command)
@@ -252,8 +255,8 @@ class TextReader:
         if (device := _DEVICE.match(line)) is not None:
             self._device = device["name"]
             flags = device["flags"].split(",")
-            if "UP" not in flags or "NO-CARRIER" in flags:
-                self._facts.down.add(self._device)
+            is_up = "UP" in flags and "NO-CARRIER" not in flags
+            (self._facts.up if is_up else self._facts.down).add(self._device)
             self._facts.note(self._device, place)
             self._facts.recognise("ip addr")
             return True
@@ -276,9 +279,8 @@ class TextReader:
             return False
         self._asked = None
         device = found["device"] if found else None
-        answer = RouteAnswer(asked["remote"], asked["local"], asked["device"], device, error)
-        self._facts.route_answers.append(answer)
-        self._facts.note(f"route {answer.local}", place)
+        self._facts.routes.append(Route(local=asked["local"], remote=asked["remote"], device=device, error=error))
+        self._facts.note(f"route {asked['local']}", place)
         self._facts.recognise("ip route")
         return True
 
