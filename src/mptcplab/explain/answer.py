@@ -112,9 +112,11 @@ def _observation(sources: Sources, line: str) -> Observation:
     if _LIMITS.search(line):
         words.append("limits")
     for hosts in (named, list(sources.facts)):
-        # The latest reading of each word; a line that has several of the words says more than one with a single one.
-        places = Counter(place for host in hosts for word in words for place in sources.places(host, word)[-1:])
-        if places:
-            most = max(places.values())
-            return Observation(line, tuple(place for place in places if places[place] == most)[:_MAX_PLACES])
+        known = [sources.places(host, word) for host in hosts for word in words]
+        # A line that has several of the words says more than one with a single one; of several looks, the last counts.
+        count = Counter(place for places in known for place in places)
+        most = max(count.values(), default=0)
+        best = {place: None for places in known for place in [one for one in places if count[one] == most][-1:]}
+        if best:
+            return Observation(line, tuple(best)[:_MAX_PLACES])
     return Observation(line, ())

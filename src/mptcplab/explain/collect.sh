@@ -64,7 +64,9 @@ fi
 case $name in
 -*) fail "the name '$name' begins with a hyphen" 'choose another name' ;;
 esac
-[ ! -e "$name" ] && [ ! -e "$name.tar.gz" ] || fail "'$name' exists" 'choose another name with -o'
+if [ -e "$name" ] || [ -e "$name.tar.gz" ]; then
+    fail "'$name' exists" 'choose another name with -o'
+fi
 mkdir "$name" || fail "cannot make the folder '$name'" 'change to a folder that you may write'
 
 PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
@@ -143,10 +145,14 @@ list_routes() {
         print $1 device }' | head -n 8 >"$name/.endpoints"
     # The peers of all connections that any look at the sockets saw.
     awk '/ESTAB/ { for (i = 1; i + 4 <= NF; i++) if ($i == "ESTAB") {
-        peer = $(i + 4); sub(/:[0-9]+$/, "", peer); gsub(/[][]|%.*/, "", peer); print peer; break
+        peer = $(i + 4); sub(/:[0-9]+$/, "", peer); gsub(/[][]|%.*/, "", peer)
+        sub(/^::ffff:/, "", peer); print peer; break
     } }' "$name/sockets-mptcp.txt" | sort -u | head -n 8 >"$name/.peers"
     while read -r peer; do
         while read -r source; do
+            # Only with a source of the same family: addresses of IPv6 have colons.
+            case $peer in *:*) family=6 ;; *) family=4 ;; esac
+            case $source in *:*) [ $family = 6 ] || continue ;; *) [ $family = 4 ] || continue ;; esac
             echo "# ip route get $peer from $source"
             # The words "oif DEVICE" have to be split.
             # shellcheck disable=SC2086

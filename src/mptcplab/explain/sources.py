@@ -62,9 +62,8 @@ class Sources:
         """All of it as records."""
         every = list(self.facts.values())
         hosts = [host_of(facts, self.roles.get(facts.name)) for facts in every]
-        ports = {
-            port for facts, host in zip(every, hosts, strict=True) if host.opens for port in ports_connected(facts)
-        }
+        clients = [facts for facts, host in zip(every, hosts, strict=True) if host.opens]
+        ports = {port for facts in clients for port in ports_connected(facts)}
         hosts = [
             replace(host, protocol=listener_protocol(facts, ports)) if host.opens is False else host
             for facts, host in zip(every, hosts, strict=True)

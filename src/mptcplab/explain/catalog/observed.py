@@ -169,8 +169,8 @@ REASONS: tuple[Reason, ...] = (
         title="No program on the host asks for MPTCP",
         needs=("counters",),
         recognise=_no_mptcp,
-        sentence="{host} opened {count}, none of which asked for MPTCP, and got no request for it: its programs use TCP "
-        "sockets",
+        sentence="{host} opened {count}, none of which asked for MPTCP, and got no request for it: its programs use "
+        "TCP sockets",
         cure="let the client and the server create sockets with IPPROTO_MPTCP, or start both with `mptcpize run`",
         confirm="`ss -Ma` lists the program's socket while it runs",
         explanation="Linux speaks MPTCP only for sockets that ask for it. `mptcpize` has no effect on programs that do "

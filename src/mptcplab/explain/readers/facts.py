@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from mptcplab.explain.evidence import Endpoint, Limits, PathEvent, Route
 
-#: Places that are kept for one word: the first ones, which are enough to show it.
-_MAX_PLACES = 4
+#: Places that are kept for one word: the first ones, and the last one.
+_MAX_PLACES = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,8 +78,10 @@ class Facts:
     def note(self, word: str, place: Place) -> None:
         """Remember where ``word``, a counter, an address or a setting, was read."""
         places = self.places.setdefault(word, [])
-        if len(places) < _MAX_PLACES and place not in places:
+        if len(places) < _MAX_PLACES:
             places.append(place)
+        else:
+            places[-1] = place
 
     def recognise(self, kind: str, lines: int = 1) -> None:
         """Count lines that were understood as output of ``kind``, such as ``nstat``."""

@@ -11,7 +11,7 @@ from mptcplab.explain.evidence import Endpoint, Limits, PathEvent
 
 _FLAGS = frozenset({"signal", "subflow", "backup", "fullmesh", "implicit", "laminar"})
 #: How the words can be abbreviated: `ip mp e`, `ip mptcp end`.
-_COMMAND = re.compile(r"\bip\s+(?:-\S+\s+)*mp(?:tcp|tc|t)?\s+(?P<object>[elm]\w{0,10})\b(?P<rest>.*)")
+_COMMAND = re.compile(r"\bip\s+(?:-\S+\s+(?:\S+\s+)??){0,4}?mp(?:tcp|tc|t)?\s+(?P<object>[elm]\w{0,10})\b(?P<rest>.*)")
 _EVENT = re.compile(r"\[\s*(?P<kind>[A-Z_]{3,30})\]\s*(?P<rest>\S.*)?$")
 _LIMITS = re.compile(r"\s*(?:(?:add_addr_accepted|subflows?)\s+\d{1,9}\s*){2}$")
 _PAIR = re.compile(r"(add_addr_accepted|subflows?)\s+(\d{1,9})")

@@ -274,7 +274,7 @@ class TextReader:
         if asked is None or not line.strip():
             return False
         found = _ROUTE_FOUND.match(line)
-        error = line.strip() if "unreachable" in line or line.startswith(("RTNETLINK", "Error")) else None
+        error = line.strip() if "unreachable" in line or line.startswith("RTNETLINK answers") else None
         if found is None and error is None:
             return False
         self._asked = None
