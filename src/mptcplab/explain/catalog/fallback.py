@@ -116,7 +116,10 @@ def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
 def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
     count = client.seen("MPCapableSYNTXDrop")
-    if count:
+    # On a dead path, SYNs without the option get no answer either: then the kernel does not remember a black hole.
+    remembers = (client.sysctls or {}).get("net.mptcp.blackhole_timeout") != "0"
+    is_dead = any(path.down for path in evidence.paths) or (remembers and client.count("Blackhole") == 0)
+    if count and not is_dead:
         lines = counted(client, "MPCapableSYNTXDrop", "Blackhole")
         boxes = tuple(stripped(evidence, "mp_capable", verbs=("drop",)))
         yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "connection")}, strength=PROOF)

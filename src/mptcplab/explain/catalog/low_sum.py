@@ -19,6 +19,13 @@ _LIMITED = 0.3
 _WINDOW = 0.5
 #: A CPU that was busy for this share of a workload's time may have been the limit.
 BUSY = 0.9
+#: A pacing rate that varies by no more is constant.
+_CONSTANT = 1.001
+#: Rates of shorter subflows, in s, say little.
+_LONG_ENOUGH_S = 1.0
+#: TCP at a random loss has about this times the segment size a round trip over the root of the loss (Mathis et al.
+#: 1997; CUBIC has more). A subflow with less than a part of that has another limit.
+_MATHIS, _PART = 1.22, 0.3
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times so many times the shortest one are those of a standing queue, from this length in s on.
@@ -156,10 +163,14 @@ def _random_loss(evidence: Evidence) -> Iterator[Sign]:
         path = evidence.path(subflow.path)
         sent, again = subflow.last("bytes_sent") or 0.0, subflow.last("bytes_retrans") or 0.0
         acked, lifetime = subflow.last("bytes_acked") or 0.0, subflow.lifetime_s
-        if path is None or not path.loss or path.rate_bps is None or lifetime < 1 or not again:
+        if path is None or not path.loss or path.rate_bps is None or lifetime < _LONG_ENOUGH_S or not again:
             continue
         rate = 8 * acked / lifetime
-        if rate < 0.7 * path.rate_bps:
+        trip, mss = subflow.median("rtt_s"), subflow.last("mss")
+        if trip is None or mss is None:
+            continue
+        bound = 8 * _MATHIS * mss / (trip * path.loss**0.5)
+        if _PART * bound < rate < 0.7 * path.rate_bps and bound < path.rate_bps:
             lines = (
                 f"{path.name}: {megabits(rate)} of {megabits(path.rate_bps)}",
                 f"{number(100 * again / sent)} % of the bytes were sent again; {number(100 * path.loss)} % of packets "
@@ -225,9 +236,10 @@ def _cpu_sign(name: str, share: float, gateway: str = "") -> Sign:
 def _paced(evidence: Evidence) -> Iterator[Sign]:
     """The pacing rate is constant and is what the subflow delivers, and the congestion window has room."""
     for subflow in evidence.sending():
-        rates = subflow.values("pacing_bps")[-_LEAST:]
+        rates = subflow.values("pacing_bps")
+        rates = rates[len(rates) // 2 :]
         sent = subflow.last("bytes_acked") or 0.0
-        if len(rates) < _LEAST or max(rates) > 1.01 * min(rates) or subflow.lifetime_s < 1:
+        if len(rates) < _LEAST or max(rates) > _CONSTANT * min(rates) or subflow.lifetime_s < _LONG_ENOUGH_S:
             continue
         rate = 8 * sent / subflow.lifetime_s
         if 0.8 * rates[-1] < rate < 1.05 * rates[-1] and _is_low(evidence):
@@ -422,6 +434,7 @@ REASONS = (
         confirm="`top -H`, and the same with half the rate on the links",
         explanation="Kernel and program of a connection share one CPU in general.",
         page="cpu.md#what-a-run-says-about-it",
+        is_noted=False,
         scenario="busy-cpu",
     ),
     Reason(
@@ -532,6 +545,7 @@ REASONS = (
         "tcp_rmem "
         "until the connection's buffer grows again, which may be never.",
         page="path-management.md#a-subflow-that-comes-late",
+        is_noted=False,
         why_no_scenario="it needs some ten seconds; examples/late-subflow.toml has it",
     ),
 )

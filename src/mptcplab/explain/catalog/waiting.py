@@ -284,7 +284,8 @@ REASONS = (
         explanation="The sender retransmits on a subflow what the receiver has no room for, and the receiver drops it "
         "(mptcp_data_queue_ofo() in net/mptcp/protocol.c). A timeout follows.",
         page="limitations.md#the-kernel-under-test",
-        scenario="beyond-window",
+        why_no_scenario="bench/fidelity/beyond_window.py has runs of it, which take longer",
+        is_noted=False,
     ),
     Reason(
         key="slow-start-after-idle",
@@ -311,6 +312,7 @@ REASONS = (
         confirm="`cat /proc/net/sockstat` beside `sysctl net.ipv4.tcp_mem`",
         explanation="All sockets of a host share net.ipv4.tcp_mem. Near its limit, the kernel shrinks windows.",
         page="machine.md#what-all-hosts-of-a-lab-share",
+        is_noted=False,
         why_no_scenario="runs of the lab have a warning of their own for that",
     ),
     Reason(
