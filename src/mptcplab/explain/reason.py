@@ -86,7 +86,7 @@ class Reason:
     ``recognise`` gets evidence that has all of ``needs`` and yields a sign for each occurrence. ``sentence`` has
     placeholders for the signs' values; sentence, ``cure`` and ``confirm`` (what would settle the matter) have no full
     stop. ``explanation`` is a paragraph for docs/reasons.md: what the kernel does, and where. ``page`` is the page of
-    the documentation with its anchor. ``scenario`` is the file in examples/reasons that produces it, without suffix;
+    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix;
     None where a lab cannot produce it, and ``why_no_scenario`` says why. ``after`` names reasons that explain this one:
     if one of them applies, this one is left out. Tables of runs have notes of reasons that are ``is_noted``; they have
     warnings of their own of the others.

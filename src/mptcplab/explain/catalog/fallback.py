@@ -342,7 +342,6 @@ REASONS = (
         "net/mptcp/subflow.c). With several, the subflow is reset.",
         page=_LINKS,
         scenario="data-without-mapping",
-        after=("first-data-without-option",),
     ),
     Reason(
         key="payload-changed",
@@ -369,7 +368,7 @@ REASONS = (
         confirm="DataCsumErr at the other side",
         explanation="MP_FAIL tells the sender from which data on the receiver could not check it.",
         page=_LINKS,
-        scenario="payload-changed",
+        why_no_scenario="with the counters of both sides, `payload-changed` says it",
         after=("payload-changed",),
     ),
     Reason(

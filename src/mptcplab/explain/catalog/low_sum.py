@@ -15,6 +15,8 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _LOW = 0.8
 #: A limit holds if it applied for this part of the time in which there was something to send.
 _LIMITED = 0.3
+#: A send buffer is full if its payload takes this part of its maximum.
+_OF_BUFFER = 0.4
 #: The part of the receive buffer that is window, as Linux announces it before it has measured the overhead.
 _WINDOW = 0.5
 #: A CPU that was busy for this share of a workload's time may have been the limit.
@@ -147,13 +149,19 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
     sender = evidence.expected.sender if evidence.expected is not None else None
     maximum, need = _maximum(evidence, sender, "net.ipv4.tcp_wmem"), _need_bytes(evidence)
     share = _share(evidence.sending(), "sndbuf_limited_s")
-    too_small = maximum is not None and need is not None and maximum < 2 * need
-    if share < _LIMITED or (need is not None and not too_small):
+    is_full = False
+    if maximum is not None and need is not None:
+        waiting = [count for one in evidence.connections or () if one.host == sender for _, count in one.pending]
+        is_full = maximum < 2 * need and bool(waiting) and median(waiting) >= _OF_BUFFER * maximum
+    if not is_full and (share < _LIMITED or need is not None):
         return
-    lines = [*_sum_text(evidence), f"limited by the send buffer for {number(100 * share)} % of the time"]
+    lines = [*_sum_text(evidence)]
+    if share >= _LIMITED:
+        lines.append(f"limited by the send buffer for {number(100 * share)} % of the time")
     if maximum is not None:
         lines.append(f"{sender or 'sender'}: net.ipv4.tcp_wmem at most {maximum} B")
-    yield Sign(lines=tuple(lines), values={"share": number(100 * share)}, cost=_loss_of_rate(evidence))
+    size = f" ({number(maximum / 1e3)} kB)" if maximum is not None else ""
+    yield Sign(lines=tuple(lines), values={"size": size}, cost=_loss_of_rate(evidence))
 
 
 def _random_loss(evidence: Evidence) -> Iterator[Sign]:
@@ -196,7 +204,7 @@ def _shared_bottleneck(evidence: Evidence) -> Iterator[Sign]:
     shared = {step: users for step, users in narrow.items() if len(users) > 1}
     if shared and capacity is not None and capacity < 0.95 * alone:
         step, users = next(iter(shared.items()))
-        if len({path.client for path in users}) > 1 and len({path.server for path in users}) > 1:
+        if len({path.client for path in users}) > 1 or len({path.server for path in users}) > 1:
             lines = (f"{step} is the narrowest link of {' and '.join(path.name for path in users)}",)
             yield Sign(lines=lines, values={"step": step, "rate": megabits(capacity)}, strength=HINT)
 
@@ -373,7 +381,7 @@ REASONS = (
         title="The send buffer is too small for these paths",
         needs=("subflows",),
         recognise=_send_buffer,
-        sentence="the sender had no room in its send buffer for {share} % of the time",
+        sentence="the send buffer{size} is too small for these paths: it was full for most of the time",
         cure="raise the maximum of net.ipv4.tcp_wmem at the sender",
         confirm="sndbuf_limited in `ss -ti` no longer grows",
         explanation="What is not acknowledged as data stays in the send buffer, also what a faster path has delivered.",
@@ -435,7 +443,7 @@ REASONS = (
         explanation="Kernel and program of a connection share one CPU in general.",
         page="cpu.md#what-a-run-says-about-it",
         is_noted=False,
-        scenario="busy-cpu",
+        why_no_scenario="it needs a kernel with the option cpu: tests/cpu/test_node_cpu.py has runs of it",
     ),
     Reason(
         key="busy-proxy",
@@ -475,7 +483,7 @@ REASONS = (
         confirm="`ping` over that path during the transfer",
         explanation="What the faster path sends in that time has to wait in the receive buffer.",
         page="links.md#queues",
-        scenario="queue-of-one-path",
+        scenario="head-of-line",
     ),
     Reason(
         key="redundant-scheduler",

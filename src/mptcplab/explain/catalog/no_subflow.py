@@ -568,7 +568,7 @@ REASONS = (
         "still "
         "tentative gives the same error.",
         page=_PAGE,
-        scenario="join-not-bound",
+        why_no_scenario="in the lab an address takes its endpoint with it",
     ),
     Reason(
         key="join-without-route",
@@ -775,7 +775,7 @@ REASONS = (
         explanation="SYNs are small and pass. The router that cannot forward full segments must say so by ICMP, which "
         "firewalls like to drop.",
         page="links.md#mtu",
-        scenario="large-packets-lost",
+        why_no_scenario="the routers of the lab send the ICMP message that tells the sender",
     ),
     Reason(
         key="marked-as-backup",

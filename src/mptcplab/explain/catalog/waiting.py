@@ -98,7 +98,7 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
         still = [one for one in own if not moved[one.name] and any(s.unacked for s in _during(one, wait))]
         slow = still or [one for one in own if any(sample.unacked for sample in _during(one, wait))]
         others = [name for name, count in moved.items() if count > 0]
-        if not slow or not others or _timed_out(wait, own):
+        if not slow or not others:
             continue
         blocking = max(slow, key=lambda one: one.last("rtt_s") or 0.0)
         lines = (
@@ -299,7 +299,7 @@ REASONS = (
         explanation="After a timeout without data, TCP takes what it knew of the path for old (RFC 5681, section 4.1). "
         "With several subflows, each is idle more often.",
         page="workloads.md#requests",
-        scenario="slow-start-after-idle",
+        scenario="head-of-line",
     ),
     Reason(
         key="memory-pressure",
@@ -326,6 +326,6 @@ REASONS = (
         confirm="OFOQueue grows much slower with one path",
         explanation="Paths with different round-trip times need a buffer for what the faster one is ahead.",
         page="schedulers.md",
-        scenario="head-of-line",
+        scenario="send-buffer",
     ),
 )
