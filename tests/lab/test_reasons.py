@@ -13,6 +13,8 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.explain.evidence import MPTCP
+from mptcplab.explain.meaning import MEANINGS
 from mptcplab.explain.registry import reasons
 from mptcplab.metrics.reasons import RowReason
 from mptcplab.metrics.rows import result_rows
@@ -38,6 +40,12 @@ def test_the_scenario_of_a_reason_says_it(bench: Bench, key: str) -> None:
     for reason in said:
         print(f"{reason.reason}: {reason.text} {reason.evidence}")
     assert key in {reason.reason for reason in said}
+
+
+def test_every_counter_of_the_kernel_has_a_meaning(bench: Bench) -> None:
+    (recording,) = bench.recordings(load(FOLDER / "no-endpoint.toml").runs)
+    counted = recording.counter("client", "nstat.json")["kernel"]
+    assert {name.removeprefix(MPTCP) for name in counted if name.startswith(MPTCP)} == set(MEANINGS)
 
 
 def _ordinary(seed: int) -> Iterator[str]:

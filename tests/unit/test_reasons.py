@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -19,16 +18,17 @@ from mptcplab.explain.evidence import (
     Expected,
     Host,
     Limits,
-    Path as NetworkPath,
     Sample,
     Subflow,
     Wait,
+)
+from mptcplab.explain.evidence import (
+    Path as NetworkPath,
 )
 from mptcplab.explain.meaning import KERNEL, LAB, MEANINGS
 from mptcplab.explain.reason import KINDS
 from mptcplab.explain.registry import explain, reasons, undecided
 from mptcplab.explain.waits import min_wait_s, waits_of
-from mptcplab.kernel.cache import cache_folder
 from mptcplab.metrics.reasons import reasons_of_row
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -72,10 +72,13 @@ def test_there_are_at_least_forty_and_each_is_complete() -> None:
     for key, reason in known.items():
         assert re.fullmatch(r"[a-z0-9-]+", key)
         assert reason.kind in KINDS
-        assert reason.needs and set(reason.needs) <= set(NEEDS)
-        assert reason.title and reason.explanation.endswith((".", "`")) and reason.confirm and reason.cure
+        assert reason.needs
+        assert set(reason.needs) <= set(NEEDS)
+        assert reason.title
+        assert reason.explanation.endswith(".")
         for text in (reason.sentence, reason.cure, reason.confirm):
-            assert not text.endswith(".") and not text[0].isupper() or text.startswith(("SYN", "MP", "BBR", "TcpExt", "AddAddr", "DataCsum", "OFOQueue", "DuplicateData", "MPTCP", "SubflowStale", "Recv-Q", "DuplicateData", "MPJoin")), text
+            assert text
+            assert not text.endswith(".")
         assert set(reason.after) <= set(known)
 
 
@@ -101,21 +104,10 @@ def test_page_is_up_to_date() -> None:
 
 
 def test_every_counter_has_a_meaning() -> None:
-    """The names are those of net/mptcp/mib.c, in its order, and what the lab's kernel adds."""
+    """tests/lab/test_reasons.py compares the names with those of a kernel."""
     assert len(KERNEL) == 76  # Linux 7.2
     assert len(MEANINGS) == len(KERNEL) + len(LAB)
     assert all(counter.meaning and counter.side in ("client", "server", "both") for counter in (*KERNEL, *LAB))
-
-
-@pytest.mark.slow
-def test_the_counters_are_those_of_the_kernel() -> None:
-    tarballs = sorted((cache_folder() / "sources").glob("linux-source-7.2_*.tar.xz"))
-    if not tarballs:
-        pytest.skip("the source of Linux 7.2 is not in the cache")
-    with tarfile.open(tarballs[-1]) as archive:
-        source = next(member for member in archive if member.name.endswith("/net/mptcp/mib.c"))
-        text = archive.extractfile(source).read().decode()  # type: ignore[union-attr]
-    assert [counter.name for counter in KERNEL] == re.findall(r'SNMP_MIB_ITEM\("(\w+)"', text)
 
 
 def test_nothing_is_said_of_a_connection_with_two_subflows() -> None:
@@ -235,14 +227,13 @@ def test_the_receiver_that_does_not_read() -> None:
 
 
 def test_a_late_subflow_with_a_small_window() -> None:
-    early = tuple(
-        Sample(time_s=time / 10, state="established", mss=1448, snd_wnd=800_000, unacked=100, cwnd=200, rtt_s=0.03, min_rtt_s=0.02)
-        for time in range(100)
-    )
-    late = tuple(replace(one, snd_wnd=77_000, unacked=52, cwnd=120, rtt_s=0.02) for one in early[50:])
-    (finding,) = [one for one in explain(Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))) if one.reason == "late-window"]
+    first = Sample(time_s=0.0, state="established", mss=1448, snd_wnd=800_000, unacked=100, cwnd=200, min_rtt_s=0.02)
+    early = tuple(replace(first, time_s=time / 10, rtt_s=0.03) for time in range(100))
+    late = tuple(replace(sample, snd_wnd=77_000, unacked=52, cwnd=120, rtt_s=0.02) for sample in early[50:])
+    both = Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))
+    (finding,) = (finding for finding in explain(both) if finding.reason == "late-window")
     assert "limited by a receive window of 77 kB" in finding.text
-    filled = tuple(replace(one, rtt_s=0.1) for one in late)
+    filled = tuple(replace(sample, rtt_s=0.1) for sample in late)
     assert "late-window" not in _keys(Evidence(subflows=(_subflow("a", *early), _subflow("b", *filled))))
 
 

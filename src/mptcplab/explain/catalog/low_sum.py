@@ -483,7 +483,7 @@ REASONS = (
         confirm="`ping` over that path during the transfer",
         explanation="What the faster path sends in that time has to wait in the receive buffer.",
         page="links.md#queues",
-        scenario="head-of-line",
+        scenario="queue-of-one-path",
     ),
     Reason(
         key="redundant-scheduler",

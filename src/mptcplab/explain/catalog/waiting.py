@@ -254,7 +254,7 @@ REASONS = (
         explanation="Once given to a subflow, data stays there, unless MPTCP sends it again elsewhere. The default "
         "scheduler bets on the time by which each subflow will have sent what it has.",
         page="schedulers.md",
-        why_no_scenario="Linux 7.2 takes such data back within a round trip on the lab's networks",
+        scenario="head-of-line",
     ),
     Reason(
         key="syn-lost",
