@@ -37,7 +37,11 @@ class Sign:
 
 @dataclass(frozen=True, kw_only=True)
 class Finding:
-    """A reason that applies. ``text`` is its sentence with the evidence and the cure: the note of a table's row."""
+    """A reason that applies. ``text`` is its sentence with the evidence and the cure: the note of a table's row.
+
+    ``times`` is how often it applied at the same place; the sentence is about the most costly one. ``is_noted`` is that
+    of :class:`Reason`.
+    """
 
     reason: str
     kind: Kind
@@ -50,11 +54,14 @@ class Finding:
     lines: tuple[str, ...]
     strength: float
     cost: float
+    is_noted: bool = True
+    times: int = 1
 
     @property
     def text(self) -> str:
         """Return sentence and cure, without a full stop."""
-        return f"{self.sentence}; {self.cure}"
+        times = f" (the longest of {self.times} times)" if self.times > 1 else ""
+        return f"{self.sentence}{times}; {self.cure}"
 
     def document(self) -> dict[str, Any]:
         """Return the finding as JSON data."""
@@ -68,6 +75,7 @@ class Finding:
             "where": self.where,
             "evidence": list(self.lines),
             "strength": self.strength,
+            "times": self.times,
         }
 
 
@@ -78,9 +86,10 @@ class Reason:
     ``recognise`` gets evidence that has all of ``needs`` and yields a sign for each occurrence. ``sentence`` has
     placeholders for the signs' values; sentence, ``cure`` and ``confirm`` (what would settle the matter) have no full
     stop. ``explanation`` is a paragraph for docs/reasons.md: what the kernel does, and where. ``page`` is the page of
-    the documentation with its anchor. ``scenario`` is the file in examples/reasons that produces it, without suffix;
+    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix;
     None where a lab cannot produce it, and ``why_no_scenario`` says why. ``after`` names reasons that explain this one:
-    if one of them applies, this one is left out.
+    if one of them applies, this one is left out. Tables of runs have notes of reasons that are ``is_noted``; they have
+    warnings of their own of the others.
     """
 
     key: str
@@ -96,6 +105,7 @@ class Reason:
     scenario: str | None = None
     why_no_scenario: str = ""
     after: tuple[str, ...] = ()
+    is_noted: bool = True
 
     def missing(self, evidence: Evidence) -> list[str]:
         """Return what ``evidence`` lacks, in words; an empty list if the reason can be judged."""
@@ -118,4 +128,5 @@ class Reason:
                 lines=sign.lines,
                 strength=sign.strength,
                 cost=sign.cost,
+                is_noted=self.is_noted,
             )

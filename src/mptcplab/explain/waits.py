@@ -10,7 +10,7 @@ from mptcplab.explain.evidence import Connection, Path, Subflow, Wait
 
 #: A wait that is worth a reason is at least so long, in s,
 WAIT_S = 0.5
-#: and so many round trips of the slowest path, its full queues included: in slow start, nothing arrives for one.
+#: and so many round trips of the slowest path without its queues: in slow start, nothing arrives for one.
 _ROUND_TRIPS = 2.0
 #: In so many of the samples within a wait, data has to be pending.
 _MOSTLY = 0.5
@@ -18,7 +18,7 @@ _MOSTLY = 0.5
 
 def min_wait_s(paths: Iterable[Path]) -> float:
     """Return the length from which on a wait is reported, for connections on these paths."""
-    longest = max(((path.round_trip_s or 0.0) + (path.queue_s or 0.0) for path in paths), default=0.0)
+    longest = max((path.round_trip_s or 0.0 for path in paths), default=0.0)
     return max(WAIT_S, _ROUND_TRIPS * longest)
 
 

@@ -6,8 +6,9 @@ Of a workload that a gateway carries, it is the evidence of the connections betw
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from math import inf
 from typing import Any
 
@@ -29,7 +30,7 @@ from mptcplab.lazy import pl
 from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.instants import Instant, instants, is_silent
+from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -39,6 +40,7 @@ from mptcplab.units import Duration, QueueLength
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
 _SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
+_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 #: Fields of samples by the columns of recordings, with the factor of their unit.
 _SECONDS = {
     "rtt_us": "rtt_s", "rttvar_us": "rttvar_s", "min_rtt_us": "min_rtt_s", "rto_us": "rto_s",
@@ -51,8 +53,9 @@ _COUNTS = {
     "rcv_ooopack": "ofo_packets",
 }  # fmt: skip
 _BITS = {"pacing_rate": "pacing_bps", "delivery_rate": "delivery_bps"}
+_USED = (*_SECONDS, *_COUNTS, *_BITS, "token", "flags", "protocol", "congestion", "subflow_id")
 #: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
-_BACKUP = 1 << 2 | 1 << 3
+_BACKUP = 1 << 4 | 1 << 5
 #: A pacing rate of all ones stands for no limit.
 _UNLIMITED = 1 << 63
 
@@ -112,7 +115,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         opens=name == side.client,
         counters=recording.counter(name, "nstat.json")["kernel"],
         endpoints=tuple(_endpoints(recording, name)) if speaks else (),
-        limits=_limits(transport) if speaks else None,
+        limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
         addresses=tuple(own),
         path_manager=transport.get("path_manager"),
@@ -139,9 +142,11 @@ def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
         )
 
 
-def _limits(transport: Mapping[str, Any]) -> Limits:
-    limits = transport["limits"]
-    return Limits(subflows=limits["subflows"], add_addr_accepted=limits["add_addr_accepted"])
+def _limits(recording: Recording, host: str) -> Limits | None:
+    """Return the limits at the end of the run; `ip -j` prints them as plain text in some versions."""
+    file = recording.folder / "counters" / host / "mptcp-limits.json"
+    limits = {name: int(number) for name, number in _LIMIT.findall(file.read_text())} if file.exists() else {}
+    return Limits(**limits) if len(limits) == len(fields(Limits)) else None
 
 
 def _sysctls(recording: Recording, host: str) -> dict[str, str]:
@@ -254,11 +259,16 @@ def _expected(
         is_bulk=ends.is_bulk,
         start_s=min((begin for begin, _ in times), default=None),
         duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
-        goodput_bps=goodput_bps,
+        goodput_bps=goodput_bps if _is_comparable(recording) else None,
         scheduler=entry.get("scheduler") or transport.get("scheduler") or "default",
         congestion=entry.get("congestion_control") or transport.get("congestion_control") or "cubic",
         gateway=side.gateway["program"] if side.gateway is not None else None,
     )
+
+
+def _is_comparable(recording: Recording) -> bool:
+    """Return whether the goodput of a workload can be compared with what its paths carry: alone, at constant rates."""
+    return len(recording.manifest["workloads"]) == 1 and not changes_rates(recording)
 
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
@@ -287,7 +297,8 @@ def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
     begin, end = int(rows["time_ns"].min()), int(rows["time_ns"].max())  # type: ignore[arg-type]
     step = min(max((end - begin) // _SAMPLES, _FINEST_NS), _COARSEST_NS)
     keys = [name for name in ("conn", "local", "remote") if name in rows.columns]
-    thin = rows.sort("time_ns", maintain_order=True).with_columns(step=pl.col("time_ns") // step)
+    used = [name for name in (*keys, "time_ns", *_USED) if name in rows.columns]
+    thin = rows.select(used).sort("time_ns", maintain_order=True).with_columns(step=pl.col("time_ns") // step)
     return thin.unique([*keys, "step"], keep="last", maintain_order=True).drop("step").to_dicts()
 
 

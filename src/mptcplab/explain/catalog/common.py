@@ -129,7 +129,9 @@ def stripped(evidence: Evidence, *options: str, verbs: tuple[str, ...] = ("strip
 
 def number(value: float) -> str:
     """Return a number with three digits and never with an exponent, so that the numbers of several runs merge."""
-    return f"{value:.3g}" if 1e-3 <= abs(value) < 1e3 else f"{value:.6f}".rstrip("0").rstrip(".")
+    if abs(value) >= 1e3:
+        return f"{value:.0f}"
+    return f"{value:.3g}" if abs(value) >= 1e-3 else f"{value:.6f}".rstrip("0").rstrip(".")
 
 
 def megabits(rate_bps: float) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.explain.catalog.common import counted, is_established, number, of_connections, plural
+from mptcplab.explain.catalog.common import client_of, counted, is_established, number, of_connections, plural
 from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
@@ -81,23 +81,17 @@ def _told_path(evidence: Evidence) -> Iterator[Sign]:
 
 def _first_path_dead(evidence: Evidence) -> Iterator[Sign]:
     """A connection whose first SYN goes by a path that is down is never established: there is no second to try."""
-    client = evidence.client
-    if client is None:
+    client, expected = client_of(evidence), evidence.expected
+    again = client.counter("TcpExtTCPSynRetrans") or 0
+    if any(is_established(subflow) for subflow in evidence.subflows or ()) or not again:
         return
-    of_client = [subflow for subflow in evidence.subflows or () if subflow.host == client.name]
-    for group in of_connections(of_client).values():
-        if any(is_established(subflow) for subflow in group):
-            continue
-        first = min(group, key=lambda subflow: subflow.samples[0].time_s if subflow.samples else 0.0)
-        path = evidence.path(first.path)
-        begin = first.samples[0].time_s if first.samples else 0.0
-        if path is not None and path.is_down(begin, begin + first.lifetime_s + _SILENT_S):
-            since = min(start for start, _ in path.down)
-            lines = (
-                f"{client.name}: {first.local} to {first.remote} in syn-sent",
-                f"{path.name} down from {since:g} s",
-            )
-            yield Sign(lines=lines, values={"path": path.name, "since": number(since)}, strength=PROOF)
+    if expected is None or expected.start_s is None:
+        return
+    for path in evidence.paths:
+        if path.is_down(expected.start_s, expected.start_s + _SILENT_S):
+            since = number(min(begin for begin, _ in path.down))
+            lines = (f"{client.name}: TcpExtTCPSynRetrans {again}", f"{path.name} down from {since} s")
+            yield Sign(lines=lines, values={"path": path.name, "since": since}, strength=PROOF)
             return
 
 
@@ -158,9 +152,9 @@ def _stale(evidence: Evidence) -> Iterator[Sign]:
 
 def _address_removed(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("RmAddrTx")
+        count = host.seen("RmAddrTx") + host.seen("RmSubflow")
         if count:
-            values = {"host": host.name, "count": plural(count, "address").replace("addresss", "addresses")}
+            values = {"host": host.name, "count": f"{count} addresses" if count > 1 else "an address"}
             yield Sign(lines=counted(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
 
 
@@ -235,7 +229,7 @@ REASONS = (
         key="first-path-dead",
         kind="failover",
         title="A new connection needs a living first path",
-        needs=("subflows", "expectations"),
+        needs=("client counters", "expectations"),
         recognise=_first_path_dead,
         sentence="a new connection got no answer: its first subflow goes by {path}, which is down since {since} s",
         cure="take the default route from the dead path, or connect from the other address",
@@ -272,7 +266,7 @@ REASONS = (
         explanation="The kernel's path manager acts on new connections and on changes of endpoints, not on routes or "
         "carriers.",
         page="path-management.md#what-mainline-does-not-do",
-        scenario="path-not-taken-again",
+        why_no_scenario="in the lab an address takes its endpoint with it, and brings it back",
     ),
     Reason(
         key="subflow-stale",
@@ -295,7 +289,7 @@ REASONS = (
         title="An address was withdrawn",
         needs=("counters",),
         recognise=_address_removed,
-        sentence="{host} withdrew {count} (REMOVE_ADDR), and the subflows there were closed",
+        sentence="{host} withdrew {count}, and closed the subflows there",
         cure="nothing, if the interface is gone; else find what removes the endpoint or address",
         confirm="`ip monitor address` and `ip mptcp monitor` at that time",
         explanation="A program such as NetworkManager removes the endpoint with the address.",

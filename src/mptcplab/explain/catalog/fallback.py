@@ -116,7 +116,10 @@ def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
 def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
     count = client.seen("MPCapableSYNTXDrop")
-    if count:
+    # On a dead path, SYNs without the option get no answer either: then the kernel does not remember a black hole.
+    remembers = (client.sysctls or {}).get("net.mptcp.blackhole_timeout") != "0"
+    is_dead = any(path.down for path in evidence.paths) or (remembers and client.count("Blackhole") == 0)
+    if count and not is_dead:
         lines = counted(client, "MPCapableSYNTXDrop", "Blackhole")
         boxes = tuple(stripped(evidence, "mp_capable", verbs=("drop",)))
         yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "connection")}, strength=PROOF)
@@ -339,7 +342,6 @@ REASONS = (
         "net/mptcp/subflow.c). With several, the subflow is reset.",
         page=_LINKS,
         scenario="data-without-mapping",
-        after=("first-data-without-option",),
     ),
     Reason(
         key="payload-changed",
@@ -366,7 +368,7 @@ REASONS = (
         confirm="DataCsumErr at the other side",
         explanation="MP_FAIL tells the sender from which data on the receiver could not check it.",
         page=_LINKS,
-        scenario="payload-changed",
+        why_no_scenario="with the counters of both sides, `payload-changed` says it",
         after=("payload-changed",),
     ),
     Reason(

@@ -15,10 +15,19 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _LOW = 0.8
 #: A limit holds if it applied for this part of the time in which there was something to send.
 _LIMITED = 0.3
+#: A send buffer is full if its payload takes this part of its maximum.
+_OF_BUFFER = 0.4
 #: The part of the receive buffer that is window, as Linux announces it before it has measured the overhead.
 _WINDOW = 0.5
 #: A CPU that was busy for this share of a workload's time may have been the limit.
 BUSY = 0.9
+#: A pacing rate that varies by no more is constant.
+_CONSTANT = 1.001
+#: Rates of shorter subflows, in s, say little.
+_LONG_ENOUGH_S = 1.0
+#: TCP at a random loss has about this times the segment size a round trip over the root of the loss (Mathis et al.
+#: 1997; CUBIC has more). A subflow with less than a part of that has another limit.
+_MATHIS, _PART = 1.22, 0.3
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times so many times the shortest one are those of a standing queue, from this length in s on.
@@ -140,13 +149,19 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
     sender = evidence.expected.sender if evidence.expected is not None else None
     maximum, need = _maximum(evidence, sender, "net.ipv4.tcp_wmem"), _need_bytes(evidence)
     share = _share(evidence.sending(), "sndbuf_limited_s")
-    too_small = maximum is not None and need is not None and maximum < 2 * need
-    if share < _LIMITED or (need is not None and not too_small):
+    is_full = False
+    if maximum is not None and need is not None:
+        waiting = [count for one in evidence.connections or () if one.host == sender for _, count in one.pending]
+        is_full = maximum < 2 * need and bool(waiting) and median(waiting) >= _OF_BUFFER * maximum
+    if not is_full and (share < _LIMITED or need is not None):
         return
-    lines = [*_sum_text(evidence), f"limited by the send buffer for {number(100 * share)} % of the time"]
+    lines = [*_sum_text(evidence)]
+    if share >= _LIMITED:
+        lines.append(f"limited by the send buffer for {number(100 * share)} % of the time")
     if maximum is not None:
         lines.append(f"{sender or 'sender'}: net.ipv4.tcp_wmem at most {maximum} B")
-    yield Sign(lines=tuple(lines), values={"share": number(100 * share)}, cost=_loss_of_rate(evidence))
+    size = f" ({number(maximum / 1e3)} kB)" if maximum is not None else ""
+    yield Sign(lines=tuple(lines), values={"size": size}, cost=_loss_of_rate(evidence))
 
 
 def _random_loss(evidence: Evidence) -> Iterator[Sign]:
@@ -156,10 +171,14 @@ def _random_loss(evidence: Evidence) -> Iterator[Sign]:
         path = evidence.path(subflow.path)
         sent, again = subflow.last("bytes_sent") or 0.0, subflow.last("bytes_retrans") or 0.0
         acked, lifetime = subflow.last("bytes_acked") or 0.0, subflow.lifetime_s
-        if path is None or not path.loss or path.rate_bps is None or lifetime < 1 or not again:
+        if path is None or not path.loss or path.rate_bps is None or lifetime < _LONG_ENOUGH_S or not again:
             continue
         rate = 8 * acked / lifetime
-        if rate < 0.7 * path.rate_bps:
+        trip, mss = subflow.median("rtt_s"), subflow.last("mss")
+        if trip is None or mss is None:
+            continue
+        bound = 8 * _MATHIS * mss / (trip * path.loss**0.5)
+        if _PART * bound < rate < 0.7 * path.rate_bps and bound < path.rate_bps:
             lines = (
                 f"{path.name}: {megabits(rate)} of {megabits(path.rate_bps)}",
                 f"{number(100 * again / sent)} % of the bytes were sent again; {number(100 * path.loss)} % of packets "
@@ -185,7 +204,7 @@ def _shared_bottleneck(evidence: Evidence) -> Iterator[Sign]:
     shared = {step: users for step, users in narrow.items() if len(users) > 1}
     if shared and capacity is not None and capacity < 0.95 * alone:
         step, users = next(iter(shared.items()))
-        if len({path.client for path in users}) > 1 and len({path.server for path in users}) > 1:
+        if len({path.client for path in users}) > 1 or len({path.server for path in users}) > 1:
             lines = (f"{step} is the narrowest link of {' and '.join(path.name for path in users)}",)
             yield Sign(lines=lines, values={"step": step, "rate": megabits(capacity)}, strength=HINT)
 
@@ -225,9 +244,10 @@ def _cpu_sign(name: str, share: float, gateway: str = "") -> Sign:
 def _paced(evidence: Evidence) -> Iterator[Sign]:
     """The pacing rate is constant and is what the subflow delivers, and the congestion window has room."""
     for subflow in evidence.sending():
-        rates = subflow.values("pacing_bps")[-_LEAST:]
+        rates = subflow.values("pacing_bps")
+        rates = rates[len(rates) // 2 :]
         sent = subflow.last("bytes_acked") or 0.0
-        if len(rates) < _LEAST or max(rates) > 1.01 * min(rates) or subflow.lifetime_s < 1:
+        if len(rates) < _LEAST or max(rates) > _CONSTANT * min(rates) or subflow.lifetime_s < _LONG_ENOUGH_S:
             continue
         rate = 8 * sent / subflow.lifetime_s
         if 0.8 * rates[-1] < rate < 1.05 * rates[-1] and _is_low(evidence):
@@ -361,7 +381,7 @@ REASONS = (
         title="The send buffer is too small for these paths",
         needs=("subflows",),
         recognise=_send_buffer,
-        sentence="the sender had no room in its send buffer for {share} % of the time",
+        sentence="the send buffer{size} is too small for these paths: it was full for most of the time",
         cure="raise the maximum of net.ipv4.tcp_wmem at the sender",
         confirm="sndbuf_limited in `ss -ti` no longer grows",
         explanation="What is not acknowledged as data stays in the send buffer, also what a faster path has delivered.",
@@ -422,7 +442,8 @@ REASONS = (
         confirm="`top -H`, and the same with half the rate on the links",
         explanation="Kernel and program of a connection share one CPU in general.",
         page="cpu.md#what-a-run-says-about-it",
-        scenario="busy-cpu",
+        is_noted=False,
+        why_no_scenario="it needs a kernel with the option cpu: tests/cpu/test_node_cpu.py has runs of it",
     ),
     Reason(
         key="busy-proxy",
@@ -532,6 +553,7 @@ REASONS = (
         "tcp_rmem "
         "until the connection's buffer grows again, which may be never.",
         page="path-management.md#a-subflow-that-comes-late",
+        is_noted=False,
         why_no_scenario="it needs some ten seconds; examples/late-subflow.toml has it",
     ),
 )

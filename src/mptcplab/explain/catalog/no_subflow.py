@@ -106,11 +106,15 @@ def _join_rejected(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         count = host.seen("MPJoinRejected")
         if count:
-            limit = f", limits subflows {host.limits.subflows}" if host.limits is not None else ""
+            limit = host.limits.subflows if host.limits is not None else None
+            seen = subflows_seen(evidence)
+            is_full = limit is None or (seen is not None and seen > limit)
+            shown = f", limits subflows {limit}" if limit is not None else ""
+            why = "its limit of subflows is reached" if is_full else "the connection was closing, or had fallen back"
             yield Sign(
-                lines=(f"{host.name}: MPJoinRejected {count}{limit}",),
-                values={"host": host.name, "count": plural(count, "join")},
-                strength=PROOF,
+                lines=(f"{host.name}: MPJoinRejected {count}{shown}",),
+                values={"host": host.name, "count": plural(count, "join"), "why": why},
+                strength=PROOF if is_full else HINT,
             )
 
 
@@ -283,7 +287,7 @@ def _initial_address_refused(evidence: Evidence) -> Iterator[Sign]:
 
 def _program_missing(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        by_program = (host.sysctls or {}).get("net.mptcp.pm_type") == "1" or host.path_manager == "userspace"
+        by_program = (host.sysctls or {}).get("net.mptcp.pm_type") == "1" and host.path_manager != "userspace"
         if by_program and host.opens and lacks_subflows(evidence) and not joins_of(host):
             lines = (f"{host.name}: net.mptcp.pm_type = 1", *counted(host, "MPJoinSynTx"))
             yield Sign(lines=lines, values={"host": host.name})
@@ -428,7 +432,7 @@ REASONS = (
         title="The other side refuses joins",
         needs=("counters",),
         recognise=_join_rejected,
-        sentence="{host} refused {count}: its limit of subflows is reached (MPJoinRejected)",
+        sentence="{host} refused {count} (MPJoinRejected): {why}",
         cure="`ip mptcp limits set subflow N` there",
         confirm="`ip mptcp limits` there",
         explanation="The limit holds for subflows that a host accepts, too (mptcp_pm_allow_new_subflow() in "
@@ -564,7 +568,7 @@ REASONS = (
         "still "
         "tentative gives the same error.",
         page=_PAGE,
-        scenario="join-not-bound",
+        why_no_scenario="in the lab an address takes its endpoint with it",
     ),
     Reason(
         key="join-without-route",
@@ -644,7 +648,7 @@ REASONS = (
         kind="no subflow",
         title="The server knows no such connection",
         needs=("counters",),
-        recognise=_anywhere("MPJoinNoTokenFound"),
+        recognise=_anywhere("MPJoinNoTokenFound", of_shortfall=True),
         sentence="{count} at {host} named a connection that it does not have (MPJoinNoTokenFound)",
         cure="behind a load balancer, send all subflows to the same server (announce its own address with signal); "
         "else "
@@ -771,7 +775,7 @@ REASONS = (
         explanation="SYNs are small and pass. The router that cannot forward full segments must say so by ICMP, which "
         "firewalls like to drop.",
         page="links.md#mtu",
-        scenario="large-packets-lost",
+        why_no_scenario="the routers of the lab send the ICMP message that tells the sender",
     ),
     Reason(
         key="marked-as-backup",

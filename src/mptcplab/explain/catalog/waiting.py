@@ -98,7 +98,7 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
         still = [one for one in own if not moved[one.name] and any(s.unacked for s in _during(one, wait))]
         slow = still or [one for one in own if any(sample.unacked for sample in _during(one, wait))]
         others = [name for name, count in moved.items() if count > 0]
-        if not slow or not others or _timed_out(wait, own):
+        if not slow or not others:
             continue
         blocking = max(slow, key=lambda one: one.last("rtt_s") or 0.0)
         lines = (
@@ -254,7 +254,7 @@ REASONS = (
         explanation="Once given to a subflow, data stays there, unless MPTCP sends it again elsewhere. The default "
         "scheduler bets on the time by which each subflow will have sent what it has.",
         page="schedulers.md",
-        why_no_scenario="Linux 7.2 takes such data back within a round trip on the lab's networks",
+        scenario="head-of-line",
     ),
     Reason(
         key="syn-lost",
@@ -284,7 +284,8 @@ REASONS = (
         explanation="The sender retransmits on a subflow what the receiver has no room for, and the receiver drops it "
         "(mptcp_data_queue_ofo() in net/mptcp/protocol.c). A timeout follows.",
         page="limitations.md#the-kernel-under-test",
-        scenario="beyond-window",
+        why_no_scenario="bench/fidelity/beyond_window.py has runs of it, which take longer",
+        is_noted=False,
     ),
     Reason(
         key="slow-start-after-idle",
@@ -298,7 +299,7 @@ REASONS = (
         explanation="After a timeout without data, TCP takes what it knew of the path for old (RFC 5681, section 4.1). "
         "With several subflows, each is idle more often.",
         page="workloads.md#requests",
-        scenario="slow-start-after-idle",
+        scenario="head-of-line",
     ),
     Reason(
         key="memory-pressure",
@@ -311,6 +312,7 @@ REASONS = (
         confirm="`cat /proc/net/sockstat` beside `sysctl net.ipv4.tcp_mem`",
         explanation="All sockets of a host share net.ipv4.tcp_mem. Near its limit, the kernel shrinks windows.",
         page="machine.md#what-all-hosts-of-a-lab-share",
+        is_noted=False,
         why_no_scenario="runs of the lab have a warning of their own for that",
     ),
     Reason(
@@ -324,6 +326,6 @@ REASONS = (
         confirm="OFOQueue grows much slower with one path",
         explanation="Paths with different round-trip times need a buffer for what the faster one is ahead.",
         page="schedulers.md",
-        scenario="head-of-line",
+        scenario="send-buffer",
     ),
 )
