@@ -107,7 +107,7 @@ def test_a_fallback_and_the_command_tell_the_protocol() -> None:
 def test_forms_of_an_endpoint(line: str, flags: set[str], device: str | None) -> None:
     endpoint = read_endpoint(line)
     assert endpoint is not None
-    assert (endpoint.flags, endpoint.device) == (flags, device)
+    assert (set(endpoint.flags), endpoint.device) == (flags, device)
 
 
 @pytest.mark.parametrize("line", ["10.0.1.1 via 10.0.1.2 dev eth0", "default", "id 1 subflow", "10.0.1.1 uid 0"])
@@ -191,7 +191,7 @@ def test_a_route_by_another_interface() -> None:
         "# ip route get 203.0.113.7 from 192.0.2.1 oif eth9\nRTNETLINK answers: Network is unreachable\n"
     )
     host = host_of(facts)
-    assert (host.addresses, host.down) == (("192.0.2.1", "198.51.100.1"), {"eth1"})
+    assert (host.addresses, host.down) == (("192.0.2.1", "198.51.100.1"), frozenset({"eth1"}))
     routes = [(route.local, route.device, route.of_address, bool(route.error)) for route in host.routes or ()]
     assert routes == [("198.51.100.1", "eth0", "eth1", False), ("192.0.2.1", None, "eth0", True)]
 
