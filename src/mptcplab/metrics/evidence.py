@@ -54,6 +54,10 @@ _COUNTS = {
 }  # fmt: skip
 _BITS = {"pacing_rate": "pacing_bps", "delivery_rate": "delivery_bps"}
 _USED = (*_SECONDS, *_COUNTS, *_BITS, "token", "flags", "protocol", "congestion", "subflow_id")
+_OF_CONNECTIONS = (
+    *("fallback", "subflows", "subflows_max", "add_addr_accepted", "add_addr_signal", "csum_enabled"),
+    *("total", "write_seq", "snd_una"),
+)
 #: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
 _BACKUP = 1 << 4 | 1 << 5
 #: A pacing rate of all ones stands for no limit.
@@ -285,21 +289,23 @@ def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow
 def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
     """Return the samples of a node's program, or of all its sockets, thinned evenly in time, in order."""
     table = recording.subflows
-    if not table.height:
+    if not table.height or (program is not None and "program" not in table.columns):
         return []
-    rows = table.filter(pl.col("node") == node)
+    end = max((one["end_ns"] for one in recording.manifest["programs"]), default=0)
+    step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
+    own = pl.col("node") == node
     if "program" in table.columns:
-        rows = rows.filter(pl.col("program").is_null() if program is None else pl.col("program") == program)
-    elif program is not None:
-        return []
-    if not rows.height:
-        return []
-    begin, end = int(rows["time_ns"].min()), int(rows["time_ns"].max())  # type: ignore[arg-type]
-    step = min(max((end - begin) // _SAMPLES, _FINEST_NS), _COARSEST_NS)
-    keys = [name for name in ("conn", "local", "remote") if name in rows.columns]
-    used = [name for name in (*keys, "time_ns", *_USED) if name in rows.columns]
-    thin = rows.select(used).sort("time_ns", maintain_order=True).with_columns(step=pl.col("time_ns") // step)
-    return thin.unique([*keys, "step"], keep="last", maintain_order=True).drop("step").to_dicts()
+        own &= pl.col("program").is_null() if program is None else pl.col("program") == program
+    keys = [name for name in ("conn", "local", "remote") if name in table.columns]
+    used = [name for name in (*keys, "time_ns", *_USED) if name in table.columns]
+    rows = table.filter(own).select(used)
+    columns = rows.select("time_ns", *keys).to_dict(as_series=False)
+    times = columns.pop("time_ns")
+    # Rows of a socket are in order of time, so that the last of each step stays.
+    samples = enumerate(zip(times, *columns.values(), strict=True))
+    last = {(time_ns // step, *key): place for place, (time_ns, *key) in samples}
+    places = sorted(last.values(), key=times.__getitem__)
+    return rows[places].to_dicts()
 
 
 def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
@@ -335,17 +341,25 @@ def _sample(row: Row) -> Sample:
 
 def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
     table = recording.connections
+    used = [name for name in ("conn", "time_ns", *_OF_CONNECTIONS) if name in table.columns]
     for host, program in side.programs.items():
         if program is None or not table.height:
             continue
-        rows = table.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
-        for (conn,), of_connection in rows.group_by(["conn"], maintain_order=True):
-            yield _connection(of_connection, host, conn)
+        rows = sorted(table.filter(pl.col("program") == program).select(used).iter_rows(named=True), key=_time)
+        samples: dict[object, list[Row]] = {}
+        for row in rows:
+            samples.setdefault(row["conn"], []).append(row)
+        yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
 
 
-def _connection(rows: pl.DataFrame, host: str, conn: object) -> Connection:
-    last = {name: rows[name].drop_nulls() for name in rows.columns}
-    state = {name: column[-1] for name, column in last.items() if len(column)}
+def _time(row: Row) -> int:
+    return int(row["time_ns"])
+
+
+def _connection(rows: Sequence[Row], host: str, conn: object) -> Connection:
+    state: Row = {}
+    for row in rows:
+        state |= {name: value for name, value in row.items() if value is not None}
     return Connection(
         host=host,
         connection=conn,
@@ -355,27 +369,26 @@ def _connection(rows: pl.DataFrame, host: str, conn: object) -> Connection:
         add_addr_accepted=state.get("add_addr_accepted"),
         add_addr_signal=state.get("add_addr_signal"),
         checksum=bool(state["csum_enabled"]) if "csum_enabled" in state else None,
-        received=_changes(rows, "total"),
-        pending=_pending(rows),
+        received=tuple(_changes(rows)),
+        pending=tuple(_pending(rows)),
     )
 
 
-def _changes(rows: pl.DataFrame, column: str) -> tuple[tuple[float, int], ...]:
-    """Return the times at which a total grew, with its values; and the first and the last observation."""
-    if column not in rows.columns:
-        return ()
-    known = rows.select("time_ns", column).drop_nulls()
-    if not known.height:
-        return ()
-    grew = known.filter((pl.col(column).diff().fill_null(1) > 0) | (pl.int_range(pl.len()) == pl.len() - 1))
-    return tuple((time_ns / _NS, total) for time_ns, total in grew.iter_rows())
+def _changes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+    """Yield the times at which the total grew, with its values; and the first and the last observation."""
+    known = [(row["time_ns"] / _NS, row["total"]) for row in rows if row.get("total") is not None]
+    before = -1
+    for place, (time_s, total) in enumerate(known):
+        if total > before or place == len(known) - 1:
+            yield time_s, total
+        before = total
 
 
-def _pending(rows: pl.DataFrame) -> tuple[tuple[float, int], ...]:
-    if not {"write_seq", "snd_una"} <= set(rows.columns):
-        return ()
-    known = rows.select("time_ns", "write_seq", "snd_una").drop_nulls()
-    return tuple((time_ns / _NS, max(0, written - acked)) for time_ns, written, acked in known.iter_rows())
+def _pending(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+    for row in rows:
+        written, acked = row.get("write_seq"), row.get("snd_una")
+        if written is not None and acked is not None:
+            yield row["time_ns"] / _NS, max(0, written - acked)
 
 
 def _waits(
