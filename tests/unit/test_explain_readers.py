@@ -185,6 +185,7 @@ def test_counters_are_those_since_boot_if_no_connection_opened() -> None:
 
 def test_a_route_by_another_interface() -> None:
     facts = read(
+        "1: lo: <LOOPBACK,UP,LOWER_UP> mtu 65536\n    inet 127.0.0.1/8 scope host lo\n"
         "4: eth0: <BROADCAST,UP,LOWER_UP> mtu 1500\n    inet 192.0.2.1/24 scope global eth0\n"
         "5: eth1: <NO-CARRIER,BROADCAST,UP> mtu 1500\n    inet 198.51.100.1/24 scope global eth1\n"
         "# ip route get 203.0.113.7 from 198.51.100.1\n203.0.113.7 from 198.51.100.1 via 192.0.2.254 dev eth0 uid 0\n"
@@ -252,3 +253,7 @@ def test_any_text_becomes_facts(lines: list[str]) -> None:
     subflows_of(facts)
     connections_of(facts)
     waits_in(facts)
+
+
+def test_a_listing_of_one_interface_does_not_show_what_is_down() -> None:
+    assert host_of(read("5: eth1: <NO-CARRIER,BROADCAST,UP> mtu 1500\n")).down is None

@@ -141,4 +141,5 @@ def megabits(rate_bps: float) -> str:
 
 def plural(count: int, noun: str) -> str:
     """Return a number with its noun: ``1 join``, ``2 joins``."""
-    return f"{count} {noun}{'' if count == 1 else 's'}"
+    ending = "" if count == 1 else "es" if noun.endswith("s") else "s"
+    return f"{count} {noun}{ending}"

@@ -18,9 +18,9 @@ _MIN_TICKS = 100
 #: Looks at the sockets that show a wait, and intervals between looks that the shortest wait has.
 _MIN_LOOKS, _LOOKS = 4, 2
 _OPENED, _ACCEPTED = ("MPTcpExtMPCapableSYNTX",), ("MPTcpExtMPCapableSYNRX", "MPTcpExtMPCapableACKRX")
-#: Timeouts of a SYN, connections at the same time, or looks at the sockets that are more than a moment's loss.
-_UNANSWERED = 2
-_OPENING = "SYN-SENT"
+#: Timeouts of a SYN, or looks at the sockets, and connections at the same time, that are more than a moment's loss.
+_UNANSWERED, _TOGETHER = 2, 3
+_OPENING, _LOOPBACK = "SYN-SENT", "lo"
 _LISTENING, _NO_PEER = "LISTEN", ("*:*", "0.0.0.0:*", "[::]:*")
 _KERNEL_BUILT_IN = {"0": "kernel", "1": "userspace"}
 
@@ -39,7 +39,8 @@ def host_of(facts: Facts, opens: bool | None = None) -> Host:
         events=None if facts.events is None else tuple(facts.events),
         routes=tuple(_routes(facts)) or None,
         unanswered=_unanswered(facts),
-        down=frozenset(facts.down - facts.up) if facts.up or facts.down else None,
+        # Only a listing of all interfaces shows what is missing: it has the loopback, too.
+        down=frozenset(facts.down - facts.up) if _LOOPBACK in facts.up | facts.down else None,
         path_manager=_path_manager(facts),
     )
 
@@ -152,7 +153,7 @@ def _unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
         if row.state == _OPENING and is_first:
             looks = waiting.get((row.local, row.remote), 0) + (row.protocol == "mptcp")
             waiting[row.local, row.remote] = max(looks, sockets.whole(row.fields.get("backoff")) or 0)
-    enough = len(waiting) >= _UNANSWERED or any(count >= _UNANSWERED for count in waiting.values())
+    enough = len(waiting) >= _TOGETHER or any(count >= _UNANSWERED for count in waiting.values())
     return tuple(waiting) if enough else ()
 
 
