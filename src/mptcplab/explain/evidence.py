@@ -176,11 +176,6 @@ class Subflow:
         """The name of its path, or its addresses."""
         return self.path or f"{self.local} to {self.remote}"
 
-    @property
-    def first(self) -> Sample | None:
-        """The first sample."""
-        return self.samples[0] if self.samples else None
-
     def last(self, name: str) -> float | None:
         """Return the last known value of a field of the samples."""
         values = (getattr(sample, name) for sample in reversed(self.samples))
@@ -189,10 +184,6 @@ class Subflow:
     def values(self, name: str) -> list[float]:
         """Return all known values of a field of the samples."""
         return [value for sample in self.samples if (value := getattr(sample, name)) is not None]
-
-    def highest(self, name: str) -> float | None:
-        """Return the highest value of a field of the samples."""
-        return max(self.values(name), default=None)
 
     def median(self, name: str) -> float | None:
         """Return the median of a field of the samples, the lower one of two."""
@@ -230,19 +221,16 @@ class Connection:
 class Path:
     """One path from the sender to the receiver, as described or measured.
 
-    ``rate_bps`` is the highest rate of TCP's payload, ``round_trip_s`` the propagation in both directions, ``queue_s``
-    the waiting time in its full queues, ``loss`` the probability of random loss. ``links`` are the directions of links
-    that it crosses, as ``link1 forward``, each with its rate, or None if nothing limits it. ``client`` and ``server``
-    are the addresses at its ends. ``down`` are the intervals in which nothing passed, and it is ``silent`` if its hosts
-    were not told.
+    ``rate_bps`` is the highest rate of TCP's payload, ``round_trip_s`` the propagation in both directions, ``loss`` the
+    probability of random loss. ``links`` are the directions of links that it crosses, as ``link1 forward``, each with
+    its rate, or None if nothing limits it. ``client`` and ``server`` are the addresses at its ends. ``down`` are the
+    intervals in which nothing passed, and it is ``silent`` if its hosts were not told.
     """
 
     name: str
     rate_bps: float | None = None
     round_trip_s: float | None = None
-    queue_s: float | None = None
     loss: float | None = None
-    mtu: int | None = None
     links: Mapping[str, float | None] = field(default_factory=dict)
     client: str | None = None
     server: str | None = None
@@ -280,7 +268,6 @@ class Expected:
     receiver: str = ""
     mptcp: bool | None = None
     subflows: int | None = None
-    connections: int | None = None
     paths: tuple[Path, ...] = ()
     is_bulk: bool | None = None
     start_s: float | None = None
@@ -289,7 +276,6 @@ class Expected:
     scheduler: str | None = None
     congestion: str | None = None
     gateway: str | None = None
-    checksum: bool | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -313,7 +299,7 @@ class Wait:
 
 @dataclass(frozen=True, kw_only=True)
 class Evidence:
-    """All that is known. ``kernel_log`` has lines of the kernel's log that name MPTCP or TCP.
+    """All that is known.
 
     ``subflows`` and ``connections`` may be those of several hosts. ``captured`` are the connections of captures.
     ``waits`` are longer than the stated length, see :mod:`mptcplab.explain.waits`. ``cpus`` has the share of the time
@@ -327,9 +313,7 @@ class Evidence:
     expected: Expected | None = None
     middleboxes: tuple[Middlebox, ...] | None = None
     waits: tuple[Wait, ...] | None = None
-    kernel_log: tuple[str, ...] | None = None
     cpus: Mapping[str, float] | None = None
-    source: str = field(default="", compare=False)
 
     @cached_property
     def client(self) -> Host | None:
@@ -369,20 +353,8 @@ class Evidence:
     def with_(self, other: Evidence) -> Evidence:
         """Return this evidence with what ``other`` adds: hosts of new names, and what was not known."""
         names = {host.name for host in self.hosts}
-        changes = {
-            name: getattr(other, name)
-            for name in (
-                "subflows",
-                "connections",
-                "captured",
-                "expected",
-                "middleboxes",
-                "waits",
-                "kernel_log",
-                "cpus",
-            )
-            if getattr(self, name) is None
-        }
+        observations = ("subflows", "connections", "captured", "expected", "middleboxes", "waits", "cpus")
+        changes = {name: getattr(other, name) for name in observations if getattr(self, name) is None}
         return replace(self, hosts=(*self.hosts, *(host for host in other.hosts if host.name not in names)), **changes)
 
 
@@ -438,7 +410,6 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
     "waits": ("samples over time, which show when nothing arrived", lambda evidence: evidence.waits is not None),
     "middleboxes": ("the counters of middleboxes", lambda evidence: evidence.middleboxes is not None),
     "cpu": ("the load of the CPUs", lambda evidence: evidence.cpus is not None),
-    "kernel log": ("the kernel's log (`dmesg`)", lambda evidence: evidence.kernel_log is not None),
 }
 
 

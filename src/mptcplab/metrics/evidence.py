@@ -35,7 +35,7 @@ from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_me
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.units import Duration, QueueLength
+from mptcplab.units import Duration
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
@@ -95,7 +95,6 @@ def evidence_of(
         ),
         waits=tuple(_waits(seen, connections, side, paths)),
         cpus=cpu_shares(recording, ends) or None,
-        source=str(recording.folder),
     )
 
 
@@ -179,9 +178,7 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
             round_trip_s=sum(Duration.parse(one["delay"]).seconds for one in (*(way for _, way, _ in forward), *back)),
-            queue_s=sum(_queue_s(one) for one in (*(way for _, way, _ in forward), *back)),
             loss=1 - _product(1 - one["chances"]["high"] for _, one, _ in forward),
-            mtu=min(link["mtu"] for link, _, _ in forward),
             links={step: one["payload_bps"] for _, one, step in forward},
             client=addresses.get((side.client, of_client)),
             server=addresses.get((side.server, of_server)),
@@ -196,18 +193,6 @@ def _product(factors: Iterable[float]) -> float:
     for factor in factors:
         product *= factor
     return product
-
-
-def _queue_s(direction: Mapping[str, Any]) -> float:
-    """Return the time that a packet waits in the full queue of a direction; 0 if nothing limits its rate."""
-    rate = direction["payload_bps"]
-    if rate is None or direction["queue"] is None:
-        return 0.0
-    queue = QueueLength.parse(direction["queue"])
-    if queue.time is not None:
-        return queue.time.seconds
-    size = int(queue.size) if queue.size is not None else int(queue.packets or 0) * 1514
-    return 8 * size / float(rate)
 
 
 def _backup_links(recording: Recording, side: _Side) -> set[str]:
