@@ -234,7 +234,8 @@ def _expected(
 ) -> Expected:
     nodes = {node["name"]: node for node in recording.manifest["nodes"]}
     transport = nodes[side.sender].get("transport", {})
-    clients = [one for one in recording.manifest.get("programs", ()) if one["name"].startswith(f"{ends.workload}.client")]
+    programs = recording.manifest.get("programs", ())
+    clients = [one for one in programs if one["name"].startswith(f"{ends.workload}.client")]
     times = [(one["start_ns"] / _NS, one["end_ns"] / _NS) for one in clients]
     return Expected(
         workload=ends.workload,
