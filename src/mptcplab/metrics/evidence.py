@@ -234,7 +234,8 @@ def _expected(
 ) -> Expected:
     nodes = {node["name"]: node for node in recording.manifest["nodes"]}
     transport = nodes[side.sender].get("transport", {})
-    clients = [one for one in recording.manifest["programs"] if one["name"].startswith(f"{ends.workload}.client")]
+    programs = recording.manifest.get("programs", ())
+    clients = [one for one in programs if one["name"].startswith(f"{ends.workload}.client")]
     times = [(one["start_ns"] / _NS, one["end_ns"] / _NS) for one in clients]
     return Expected(
         workload=ends.workload,
@@ -276,7 +277,7 @@ def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
         return []
-    end = max((one["end_ns"] for one in recording.manifest["programs"]), default=0)
+    end = max((one["end_ns"] for one in recording.manifest.get("programs", ())), default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
     own = pl.col("node") == node
     if "program" in table.columns:

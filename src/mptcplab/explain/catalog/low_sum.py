@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from statistics import median
 
-from mptcplab.explain.catalog.common import counted, megabits, number, of_connections
+from mptcplab.explain.catalog.common import counted, fell_back, megabits, number, of_connections
 from mptcplab.explain.evidence import Evidence, Path, Subflow
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
@@ -28,6 +28,10 @@ _LONG_ENOUGH_S = 1.0
 #: TCP at a random loss has about this times the segment size a round trip over the root of the loss (Mathis et al.
 #: 1997; CUBIC has more). A subflow with less than a part of that has another limit.
 _MATHIS, _PART = 1.22, 0.3
+#: If more than so many times the lost part was sent again, queues dropped the rest.
+_BY_CHANCE = 4.0
+#: So many retransmitted segments show that it was not one unlucky loss.
+_MANY_SEGMENTS = 20
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times so many times the shortest one are those of a standing queue, from this length in s on.
@@ -66,8 +70,13 @@ def capacity_bps(evidence: Evidence) -> float | None:
 
 
 def _is_low(evidence: Evidence) -> bool:
-    """Return whether a bulk transfer got much less than its paths carry; True if nobody said what to expect."""
+    """Return whether a bulk transfer got much less than its paths carry; True if nobody said what to expect.
+
+    A connection that fell back has no sum.
+    """
     expected = evidence.expected
+    if fell_back(evidence):
+        return False
     if expected is None or (expected.goodput_bps is None and not expected.paths):
         return True
     capacity = capacity_bps(evidence)
@@ -115,7 +124,8 @@ def _receive_buffer(evidence: Evidence) -> Iterator[Sign]:
     maximum, need = _maximum(evidence, receiver, "net.ipv4.tcp_rmem"), _need_bytes(evidence)
     share = _share(evidence.sending(), "rwnd_limited_s")
     too_small = maximum is not None and need is not None and _WINDOW * maximum < need
-    if not too_small and share < _LIMITED:
+    is_judged = maximum is not None and need is not None
+    if not too_small and (is_judged or share < _LIMITED):
         return
     lines = [*_sum_text(evidence)]
     if maximum is not None:
@@ -152,7 +162,7 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
     is_full = False
     if maximum is not None and need is not None:
         waiting = [count for one in evidence.connections or () if one.host == sender for _, count in one.pending]
-        is_full = maximum < 2 * need and bool(waiting) and median(waiting) >= _OF_BUFFER * maximum
+        is_full = maximum < need and bool(waiting) and median(waiting) >= _OF_BUFFER * maximum
     if not is_full and (share < _LIMITED or need is not None):
         return
     lines = [*_sum_text(evidence)]
@@ -175,7 +185,7 @@ def _random_loss(evidence: Evidence) -> Iterator[Sign]:
             continue
         rate = 8 * acked / lifetime
         trip, mss = subflow.median("rtt_s"), subflow.last("mss")
-        if trip is None or mss is None:
+        if trip is None or mss is None or again > _BY_CHANCE * path.loss * sent:
             continue
         bound = 8 * _MATHIS * mss / (trip * path.loss**0.5)
         if _PART * bound < rate < 0.7 * path.rate_bps and bound < path.rate_bps:
@@ -188,6 +198,7 @@ def _random_loss(evidence: Evidence) -> Iterator[Sign]:
                 lines=lines,
                 values={"path": path.name, "rate": megabits(rate), "loss": number(100 * path.loss)},
                 where=path.name,
+                strength=STRONG if again >= _MANY_SEGMENTS * mss else HINT,
                 cost=_loss_of_rate(evidence),
             )
 
