@@ -34,6 +34,8 @@ _COMMANDS = (
     "exec",
     "compare",
     "capture",
+    "explain",
+    "collect",
     "selftest",
     "calibrate",
     "kernel",

@@ -65,6 +65,11 @@ def is_emptied(recording: Recording, link: str) -> bool:
     return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))
 
 
+def is_silent(recording: Recording, link: str) -> bool:
+    """Return whether ``link`` failed without a word: its interfaces stayed up."""
+    return any(kind == "down" and value == _SILENT for kind, value in _of(recording, link))
+
+
 def failed(recording: Recording, link: str) -> bool:
     """Return whether ``link`` was down for some time, or one of its ends lost its address."""
     return any(kind in _FAILURES for kind, _ in _of(recording, link))

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from mptcplab.explain.reason import Finding
 from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
@@ -27,6 +28,7 @@ from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
 from mptcplab.metrics.pauses import pause_warnings
+from mptcplab.metrics.reasons import reasons_of
 from mptcplab.metrics.registry import measured
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
@@ -40,7 +42,7 @@ class WorkloadMeasurement:
     """The values of one workload in one run.
 
     ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of those that wait for what
-    did not happen within the run. ``is_bulk`` is that of :class:`Ends`.
+    did not happen within the run. ``is_bulk`` is that of :class:`Ends`. ``reasons`` say why it is so.
     ``gateways`` carried its connections; with one, the shares of ``sockets`` are those of its inner connections.
     """
 
@@ -54,6 +56,7 @@ class WorkloadMeasurement:
     is_bulk: bool = False
     gateways: tuple[GatewayUse, ...] = ()
     never: tuple[str, ...] = ()
+    reasons: tuple[Finding, ...] = ()
 
     @property
     def duration_s(self) -> float:
@@ -139,6 +142,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         ),
         metrics={name: value for name, value in values.items() if value != math.inf},
         never=tuple(name for name, value in values.items() if value == math.inf),
+        reasons=reasons_of(recording, ends, entry, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
         is_bulk=ends.is_bulk,
         gateways=gateways,
     )

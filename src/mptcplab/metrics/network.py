@@ -79,7 +79,7 @@ def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], 
     that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports those that
     carried nothing.
     """
-    paths = _paths_between(recording, ends)
+    paths = list(paths_between(recording, ends).values())
     carried = {(one.link, one.direction): one.bytes for one in seen.directions}
     bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
     named = {link for path in shares for link in path.split(">")}
@@ -90,19 +90,29 @@ def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], 
         yield f"MPTCP was in use, but no data went over {' and '.join(dict.fromkeys(unused))}"
 
 
-def _paths_between(recording: Recording, ends: Ends) -> list[list[tuple[str, str]]]:
-    """Return the workload's paths in the manifest, without those that pass one of its ends on the way.
+def paths_between(recording: Recording, ends: Ends) -> dict[str, list[tuple[str, str]]]:
+    """Return the workload's paths in the manifest by name, without those that pass one of its ends on the way.
 
     A router is on paths between its own links.
     """
     between = {link["name"]: link["between"] for link in recording.manifest["links"]}
-    found = []
-    for steps in recording.manifest["paths"][ends.workload].values():
+    paths = {}
+    for name, steps in recording.manifest["paths"].get(ends.workload, {}).items():
         path = [(link, direction) for link, direction in steps]
         behind = [between[link][direction == "forward"] for link, direction in path]
         if behind[-1] == ends.receiver and not {ends.sender, ends.receiver} & {*behind[:-1]}:
-            found.append(path)
-    return found
+            paths[name] = path
+    return paths
+
+
+def subflows_meant(recording: Recording, ends: Ends) -> int:
+    """Return how many subflows each connection should have at least: one over each link that should carry data."""
+    meant = [
+        [link for link, _ in path]
+        for path in paths_between(recording, ends).values()
+        if _is_meant(recording, ends.sender, path[0][0]) and _is_meant(recording, ends.receiver, path[-1][0])
+    ]
+    return max(1, len({path[0] for path in meant}), len({path[-1] for path in meant}))
 
 
 def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bool:

@@ -24,6 +24,7 @@ from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import NetworkCounters, network_counters
 from mptcplab.metrics.overlaps import Earlier, earlier_workloads
+from mptcplab.metrics.reasons import RowReason, reasons_of_row
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.subflows import use_of_all
 from mptcplab.recording.damage import reporting_damage
@@ -95,6 +96,8 @@ class ResultRow:
     """The seeds of the runs in which an earlier workload was still running when this one began, by its name."""
     overlap_parts: Mapping[str, float] = field(default_factory=dict)
     """The part of this workload's time in which they were, mean over those runs."""
+    reasons: tuple[RowReason, ...] = ()
+    """Why it is as it is, where that is known."""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -105,6 +108,11 @@ class ResultRow:
     def n(self) -> int:
         """The number of runs."""
         return self.goodput_mbps.n
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """The texts of the reasons that tables and reports show."""
+        return tuple(reason.text for reason in self.reasons if reason.is_noted)
 
     @property
     def known(self) -> dict[str, Interval | None]:
@@ -149,6 +157,7 @@ class ResultRow:
             "seeds": list(self.seeds),
             "runs": list(self.runs),
             "warnings": list(self.warnings),
+            **({"reasons": [reason.to_json() for reason in self.reasons]} if self.reasons else {}),
             **(self._overlaps() if self.overlaps else {}),
         }
 
@@ -303,6 +312,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         runs=tuple(result.identity for result, _ in members),
         never={name: seeds for name, seeds in never.items() if seeds},
         overlaps={name: tuple(seeds) for name, seeds in overlaps.items()},
+        reasons=reasons_of_row((run.seed, measured.reasons) for run, measured in members),
         overlap_parts={name: fmean(seeds.values()) for name, seeds in overlaps.items()},
     )
 

@@ -49,9 +49,22 @@ def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
             where.setdefault(text, []).append(row_name(row, with_workload=several))
     for warning, names in where.items():
         yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
+    yield from _reasons(rows)
     kernels = sorted({row.kernel_name for row in rows})
     if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
         yield Notice("warning", f"Rows were measured on different kernels: {'; '.join(kernels)}.")
+
+
+def _reasons(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    """Yield each reason of the rows once, with the rows that have it."""
+    several = len({row.workload for row in rows}) > 1
+    texts = merged(note for row in rows for note in row.notes)
+    where: dict[str, list[str]] = {}
+    for row in rows:
+        for text in dict.fromkeys(texts[note] for note in row.notes):
+            where.setdefault(text, []).append(row_name(row, with_workload=several))
+    for text, names in where.items():
+        yield Notice("note", f"Reason: {text}.", _shortened(names))
 
 
 def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:

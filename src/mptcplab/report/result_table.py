@@ -68,7 +68,7 @@ def result_table(
     apart: bool = False,
     unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
 ) -> Table:
-    """Return the table of an experiment, with warnings and the changes by the command line as notes.
+    """Return the table of an experiment, with warnings, reasons and the changes by the command line as notes.
 
     With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise; with ``apart``,
     each that is in tables, however many these are. ``unavailable`` are settings of points that cannot be run, each with
@@ -76,14 +76,16 @@ def result_table(
     """
     keys = [*_settings(rows), *_workloads(rows)]
     texts = merged(warning for row in rows for warning in row.warnings)
-    marks = {text: f"[{number}]" for number, text in enumerate(dict.fromkeys(texts.values()), start=1)}
+    explained = merged(note for row in rows for note in row.notes)
+    words = dict.fromkeys(texts.values(), "Warning") | dict.fromkeys(explained.values(), "Reason")
+    marks = {text: f"[{number}]" for number, text in enumerate(words, start=1)}
     reasons = dict.fromkeys(reason for _, reason in unavailable)
     why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
     found = [
         *keys,
         *_metrics(rows, every=every, apart=apart),
         *_found_on_sockets(rows),
-        _runs(rows, {warning: marks[text] for warning, text in texts.items()}),
+        _runs(rows, {sentence: marks[text] for sentence, text in (texts | explained).items()}),
     ]
     cells = tuple(zip(*(column.cells for column in found), strict=True))
     lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
@@ -94,7 +96,8 @@ def result_table(
         (*cells, *lacking),
         frozenset(column.head for column in found if column.is_numeric),
         (
-            *_notes(rows, cells, marks, every=every),
+            *(f"{mark} {words[text]}: {text}." for text, mark in marks.items()),
+            *_notes(rows, cells, every=every),
             *(f"{mark} Not available: {reason}." for reason, mark in why.items()),
             *changed,
         ),
@@ -253,7 +256,7 @@ def _shares(shares: Mapping[str, float]) -> str:
 
 
 def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
-    found = (dict.fromkeys(marks[warning] for warning in row.warnings) for row in rows)
+    found = (dict.fromkeys(marks[sentence] for sentence in (*row.warnings, *row.notes)) for row in rows)
     cells = tuple(Cell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, found, strict=True))
     return _Column("n", cells, ("n",))
 
@@ -276,10 +279,8 @@ def never_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str
             yield Note(text, about=r"\([1-9]\d* of \d+\)")
 
 
-def _notes(
-    rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], marks: Mapping[str, str], *, every: bool
-) -> list[str]:
-    notes = [f"{mark} Warning: {warning}." for warning, mark in marks.items()]
+def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], *, every: bool) -> list[str]:
+    notes: list[str] = []
     if any(row.goodput_mbps.half_width is not None for row in rows):
         text = "Mean ± half width of the 95 % confidence interval (Student's t) over n seeds."
         notes.append(Note(text, about="±"))

@@ -1,0 +1,2 @@
+# SPDX-License-Identifier: MIT
+"""The reasons, one module for each kind; each module has them in ``REASONS``."""

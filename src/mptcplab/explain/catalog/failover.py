@@ -1,0 +1,312 @@
+# SPDX-License-Identifier: MIT
+"""Reasons why a connection stops or suffers when a path fails."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from mptcplab.explain.catalog.common import client_of, counted, is_established, number, of_connections, plural
+from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
+from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
+
+_PAGE = "events.md#three-failure-modes"
+#: A path that is back for so long, in s, and still has no subflow, was not taken again.
+_BACK_S = 2.0
+#: A subflow without an answer for so long, in s, while others get some, is on a path that fails.
+_SILENT_S = 1.0
+
+
+def _failures(evidence: Evidence) -> Iterator[tuple[Wait, list[Path], list[Path]]]:
+    """Yield the waits during which paths were down, with these paths and with those that worked all the time."""
+    for wait in evidence.waits or ():
+        down = [path for path in evidence.paths if path.is_down(wait.begin_s, wait.end_s)]
+        if down:
+            yield wait, down, [path for path in evidence.paths if path not in down]
+
+
+def _names(paths: list[Path]) -> str:
+    return " and ".join(path.name for path in paths)
+
+
+def _since(path: Path, wait: Wait) -> str:
+    begin = max(begin for begin, end in path.down if begin < wait.end_s and end > wait.begin_s)
+    return f"{path.name} down from {number(begin)} s"
+
+
+def _silent_path(evidence: Evidence) -> Iterator[Sign]:
+    for wait, down, others in _failures(evidence):
+        silent = [path for path in down if path.silent]
+        if others and silent and not all(path.is_backup for path in others):
+            stale = sum(host.seen("SubflowStale") for host in evidence.hosts)
+            lines = (f"nothing arrived for {wait.text}", *(_since(path, wait) for path in silent))
+            stales = (f"SubflowStale {stale}",) if stale else ()
+            yield Sign(
+                lines=(*lines, *stales),
+                values={"path": _names(silent), "length": number(wait.length_s), "begin": number(wait.begin_s)},
+                where=_names(silent),
+                cost=wait.length_s,
+                strength=PROOF,
+            )
+
+
+def _backup_late(evidence: Evidence) -> Iterator[Sign]:
+    for wait, down, others in _failures(evidence):
+        if others and all(path.is_backup for path in others):
+            lines = (f"nothing arrived for {wait.text}", *(_since(path, wait) for path in down))
+            yield Sign(
+                lines=lines,
+                values={"path": _names(down), "backup": _names(others), "length": number(wait.length_s)},
+                where=_names(down),
+                cost=wait.length_s,
+                strength=PROOF,
+            )
+
+
+def _no_path_left(evidence: Evidence) -> Iterator[Sign]:
+    for wait, down, others in _failures(evidence):
+        if not others:
+            lines = (f"nothing arrived for {wait.text}", *(_since(path, wait) for path in down))
+            values = {"length": number(wait.length_s), "paths": _names(down)}
+            yield Sign(lines=lines, values=values, cost=wait.length_s, strength=PROOF)
+
+
+def _told_path(evidence: Evidence) -> Iterator[Sign]:
+    for wait, down, others in _failures(evidence):
+        told = [path for path in down if not path.silent]
+        if others and told and len(told) == len(down) and not all(path.is_backup for path in others):
+            lines = (f"nothing arrived for {wait.text}", *(_since(path, wait) for path in told))
+            values = {"path": _names(told), "length": number(wait.length_s)}
+            yield Sign(lines=lines, values=values, where=_names(told), cost=wait.length_s)
+
+
+def _first_path_dead(evidence: Evidence) -> Iterator[Sign]:
+    """A connection whose first SYN goes by a path that is down is never established: there is no second to try."""
+    client, expected = client_of(evidence), evidence.expected
+    again = client.counter("TcpExtTCPSynRetrans") or 0
+    if any(is_established(subflow) for subflow in evidence.subflows or ()) or not again:
+        return
+    if expected is None or expected.start_s is None:
+        return
+    for path in evidence.paths:
+        if path.is_down(expected.start_s, expected.start_s + _SILENT_S):
+            since = number(min(begin for begin, _ in path.down))
+            lines = (f"{client.name}: TcpExtTCPSynRetrans {again}", f"{path.name} down from {since} s")
+            yield Sign(lines=lines, values={"path": path.name, "since": since}, strength=PROOF)
+            return
+
+
+def _stuck_subflow(evidence: Evidence) -> Iterator[Sign]:
+    """Without knowledge of the links: one subflow gets no answer for long, while another of its connection does."""
+    if evidence.paths:
+        return
+    for group in of_connections(evidence.sending()).values():
+        silent = {subflow.name: length for subflow in group if (length := _silence_s(subflow)) >= _SILENT_S}
+        working = [subflow for subflow in group if subflow.name not in silent and _progresses(subflow)]
+        for name, length in silent.items() if working else ():
+            lines = (f"{name}: no byte acknowledged for {number(length)} s", f"{working[0].name}: goes on")
+            values = {"path": name, "length": number(length)}
+            yield Sign(lines=lines, values=values, where=name, cost=length, strength=STRONG)
+
+
+def _silence_s(subflow: Subflow) -> float:
+    """Return the longest time in which a subflow had data under way and nothing was acknowledged, timeouts growing."""
+    longest, since, acked = 0.0, None, None
+    for sample in subflow.samples:
+        is_stuck = bool(sample.unacked) and sample.bytes_acked == acked
+        if is_stuck and since is not None and (sample.backoff or sample.lost):
+            longest = max(longest, sample.time_s - since)
+        elif not is_stuck:
+            since = sample.time_s
+        acked = sample.bytes_acked
+    return longest
+
+
+def _progresses(subflow: Subflow) -> bool:
+    values = subflow.values("bytes_acked")
+    return len(values) > 1 and values[-1] > values[0]
+
+
+def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
+    sending = evidence.sending()
+    last = max((subflow.samples[-1].time_s for subflow in sending if subflow.samples), default=0.0)
+    for path in evidence.paths:
+        ends = [end for _, end in path.down if end + _BACK_S < last]
+        if not ends or path.is_backup:
+            continue
+        own = [subflow for subflow in sending if subflow.path == path.name and subflow.samples]
+        if own and max(subflow.samples[-1].time_s for subflow in own) < max(ends):
+            lines = (
+                f"{path.name} back from {number(max(ends))} s",
+                f"last subflow there seen at {number(max(subflow.samples[-1].time_s for subflow in own))} s",
+            )
+            yield Sign(lines=lines, values={"path": path.name, "back": number(max(ends))}, where=path.name)
+
+
+def _stale(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("SubflowStale")
+        if count:
+            values = {"host": host.name, "count": plural(count, "time")}
+            yield Sign(lines=counted(host, "SubflowStale", "SubflowRecover"), values=values, strength=HINT)
+
+
+def _address_removed(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("RmAddrTx") + host.seen("RmSubflow")
+        if count:
+            values = {"host": host.name, "count": f"{count} addresses" if count > 1 else "an address"}
+            yield Sign(lines=counted(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
+
+
+def _aborted(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("MPFastcloseRx")
+        if count:
+            values = {"host": host.name, "count": plural(count, "connection")}
+            yield Sign(lines=counted(host, "MPFastcloseRx"), values=values, strength=HINT)
+
+
+REASONS = (
+    Reason(
+        key="silent-path",
+        kind="failover",
+        title="A path fails without a word",
+        needs=("waits", "expectations"),
+        recognise=_silent_path,
+        sentence="nothing arrived for {length} s from {begin} s: {path} failed silently, and TCP notices only by "
+        "timeouts",
+        cure="let the host know (carrier, a ping every second), or use a scheduler that retransmits elsewhere sooner",
+        confirm="the same with the interface set down: the wait is shorter",
+        explanation="What was sent there has to time out. After net.mptcp.stale_loss_cnt timeouts the kernel calls the "
+        "subflow stale and sends its data again elsewhere (mptcp_pm_subflow_chk_stale() in net/mptcp/pm.c).",
+        page=_PAGE,
+        scenario="silent-path",
+    ),
+    Reason(
+        key="told-path",
+        kind="failover",
+        title="A path fails, and its data is sent again",
+        needs=("waits", "expectations"),
+        recognise=_told_path,
+        sentence="nothing arrived for {length} s: {path} went down, and what was under way there had to be sent again",
+        cure="smaller queues on that path, so that less is lost with it",
+        confirm="MPTCPRetrans grows at the failure",
+        explanation="The sender learns of the failure by its timeouts if the interface of the other side went down.",
+        page=_PAGE,
+        scenario="told-path",
+    ),
+    Reason(
+        key="backup-late",
+        kind="failover",
+        title="The backup takes over late",
+        needs=("waits", "expectations"),
+        recognise=_backup_late,
+        sentence="nothing arrived for {length} s: {path} failed, and the backup {backup} is used only when the others "
+        "are "
+        "stale",
+        cure="tell the kernel of the failure (carrier), or keep the second path in use with a weight",
+        confirm="SubflowStale grows just before the backup carries data",
+        explanation="A backup gets data only while no other subflow is usable, and one counts as usable until it has "
+        "had "
+        "several timeouts.",
+        page="path-management.md#a-backup-with-the-kernels-path-manager",
+        scenario="backup-late",
+    ),
+    Reason(
+        key="no-path-left",
+        kind="failover",
+        title="All paths are down",
+        needs=("waits", "expectations"),
+        recognise=_no_path_left,
+        sentence="nothing arrived for {length} s: all paths were down ({paths})",
+        cure="a path that does not share their cause",
+        confirm="`ping` over each path",
+        explanation="The connection survives as long as the application and TCP wait (net.ipv4.tcp_retries2).",
+        page=_PAGE,
+        scenario="no-path-left",
+    ),
+    Reason(
+        key="first-path-dead",
+        kind="failover",
+        title="A new connection needs a living first path",
+        needs=("client counters", "expectations"),
+        recognise=_first_path_dead,
+        sentence="a new connection got no answer: its first subflow goes by {path}, which is down since {since} s",
+        cure="take the default route from the dead path, or connect from the other address",
+        confirm="`ip route get SERVER` names the dead interface",
+        explanation="Other paths join a connection that exists. The first SYN goes by the route that the kernel "
+        "chooses, "
+        "and MPTCP does not try another one.",
+        page="workloads.md#connections-that-fail",
+        scenario="first-path-dead",
+    ),
+    Reason(
+        key="stuck-subflow",
+        kind="failover",
+        title="A subflow gets no answer",
+        needs=("subflows",),
+        recognise=_stuck_subflow,
+        sentence="the subflow on {path} got no answer for {length} s while others did: its path fails silently",
+        cure="find out whether that path is alive; take it down if it is not",
+        confirm="`ping -I DEVICE SERVER`",
+        explanation="Repeated timeouts without any acknowledgement mean loss of all packets, or of all answers.",
+        page=_PAGE,
+        why_no_scenario="in the lab the links are known, and the reason is `silent-path`",
+    ),
+    Reason(
+        key="path-not-taken-again",
+        kind="failover",
+        title="A path is back, and nobody uses it",
+        needs=("subflows", "expectations"),
+        recognise=_not_taken_again,
+        sentence="{path} is back since {back} s and has no subflow: the kernel opens one only when an endpoint is "
+        "added",
+        cure="add the endpoint again when the interface is back (NetworkManager and mptcpd do), or keep the address",
+        confirm="`ip mptcp endpoint` lists the address, `ss -tiM` has no subflow from it",
+        explanation="The kernel's path manager acts on new connections and on changes of endpoints, not on routes or "
+        "carriers.",
+        page="path-management.md#what-mainline-does-not-do",
+        why_no_scenario="in the lab an address takes its endpoint with it, and brings it back",
+    ),
+    Reason(
+        key="subflow-stale",
+        kind="failover",
+        title="The kernel gave a subflow up for a while",
+        needs=("counters",),
+        recognise=_stale,
+        sentence="{host} took a subflow for stale {count}: several timeouts in a row",
+        cure="see which path loses everything, or delays it by seconds",
+        confirm="`ss -tiM` shows backoff on one subflow",
+        explanation="net.mptcp.stale_loss_cnt is the number of timeouts, 4 by default. An answer makes the subflow "
+        "usable "
+        "again (SubflowRecover).",
+        page=_PAGE,
+        scenario="silent-path",
+    ),
+    Reason(
+        key="address-withdrawn",
+        kind="failover",
+        title="An address was withdrawn",
+        needs=("counters",),
+        recognise=_address_removed,
+        sentence="{host} withdrew {count}, and closed the subflows there",
+        cure="nothing, if the interface is gone; else find what removes the endpoint or address",
+        confirm="`ip monitor address` and `ip mptcp monitor` at that time",
+        explanation="A program such as NetworkManager removes the endpoint with the address.",
+        page="events.md#events",
+        scenario="address-withdrawn",
+    ),
+    Reason(
+        key="connection-aborted",
+        kind="failover",
+        title="The other side aborted the connection",
+        needs=("counters",),
+        recognise=_aborted,
+        sentence="{count} of {host} were aborted by the other side (MP_FASTCLOSE)",
+        cure="see why the application there closed while data was unread, or was killed",
+        confirm="the exit status and log of the application",
+        explanation="close() with unread data, SO_LINGER of zero and a killed process all abort.",
+        page="workloads.md#connections-that-fail",
+        why_no_scenario="programs of the lab that abort make the run fail",
+    ),
+)

@@ -1,0 +1,531 @@
+# SPDX-License-Identifier: MIT
+"""Reasons why a connection is plain TCP.
+
+MPTCP falls back by itself wherever a path or a host does not carry its options (RFC 8684, section 3.7). Which of the
+two sides counted what tells the packet that lost its option.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from mptcplab.explain.catalog.common import (
+    client_of,
+    counted,
+    fell_back,
+    number,
+    plural,
+    server_of,
+    stripped,
+    wants_mptcp,
+)
+from mptcplab.explain.evidence import Evidence
+from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
+
+_LINKS = "links.md#middleboxes"
+#: Paths with a shorter round trip say nothing about where an answer came from; else a proxy answers within this part.
+_SHORT_S, _NEAR = 0.002, 0.5
+_OPTION_30 = "let TCP option 30 pass there, or use another path for the first subflow"
+
+
+def _server_without_mptcp(evidence: Evidence) -> Iterator[Sign]:
+    client, server = client_of(evidence), server_of(evidence)
+    count = client.seen("MPCapableFallbackSYNACK")
+    speaks = server.protocol == "mptcp"
+    if count and not server.seen("MPCapableSYNRX") and (server.protocol == "tcp" or not speaks):
+        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX")
+        proof = PROOF if server.protocol == "tcp" else STRONG
+        yield Sign(lines=lines, values={"count": plural(count, "connection"), "server": server.name}, strength=proof)
+
+
+def _syn_stripped(evidence: Evidence) -> Iterator[Sign]:
+    client, server = client_of(evidence), server_of(evidence)
+    count = client.seen("MPCapableFallbackSYNACK")
+    if count and not server.seen("MPCapableSYNRX") and server.protocol == "mptcp":
+        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX")
+        boxes = tuple(stripped(evidence, "mp_capable"))
+        yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "SYN")}, strength=PROOF if boxes else STRONG)
+
+
+def _synack_stripped(evidence: Evidence) -> Iterator[Sign]:
+    client, server = client_of(evidence), server_of(evidence)
+    count = min(client.seen("MPCapableFallbackSYNACK"), server.seen("MPCapableSYNRX"))
+    if count:
+        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX", "MPCapableACKRX")
+        values = {"count": plural(count, "SYN/ACK")}
+        yield Sign(lines=(*lines, *stripped(evidence, "mp_capable")), values=values, strength=PROOF)
+
+
+def _ack_stripped(evidence: Evidence) -> Iterator[Sign]:
+    client, server = client_of(evidence), server_of(evidence)
+    count = server.seen("MPCapableFallbackACK")
+    if count and client.seen("MPCapableSYNACKRX"):
+        lines = counted(client, "MPCapableSYNACKRX") + counted(server, "MPCapableFallbackACK")
+        values = {"count": plural(count, "connection")}
+        yield Sign(lines=(*lines, *stripped(evidence, "mp_capable")), values=values, strength=PROOF)
+
+
+def _first_data_without_option(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("MPCapableDataFallback")
+        if count:
+            lines = (*counted(host, "MPCapableDataFallback"), *stripped(evidence, "dss", "add_addr", "mp_capable"))
+            yield Sign(lines=lines, values={"host": host.name, "count": plural(count, "connection")}, strength=PROOF)
+
+
+def _data_without_mapping(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("DssFallback")
+        if count and not host.seen("DataCsumErr") and not host.seen("DSSNoMatchTCP"):
+            values = {"host": host.name, "count": plural(count, "connection")}
+            yield Sign(lines=(*counted(host, "DssFallback"), *stripped(evidence, "dss")), values=values, strength=PROOF)
+
+
+def _payload_changed(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("DataCsumErr")
+        if count:
+            boxes = tuple(stripped(evidence, verbs=("damage",)))
+            lines = counted(host, "DataCsumErr", "MPFailTx", "InfiniteMapRx", "DssFallback")
+            values = {"host": host.name, "count": plural(count, "checksum")}
+            yield Sign(lines=(*lines, *boxes), values=values, strength=PROOF)
+
+
+def _told_of_changed_payload(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("MPFailRx")
+        if count:
+            yield Sign(
+                lines=counted(host, "MPFailRx", "InfiniteMapTx"),
+                values={"host": host.name, "count": f"{count} MP_FAIL"},
+                strength=PROOF,
+            )
+
+
+def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("DSSNoMatchTCP") + host.seen("DSSCorruptionFallback") + host.seen("DSSCorruptionReset")
+        if count:
+            yield Sign(
+                lines=counted(host, "DSSNoMatchTCP", "DSSCorruptionFallback", "DSSCorruptionReset"),
+                values={"host": host.name, "count": plural(count, "mapping")},
+                strength=PROOF,
+            )
+
+
+def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
+    client = client_of(evidence)
+    count = client.seen("MPCapableSYNTXDrop")
+    # On a dead path, SYNs without the option get no answer either: then the kernel does not remember a black hole.
+    remembers = (client.sysctls or {}).get("net.mptcp.blackhole_timeout") != "0"
+    is_dead = any(path.down for path in evidence.paths) or (remembers and client.count("Blackhole") == 0)
+    if count and not is_dead:
+        lines = counted(client, "MPCapableSYNTXDrop", "Blackhole")
+        boxes = tuple(stripped(evidence, "mp_capable", verbs=("drop",)))
+        yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "connection")}, strength=PROOF)
+
+
+def _blackhole_remembered(evidence: Evidence) -> Iterator[Sign]:
+    client = client_of(evidence)
+    count = client.seen("MPCapableSYNTXDisabled")
+    if count:
+        lines = counted(client, "MPCapableSYNTXDisabled", "Blackhole")
+        yield Sign(lines=lines, values={"count": plural(count, "connection")}, strength=PROOF)
+
+
+def _client_counter(name: str) -> Callable[[Evidence], Iterator[Sign]]:
+    """Return a function that recognises a counter of the client that has only one cause."""
+
+    def recognise(evidence: Evidence) -> Iterator[Sign]:
+        client = client_of(evidence)
+        count = client.seen(name)
+        if count:
+            yield Sign(
+                lines=counted(client, name),
+                values={"count": plural(count, "connection"), "client": client.name},
+                strength=PROOF,
+            )
+
+    return recognise
+
+
+def _no_token(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("MPFallbackTokenInit")
+        if count:
+            values = {"host": host.name, "count": plural(count, "connection")}
+            yield Sign(lines=counted(host, "MPFallbackTokenInit"), values=values, strength=PROOF)
+
+
+def _too_late_to_fall_back(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        count = host.seen("FallbackFailed")
+        if count:
+            values = {"host": host.name, "count": plural(count, "subflow")}
+            yield Sign(lines=counted(host, "FallbackFailed", "MPRstTx"), values=values, strength=PROOF)
+
+
+def _client_asks_for_tcp(evidence: Evidence) -> Iterator[Sign]:
+    client, server = client_of(evidence), server_of(evidence)
+    opened = client.counter("TcpActiveOpens") or 0
+    if not opened or client.seen("MPCapableSYNTX") or client.seen("MPCapableSYNTXDisabled"):
+        return
+    if client.seen("MD5SigFallback") or client.seen("MPFallbackTokenInit") or not wants_mptcp(evidence):
+        return
+    if client.protocol == "tcp" or (client.protocol is None and server.protocol != "tcp"):
+        yield Sign(
+            lines=(f"{client.name}: TcpActiveOpens {opened}", *counted(client, "MPCapableSYNTX")),
+            values={"client": client.name},
+            strength=PROOF if client.protocol == "tcp" else STRONG,
+        )
+
+
+def _switched_off(evidence: Evidence) -> Iterator[Sign]:
+    for host in evidence.hosts:
+        if host.sysctls is not None and host.sysctls.get("net.mptcp.enabled") == "0" and host.protocol != "tcp":
+            yield Sign(lines=(f"{host.name}: net.mptcp.enabled = 0",), values={"host": host.name}, strength=PROOF)
+
+
+def _proxy_answers(evidence: Evidence) -> Iterator[Sign]:
+    """A handshake that is much shorter than the path was answered by something on the way."""
+    client = client_of(evidence)
+    if not client.seen("MPCapableFallbackSYNACK"):
+        return
+    for subflow in evidence.subflows or ():
+        path, rtt = evidence.path(subflow.path), subflow.last("min_rtt_s")
+        if subflow.host != client.name or path is None or path.round_trip_s is None or rtt is None:
+            continue
+        if path.round_trip_s > _SHORT_S and rtt < _NEAR * path.round_trip_s:
+            trip = f"shortest round trip {number(1e3 * rtt)} ms, the path takes {number(1e3 * path.round_trip_s)} ms"
+            lines = (*counted(client, "MPCapableFallbackSYNACK"), f"{subflow.name}: {trip}")
+            yield Sign(lines=lines, where=subflow.name)
+            return
+
+
+def _tls_in_kernel(evidence: Evidence) -> Iterator[Sign]:
+    tls = [subflow for subflow in evidence.subflows or () if subflow.ulp == "tls"]
+    if tls and wants_mptcp(evidence):
+        lines = (f"{tls[0].host}: {tls[0].local} has the upper-layer protocol tls",)
+        yield Sign(lines=lines, values={"count": plural(len(tls), "connection")}, strength=PROOF)
+
+
+def _fast_open(evidence: Evidence) -> Iterator[Sign]:
+    client = client_of(evidence)
+    opened = client.counter("TcpExtTCPFastOpenActive") or 0
+    if opened and fell_back(evidence) and client.seen("MPCapableFallbackSYNACK"):
+        lines = (f"{client.name}: TcpExtTCPFastOpenActive {opened}", *counted(client, "MPCapableFallbackSYNACK"))
+        yield Sign(lines=lines, values={"count": plural(opened, "connection")}, strength=HINT)
+
+
+def _old_version(evidence: Evidence) -> Iterator[Sign]:
+    old = [connection for connection in evidence.captured or () if connection.version == 0]
+    if old and fell_back(evidence):
+        lines = (f"capture: {plural(len(old), 'connection')} with MP_CAPABLE of version 0",)
+        yield Sign(lines=lines, values={"count": plural(len(old), "connection")}, strength=STRONG)
+
+
+REASONS = (
+    Reason(
+        key="client-asks-for-tcp",
+        kind="fallback",
+        title="The application opens plain TCP connections",
+        needs=("client counters", "server counters"),
+        recognise=_client_asks_for_tcp,
+        sentence="{client} never asked for MPTCP: its application opens TCP sockets",
+        cure="create sockets with IPPROTO_MPTCP, or start the program with `mptcpize run`",
+        confirm="`nstat -az MPTcpExtMPCapableSYNTX` grows when the application connects",
+        explanation="Linux speaks MPTCP only for sockets that the application creates with IPPROTO_MPTCP. Without "
+        "them, "
+        "no SYN has MP_CAPABLE and no counter of MPTCP grows.",
+        page="limitations.md#the-kernel-under-test",
+        scenario="client-asks-for-tcp",
+    ),
+    Reason(
+        key="mptcp-switched-off",
+        kind="fallback",
+        title="MPTCP is switched off",
+        needs=("sysctls",),
+        recognise=_switched_off,
+        sentence="MPTCP is switched off at {host} (net.mptcp.enabled = 0), so no socket can speak it",
+        cure="`sysctl -w net.mptcp.enabled=1`",
+        confirm="`sysctl net.mptcp.enabled`",
+        explanation="`socket(..., IPPROTO_MPTCP)` then fails with ENOPROTOOPT (mptcp_init_sock() in "
+        "net/mptcp/protocol.c). Most programs take that as a sign to use TCP.",
+        page="scenario.md",
+        why_no_scenario="a program that is refused its socket ends, and the run with it",
+    ),
+    Reason(
+        key="server-without-mptcp",
+        kind="fallback",
+        title="The server listens on plain TCP",
+        needs=("client counters", "server counters"),
+        recognise=_server_without_mptcp,
+        sentence="{count} of the client asked for MPTCP, and {server} listens on plain TCP",
+        cure="let the application at the server listen with IPPROTO_MPTCP",
+        confirm="`ss -tlM` at the server shows whether the listening socket is MPTCP",
+        explanation="The SYN has MP_CAPABLE and the SYN/ACK does not, and the server's counters never saw the option: "
+        "only listening MPTCP sockets look at it (subflow_check_req() in net/mptcp/subflow.c).",
+        page="limitations.md#the-kernel-under-test",
+        scenario="server-without-mptcp",
+        after=("fallback-proxy",),
+    ),
+    Reason(
+        key="syn-option-stripped",
+        kind="fallback",
+        title="MP_CAPABLE is removed from the SYN",
+        needs=("client counters", "server counters"),
+        recognise=_syn_stripped,
+        sentence="{count} with MP_CAPABLE left the client, and none with it reached the server: it was removed on the "
+        "way",
+        cure=_OPTION_30,
+        confirm="captures of the SYN at both ends, or `tracebox`",
+        explanation="A middlebox overwrote the option of the SYN, or a proxy opened a connection of its own. The "
+        "server "
+        "gets an ordinary SYN and answers it so.",
+        page=_LINKS,
+        scenario="syn-option-stripped",
+        after=("fallback-proxy",),
+    ),
+    Reason(
+        key="synack-option-stripped",
+        kind="fallback",
+        title="MP_CAPABLE is removed from the SYN/ACK",
+        needs=("client counters", "server counters"),
+        recognise=_synack_stripped,
+        sentence="the server answered with MP_CAPABLE, and {count} reached the client without it",
+        cure=_OPTION_30,
+        confirm="captures of the SYN/ACK at both ends",
+        explanation="The server has seen MP_CAPABLE in the SYN (MPCapableSYNRX) and repeats it in its answer, but the "
+        "client finds none there (MPCapableFallbackSYNACK).",
+        page=_LINKS,
+        scenario="synack-option-stripped",
+    ),
+    Reason(
+        key="ack-option-stripped",
+        kind="fallback",
+        title="MP_CAPABLE is removed from the third packet",
+        needs=("client counters", "server counters"),
+        recognise=_ack_stripped,
+        sentence="the handshake was MPTCP for the client, and the server got {count} whose third packet had no "
+        "MP_CAPABLE",
+        cure=_OPTION_30,
+        confirm="captures of the third packet at both ends",
+        explanation="The server falls back (MPCapableFallbackACK). The client learns that from the first packet of the "
+        "server without an option.",
+        page=_LINKS,
+        why_no_scenario="the lab's middlebox acts on an option in all packets, and the SYN has this one as well",
+    ),
+    Reason(
+        key="first-data-without-option",
+        kind="fallback",
+        title="The first packet after the handshake has no MPTCP option",
+        needs=("counters",),
+        recognise=_first_data_without_option,
+        sentence="{host} got no MPTCP option after the handshake of {count}: it was removed on the way",
+        cure="let TCP option 30 pass in all segments, not only in SYNs",
+        confirm="captures of the first packets at both ends",
+        explanation="Until a packet after the handshake shows that options pass, both sides may fall back (RFC 8684, "
+        "section 3.7; check_fully_established() in net/mptcp/options.c).",
+        page=_LINKS,
+        scenario="first-data-without-option",
+    ),
+    Reason(
+        key="data-without-mapping",
+        kind="fallback",
+        title="Data arrives without a mapping",
+        needs=("counters",),
+        recognise=_data_without_mapping,
+        sentence="{host} got data without a mapping (DSS) in {count}: the option was removed on the way",
+        cure="let TCP option 30 pass in segments with data",
+        confirm="captures of data segments at both ends",
+        explanation="With a single subflow, the receiver takes the rest as plain TCP (subflow_check_data_avail() in "
+        "net/mptcp/subflow.c). With several, the subflow is reset.",
+        page=_LINKS,
+        scenario="data-without-mapping",
+    ),
+    Reason(
+        key="payload-changed",
+        kind="fallback",
+        title="The payload is changed on the way",
+        needs=("counters",),
+        recognise=_payload_changed,
+        sentence="{count} of MPTCP failed at {host}: something on the path changes the payload",
+        cure="remove the application-level gateway there (FTP, SIP), or encrypt",
+        confirm="the payload in captures of both ends",
+        explanation="MPTCP's own checksum (net.mptcp.checksum_enabled) covers the payload. The receiver sends MP_FAIL. "
+        "With other subflows it resets this one, alone the connection becomes plain TCP (RFC 8684, section 3.7).",
+        page=_LINKS,
+        scenario="payload-changed",
+    ),
+    Reason(
+        key="payload-changed-at-peer",
+        kind="fallback",
+        title="The other side reports a wrong checksum",
+        needs=("counters",),
+        recognise=_told_of_changed_payload,
+        sentence="{host} got {count}: the payload that it sent was changed on the way",
+        cure="remove the application-level gateway on that path, or encrypt",
+        confirm="DataCsumErr at the other side",
+        explanation="MP_FAIL tells the sender from which data on the receiver could not check it.",
+        page=_LINKS,
+        why_no_scenario="with the counters of both sides, `payload-changed` says it",
+        after=("payload-changed",),
+    ),
+    Reason(
+        key="mapping-does-not-fit",
+        kind="fallback",
+        title="Mappings do not fit the data",
+        needs=("counters",),
+        recognise=_data_inserted,
+        sentence="{count} did not fit the data of their segments at {host}: bytes were inserted or removed on the way",
+        cure="remove the gateway that rewrites the payload, or encrypt",
+        confirm="the length of the same payload in captures of both ends",
+        explanation="A mapping names subflow sequence numbers relative to the SYN. A gateway that changes the length "
+        "of "
+        "the payload moves them (get_mapping_status() in net/mptcp/subflow.c).",
+        page=_LINKS,
+        why_no_scenario="the lab's middlebox keeps the length of the payload",
+    ),
+    Reason(
+        key="syns-dropped",
+        kind="fallback",
+        title="SYNs with MP_CAPABLE are dropped",
+        needs=("client counters",),
+        recognise=_syns_dropped,
+        sentence="SYNs with MP_CAPABLE of {count} got no answer, and the kernel went on without the option",
+        cure="let TCP option 30 pass the firewall; until then, fewer attempts "
+        "(net.mptcp.syn_retrans_before_tcp_fallback) "
+        "save time",
+        confirm="a capture behind the firewall has none of the SYNs with the option",
+        explanation="Since Linux 6.12 the kernel repeats a SYN with the option a few times, then without "
+        "(mptcp_active_detect_blackhole() in net/mptcp/ctrl.c). Each attempt waits for a timeout of a second or more.",
+        page=_LINKS,
+        scenario="syns-dropped",
+    ),
+    Reason(
+        key="blackhole-remembered",
+        kind="fallback",
+        title="The kernel stopped to ask for MPTCP",
+        needs=("client counters",),
+        recognise=_blackhole_remembered,
+        sentence="{count} did not ask for MPTCP, since an earlier one found that a path drops such SYNs (Blackhole)",
+        cure="fix that path, or set net.mptcp.blackhole_timeout = 0",
+        confirm="MPTcpExtBlackhole is not zero",
+        explanation="After SYNs with MP_CAPABLE were lost and one without was answered, no connection of the host asks "
+        "for MPTCP for an hour, then two, four, ... (net.mptcp.blackhole_timeout), whatever its destination.",
+        page=_LINKS,
+        scenario="blackhole-remembered",
+    ),
+    Reason(
+        key="md5-signature",
+        kind="fallback",
+        title="TCP-MD5 leaves no room for MPTCP",
+        needs=("client counters",),
+        recognise=_client_counter("MD5SigFallback"),
+        sentence="{count} of {client} use TCP-MD5, whose option leaves no room for those of MPTCP",
+        cure="use TCP for such sessions (BGP), or do without the signature",
+        confirm="the application sets TCP_MD5SIG",
+        explanation="A TCP header has 40 bytes for options, of which TCP-MD5 takes 18 (mptcp_connect() in "
+        "net/mptcp/protocol.c).",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="no program of the lab sets TCP_MD5SIG",
+    ),
+    Reason(
+        key="simultaneous-connect",
+        kind="fallback",
+        title="Both sides connected at the same time",
+        needs=("client counters",),
+        recognise=_client_counter("SimultConnectFallback"),
+        sentence="{count} of {client} were opened by both sides at the same time, which MPTCP does not support",
+        cure="let one side listen",
+        confirm="a capture shows two SYNs that cross",
+        explanation="Linux falls back when a SYN arrives in the state SYN_SENT (mptcp_syn_options()).",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="no program of the lab connects from both sides",
+    ),
+    Reason(
+        key="no-free-token",
+        kind="fallback",
+        title="No token was free",
+        needs=("counters",),
+        recognise=_no_token,
+        sentence="{host} found no unused token for {count}",
+        cure="try again: this is chance, or an enormous number of connections",
+        confirm="MPTcpExtMPCurrEstab is in the millions",
+        explanation="The token identifies a connection within a host and is a hash of a random key; after four "
+        "attempts "
+        "the kernel gives up (mptcp_token_new_connect() in net/mptcp/token.c).",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="it would need about 2^32 connections",
+    ),
+    Reason(
+        key="fallback-not-possible",
+        kind="fallback",
+        title="It was too late to fall back",
+        needs=("counters",),
+        recognise=_too_late_to_fall_back,
+        sentence="{host} reset {count} that had to fall back and could not, because other subflows were in use",
+        cure="find what removes or changes MPTCP's options on that path",
+        confirm="which subflow was reset: `ip mptcp monitor` at the same time",
+        explanation="A connection can become plain TCP only as long as it has had a single subflow and nothing is "
+        "missing (__mptcp_try_fallback() in net/mptcp/protocol.c).",
+        page=_LINKS,
+        why_no_scenario="it depends on the order of packets within one round trip",
+    ),
+    Reason(
+        key="fallback-proxy",
+        kind="fallback",
+        title="A proxy on the way answers",
+        needs=("client counters", "subflows", "expectations"),
+        recognise=_proxy_answers,
+        sentence="a proxy answered instead of the server: the shortest round trip is less than half of the path's, and "
+        "its SYN/ACK had no MP_CAPABLE",
+        cure="take the proxy out of the path, or let it speak MPTCP",
+        confirm="captures of both ends: the server's connection has other sequence numbers and another port",
+        explanation="Transparent proxies of mobile networks and firewalls accept the connection themselves, and open "
+        "one "
+        "of their own to the server.",
+        page="gateways.md",
+        why_no_scenario="the lab has no transparent proxy that answers in place of a server",
+    ),
+    Reason(
+        key="kernel-tls",
+        kind="fallback",
+        title="Kernel TLS needs plain TCP",
+        needs=("subflows",),
+        recognise=_tls_in_kernel,
+        sentence="{count} use the kernel's TLS, which MPTCP sockets refuse (TCP_ULP), so the application uses TCP",
+        cure="switch kTLS off in the application",
+        confirm="`ss -ti` shows tcp-ulp-tls",
+        explanation="setsockopt(TCP_ULP) fails with EOPNOTSUPP on an MPTCP socket (net/mptcp/sockopt.c). Servers that "
+        "want kTLS listen on TCP.",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="no program of the lab uses kTLS",
+    ),
+    Reason(
+        key="fast-open",
+        kind="fallback",
+        title="TCP Fast Open beside MPTCP",
+        needs=("client counters",),
+        recognise=_fast_open,
+        sentence="{count} used TCP Fast Open, whose cookie takes the room of options, and fell back",
+        cure="switch TCP Fast Open off in the application, or use Linux 6.2 or later at both ends",
+        confirm="without Fast Open (net.ipv4.tcp_fastopen = 0) the connection stays MPTCP",
+        explanation="A SYN with data, a cookie and MP_CAPABLE confuses some middleboxes and older servers.",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="Linux 7.2 does both at the same time",
+    ),
+    Reason(
+        key="old-version",
+        kind="fallback",
+        title="One side speaks version 0",
+        needs=("captures", "counters"),
+        recognise=_old_version,
+        sentence="{count} asked for MPTCP version 0 (RFC 6824), which mainline Linux does not speak",
+        cure="update the side with the out-of-tree kernel (0.9x) to mainline",
+        confirm="the version in the SYN's MP_CAPABLE of a capture",
+        explanation="Version 1 (RFC 8684) has another handshake. Mainline answers version 0 with plain TCP.",
+        page="captures.md#what-the-words-mean",
+        why_no_scenario="the lab's kernel speaks version 1 only",
+    ),
+)

@@ -1,0 +1,220 @@
+# SPDX-License-Identifier: MIT
+"""Files, folders and archives from strangers: what they contain is read within limits, and nothing of it is run.
+
+An archive is never unpacked to its own paths: texts are read in memory, captures are copied to files with names of
+ours. Links, devices and names that lead out of the archive are left out, and named.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from io import BufferedIOBase
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+from mptcplab.errors import InputError, reason
+
+MAX_TEXT_BYTES = 16 << 20
+MAX_ARCHIVE_BYTES = 512 << 20
+MAX_FILES = 1000
+_HEAD_BYTES = 512
+_MAX_NAME = 80
+_GZIP = b"\x1f\x8b"
+#: pcap in both byte orders, with microseconds and with nanoseconds; and pcapng.
+_CAPTURES = (
+    b"\xd4\xc3\xb2\xa1",
+    b"\xa1\xb2\xc3\xd4",
+    b"\x4d\x3c\xb2\xa1",
+    b"\xa1\xb2\x3c\x4d",
+    b"\x0a\x0d\x0d\x0a",
+)
+_TAR_MARK = slice(257, 262)
+#: How a folder of a run, and a folder of results, are recognised; and folders of a run.
+RUN_MARK, RESULTS_MARK, COUNTERS, CAPTURES = "manifest.json", "runs", "counters", "captures"
+
+Kind = Literal["text", "capture", "archive", "other"]
+
+
+@dataclass
+class Collection:
+    """What one argument of the command holds.
+
+    ``texts`` are by the names that are shown; ``captures`` are files for tshark. ``is_host`` is True if it describes
+    one host: a folder or archive that our script made. ``skipped`` says what was left out, and why.
+    """
+
+    name: str
+    texts: dict[str, str] = field(default_factory=dict)
+    captures: list[Path] = field(default_factory=list)
+    is_host: bool = False
+    skipped: list[str] = field(default_factory=list)
+
+
+def open_collection(path: Path, scratch: Path) -> Collection:
+    """Read a file, folder or archive. Captures of archives are copied into the folder ``scratch``.
+
+    :raises InputError: if it cannot be read, is larger than the limits, or is a broken archive.
+    """
+    name = printable(path.name or str(path))
+    try:
+        if path.is_dir():
+            return _read_folder(path, name, scratch)
+        if not path.is_file():
+            raise InputError(f"{printable(str(path))} does not exist", hint="name a file or folder that exists")
+        return _read_file(path, name, scratch)
+    except OSError as error:
+        raise InputError(f"{printable(str(path))}: {reason(error)}", hint="name a file that can be read") from error
+
+
+def printable(name: str) -> str:
+    """Return a name from an archive or file system in a form that fits into one line."""
+    shown = "".join(character if character.isprintable() else "?" for character in name)
+    return shown if len(shown) <= _MAX_NAME else f"{shown[: _MAX_NAME - 3]}..."
+
+
+def kind_of(head: bytes) -> Kind:
+    """Return what a file is by its first bytes, uncompressed."""
+    if head.startswith(_CAPTURES):
+        return "capture"
+    if head[_TAR_MARK] == b"ustar":
+        return "archive"
+    return "other" if b"\0" in head else "text"
+
+
+def _read_file(path: Path, name: str, scratch: Path) -> Collection:
+    head = _head(path)
+    kind = kind_of(head)
+    if kind == "capture":
+        return Collection(name, captures=[path])
+    if kind == "archive":
+        return _read_archive(path, name, scratch)
+    if kind == "other":
+        hint = "name texts, captures (pcap, pcapng), or what the script of `mptcplab collect` wrote"
+        raise InputError(f"{printable(str(path))} is neither a text nor a capture", hint=hint)
+    return Collection(name, texts={name: _text(_open(path), name)})
+
+
+def _open(path: Path) -> BufferedIOBase:
+    with path.open("rb") as file:
+        is_compressed = file.read(2) == _GZIP
+    return gzip.open(path) if is_compressed else path.open("rb")
+
+
+def _head(path: Path) -> bytes:
+    try:
+        with _open(path) as file:
+            return file.read(_HEAD_BYTES)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _broken(path.name, "file") from error
+
+
+def _broken(name: str, noun: str) -> InputError:
+    return InputError(f"{printable(name)} is a broken {noun}", hint="copy it again; it may be incomplete")
+
+
+def _text(file: BufferedIOBase, name: str) -> str:
+    """Return the text in an open file. :raises InputError: if it is too long."""
+    try:
+        with file:
+            content = file.read(MAX_TEXT_BYTES + 1)
+    except (EOFError, zlib.error, gzip.BadGzipFile) as error:
+        raise _broken(name, "file") from error
+    if len(content) > MAX_TEXT_BYTES:
+        hint = "cut it to the part in question"
+        raise InputError(f"{name} is a text of more than {MAX_TEXT_BYTES >> 20} MiB", hint=hint)
+    return content.decode(errors="replace")
+
+
+def _read_folder(folder: Path, name: str, scratch: Path) -> Collection:
+    collection = Collection(name, is_host=_is_ours(folder / "index.txt"))
+    for number, path in enumerate(_files(folder)):
+        if number >= MAX_FILES:
+            hint = "name the files that matter"
+            raise InputError(f"{printable(str(folder))} has more than {MAX_FILES} files", hint=hint)
+        shown = printable(f"{name}/{path.relative_to(folder)}")
+        kind = kind_of(_head(path))
+        if kind == "capture":
+            collection.captures.append(path)
+        elif kind == "text":
+            collection.texts[shown] = _text(_open(path), shown)
+        elif kind == "archive":
+            _merge(collection, _read_archive(path, shown, scratch))
+        else:
+            collection.skipped.append(f"{shown}: neither a text nor a capture")
+    return collection
+
+
+def _merge(collection: Collection, part: Collection) -> None:
+    collection.texts |= part.texts
+    collection.captures += part.captures
+    collection.skipped += part.skipped
+    collection.is_host |= part.is_host
+
+
+def _files(folder: Path) -> Iterator[Path]:
+    """Yield the regular files of a folder, without links, which may lead anywhere."""
+    for path in sorted(folder.rglob("*")):
+        if path.is_file() and not path.is_symlink():
+            yield path
+
+
+def _is_ours(index: Path) -> bool:
+    try:
+        with index.open("rb") as file:
+            return file.read(17) == b"mptcplab collect "
+    except OSError:
+        return False
+
+
+def _read_archive(path: Path, name: str, scratch: Path) -> Collection:
+    """Read a tar archive, compressed or not."""
+    shown = name.removesuffix(".gz").removesuffix(".tgz").removesuffix(".tar")
+    collection = Collection(shown)
+    left = MAX_ARCHIVE_BYTES
+    try:
+        with _open(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+            for number, member in enumerate(archive):
+                if number >= MAX_FILES:
+                    hint = "take out the files that matter"
+                    raise InputError(f"{name} has more than {MAX_FILES} members", hint=hint)
+                left -= max(member.size, 0) + _HEAD_BYTES
+                if left < 0:
+                    hint = "take out the files that matter"
+                    raise InputError(f"{name} holds more than {MAX_ARCHIVE_BYTES >> 20} MiB", hint=hint)
+                _read_member(archive, member, collection, scratch)
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, UnicodeError) as error:
+        raise _broken(name, "archive") from error
+    return collection
+
+
+def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, collection: Collection, scratch: Path) -> None:
+    path = PurePosixPath(member.name)
+    shown = printable(member.name)
+    if member.isdir():
+        return
+    if not member.isreg() or path.is_absolute() or ".." in path.parts:
+        collection.skipped.append(f"{shown}: not a plain file within the archive")
+        return
+    file = archive.extractfile(member)
+    assert file is not None, "a regular file has content"
+    head = file.read(_HEAD_BYTES)
+    kind = kind_of(head)
+    if kind == "capture":
+        copy = scratch / f"capture-{len(list(scratch.iterdir()))}.pcap"
+        with copy.open("wb") as target:
+            target.write(head)
+            while block := file.read(1 << 20):
+                target.write(block)
+        collection.captures.append(copy)
+    elif kind == "text":
+        if member.size > MAX_TEXT_BYTES:
+            collection.skipped.append(f"{shown}: a text of more than {MAX_TEXT_BYTES >> 20} MiB")
+            return
+        collection.texts[shown] = (head + file.read()).decode(errors="replace")
+        collection.is_host |= path.name == "index.txt" and head.startswith(b"mptcplab collect ")
+    else:
+        collection.skipped.append(f"{shown}: neither a text nor a capture")

@@ -1,0 +1,392 @@
+# SPDX-License-Identifier: MIT
+"""The evidence in a recording, for :mod:`mptcplab.explain`: one workload of one run.
+
+Of a workload that a gateway carries, it is the evidence of the connections between the gateway's two sides.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from math import inf
+from typing import Any
+
+from mptcplab.explain.evidence import (
+    Connection,
+    Endpoint,
+    Evidence,
+    Expected,
+    Host,
+    Limits,
+    Middlebox,
+    Path,
+    Sample,
+    Subflow,
+    Wait,
+)
+from mptcplab.explain.waits import min_wait_s, pending_of, waits_of
+from mptcplab.lazy import pl
+from mptcplab.metrics import subflows
+from mptcplab.metrics.cpu import shares as cpu_shares
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
+from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
+from mptcplab.metrics.subflows import Row
+from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.recording.record import Recording
+from mptcplab.units import Duration
+
+_NS, _US, _MS = 1e9, 1e6, 1e3
+#: Samples of a subflow are thinned to about so many, but never to less than one in this time.
+_SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
+_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
+#: Fields of samples by the columns of recordings, with the factor of their unit.
+_SECONDS = {
+    "rtt_us": "rtt_s", "rttvar_us": "rttvar_s", "min_rtt_us": "min_rtt_s", "rto_us": "rto_s",
+    "busy_time_us": "busy_s", "rwnd_limited_us": "rwnd_limited_s", "sndbuf_limited_us": "sndbuf_limited_s",
+}  # fmt: skip
+_COUNTS = {
+    "state": "state", "snd_cwnd": "cwnd", "snd_ssthresh": "ssthresh", "snd_mss": "mss", "unacked": "unacked",
+    "lost": "lost", "snd_wnd": "snd_wnd", "notsent_bytes": "notsent_bytes", "bytes_sent": "bytes_sent",
+    "bytes_acked": "bytes_acked", "bytes_received": "bytes_received", "bytes_retrans": "bytes_retrans",
+    "rcv_ooopack": "ofo_packets",
+}  # fmt: skip
+_BITS = {"pacing_rate": "pacing_bps", "delivery_rate": "delivery_bps"}
+_USED = (*_SECONDS, *_COUNTS, *_BITS, "token", "flags", "protocol", "congestion", "subflow_id")
+_OF_CONNECTIONS = (
+    *("fallback", "subflows", "subflows_max", "add_addr_accepted", "add_addr_signal", "csum_enabled"),
+    *("total", "write_seq", "snd_una"),
+)
+#: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
+_BACKUP = 1 << 4 | 1 << 5
+#: A pacing rate of all ones stands for no limit.
+_UNLIMITED = 1 << 63
+
+
+@dataclass(frozen=True)
+class _Side:
+    """The two nodes whose connections are explained, and the program of each that reports its sockets, if one does."""
+
+    client: str
+    server: str
+    sender: str
+    receiver: str
+    programs: Mapping[str, str | None]
+    gateway: Mapping[str, Any] | None
+
+
+def evidence_of(
+    recording: Recording, ends: Ends, entry: Mapping[str, Any], network: NetworkCounters, *, goodput_bps: float | None
+) -> Evidence:
+    """Return what a recording shows of one workload, whose ``entry`` is from the manifest."""
+    side = _side(recording, ends, entry)
+    paths = tuple(_paths(recording, ends, side))
+    seen = tuple(_subflows(recording, ends, side))
+    connections = tuple(_connections(recording, side))
+    return Evidence(
+        hosts=tuple(_host(recording, ends, side, name) for name in dict.fromkeys((side.client, side.server))),
+        subflows=seen,
+        connections=connections,
+        expected=_expected(recording, ends, entry, side, paths, goodput_bps),
+        middleboxes=tuple(
+            Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
+            for count in network.middleboxes
+        ),
+        waits=tuple(_waits(seen, connections, side, paths)),
+        cpus=cpu_shares(recording, ends) or None,
+    )
+
+
+def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
+    gateway = next(gateways_of(recording, ends.workload), None)
+    if gateway is None:
+        programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
+        return _Side(entry["from"], entry["to"], ends.sender, ends.receiver, programs, None)
+    inner = inner_of(gateway, ends, entry["from"])
+    return _Side(gateway["entry"], gateway["exit"], inner.sender, inner.receiver, {}, gateway)
+
+
+def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
+    node = next(node for node in recording.manifest["nodes"] if node["name"] == name)
+    transport = node.get("transport", {})
+    own = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
+    protocol = _protocol(ends, node, side)
+    speaks = protocol == "mptcp"
+    return Host(
+        name=name,
+        opens=name == side.client,
+        counters=recording.counter(name, "nstat.json")["kernel"],
+        endpoints=tuple(_endpoints(recording, name)) if speaks else (),
+        limits=_limits(recording, name) if speaks else None,
+        sysctls=_sysctls(recording, name),
+        addresses=tuple(own),
+        path_manager=transport.get("path_manager"),
+        protocol=protocol,
+    )
+
+
+def _protocol(ends: Ends, node: Mapping[str, Any], side: _Side) -> str | None:
+    """Return the protocol that a node's side of the connections requests; a gateway's programs have the node's."""
+    requested = ends.protocol if side.gateway is None else None
+    return requested or node.get("transport", {}).get("protocol")
+
+
+def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
+    file = recording.folder / "counters" / host / "mptcp-endpoint.json"
+    for described in recording.counter(host, file.name) if file.exists() else ():
+        flags = (flag for flag in ("signal", "subflow", "backup", "fullmesh", "implicit") if described.get(flag))
+        yield Endpoint(
+            address=described["address"],
+            flags=frozenset(flags),
+            id=described.get("id"),
+            port=described.get("port"),
+            device=described.get("dev"),
+        )
+
+
+def _limits(recording: Recording, host: str) -> Limits | None:
+    """Return the limits at the end of the run; `ip -j` prints them as plain text in some versions."""
+    file = recording.folder / "counters" / host / "mptcp-limits.json"
+    limits = {name: int(number) for name, number in _LIMIT.findall(file.read_text())} if file.exists() else {}
+    return Limits(**limits) if len(limits) == len(fields(Limits)) else None
+
+
+def _sysctls(recording: Recording, host: str) -> dict[str, str]:
+    file = recording.folder / "counters" / host / "sysctl.txt"
+    lines = file.read_text().splitlines() if file.exists() else []
+    node = next(node for node in recording.manifest["nodes"] if node["name"] == host)
+    configured = {name: str(value) for name, value in node.get("transport", {}).get("sysctl", {}).items()}
+    return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
+
+
+def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
+    """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
+    links = {link["name"]: link for link in recording.manifest["links"]}
+    happened = instants(recording)
+    addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
+    backups = _backup_links(recording, side)
+    for name, steps in paths_between(recording, ends).items():
+        forward = [(links[link], links[link][direction], f"{link} {direction}") for link, direction in steps]
+        back = [links[link]["backward" if direction == "forward" else "forward"] for link, direction in steps]
+        rates = [one["payload_bps"] for _, one, _ in forward]
+        first, last = steps[0][0], steps[-1][0]
+        of_client, of_server = (first, last) if side.client == side.sender else (last, first)
+        names = {link for link, _ in steps}
+        down = _down(happened, names)
+        yield Path(
+            name=name,
+            rate_bps=min((rate for rate in rates if rate is not None), default=None),
+            round_trip_s=sum(Duration.parse(one["delay"]).seconds for one in (*(way for _, way, _ in forward), *back)),
+            loss=1 - _product(1 - one["chances"]["high"] for _, one, _ in forward),
+            links={step: one["payload_bps"] for _, one, step in forward},
+            client=addresses.get((side.client, of_client)),
+            server=addresses.get((side.server, of_server)),
+            is_backup=bool(names & backups),
+            down=down,
+            silent=bool(down) and any(is_silent(recording, link) for link in names),
+        )
+
+
+def _product(factors: Iterable[float]) -> float:
+    product = 1.0
+    for factor in factors:
+        product *= factor
+    return product
+
+
+def _backup_links(recording: Recording, side: _Side) -> set[str]:
+    return {
+        endpoint["link"]
+        for node in recording.manifest["nodes"]
+        if node["name"] in (side.client, side.server)
+        for endpoint in (*node.get("endpoints", ()), *_modes(node))
+        if "backup" in endpoint["flags"]
+    }
+
+
+def _modes(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for link, mode in node.get("transport", {}).get("modes", {}).items():
+        yield {"link": link, "flags": [mode]}
+
+
+def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
+    """Return the intervals in which any of ``links`` was down."""
+    spans: list[tuple[float, float]] = []
+    since: dict[str, float] = {}
+    for instant in happened:
+        if instant.place not in links:
+            continue
+        if instant.is_failure:
+            since.setdefault(instant.place, instant.time_s)
+        elif instant.place in since:
+            spans.append((since.pop(instant.place), instant.time_s))
+    return (*spans, *((begin, inf) for begin in since.values()))
+
+
+def _expected(
+    recording: Recording,
+    ends: Ends,
+    entry: Mapping[str, Any],
+    side: _Side,
+    paths: tuple[Path, ...],
+    goodput_bps: float | None,
+) -> Expected:
+    nodes = {node["name"]: node for node in recording.manifest["nodes"]}
+    transport = nodes[side.sender].get("transport", {})
+    programs = recording.manifest.get("programs", ())
+    clients = [one for one in programs if one["name"].startswith(f"{ends.workload}.client")]
+    times = [(one["start_ns"] / _NS, one["end_ns"] / _NS) for one in clients]
+    return Expected(
+        workload=ends.workload,
+        client=side.client,
+        server=side.server,
+        sender=side.sender,
+        receiver=side.receiver,
+        mptcp=any(_protocol(ends, nodes[name], side) == "mptcp" for name in (side.client, side.server)),
+        subflows=None if side.gateway is not None else subflows_meant(recording, ends),
+        paths=paths,
+        is_bulk=ends.is_bulk,
+        start_s=min((begin for begin, _ in times), default=None),
+        duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
+        goodput_bps=goodput_bps if _is_comparable(recording) else None,
+        scheduler=entry.get("scheduler") or transport.get("scheduler") or "default",
+        congestion=entry.get("congestion_control") or transport.get("congestion_control") or "cubic",
+        gateway=side.gateway["program"] if side.gateway is not None else None,
+    )
+
+
+def _is_comparable(recording: Recording) -> bool:
+    """Return whether the goodput of a workload can be compared with what its paths carry: alone, at constant rates."""
+    return len(recording.manifest["workloads"]) == 1 and not changes_rates(recording)
+
+
+def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
+    for name in dict.fromkeys((side.sender, side.receiver)):
+        rows = _thinned(recording, name, side.programs.get(name))
+        if side.gateway is not None:
+            inner = inner_of(side.gateway, ends, side.client)
+            rows = inner_rows(rows, inner, recording.manifest["addresses"])
+        else:
+            rows = workload_rows(rows, recording, ends, name, side.programs.get(name))
+        yield from _subflows_of(rows, recording, name, side.sender)
+
+
+def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
+    """Return the samples of a node's program, or of all its sockets, thinned evenly in time, in order."""
+    table = recording.subflows
+    if not table.height or (program is not None and "program" not in table.columns):
+        return []
+    end = max((one["end_ns"] for one in recording.manifest.get("programs", ())), default=0)
+    step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
+    own = pl.col("node") == node
+    if "program" in table.columns:
+        own &= pl.col("program").is_null() if program is None else pl.col("program") == program
+    keys = [name for name in ("conn", "local", "remote") if name in table.columns]
+    used = [name for name in (*keys, "time_ns", *_USED) if name in table.columns]
+    rows = table.filter(own).select(used)
+    columns = rows.select("time_ns", *keys).to_dict(as_series=False)
+    times = columns.pop("time_ns")
+    # Rows of a socket are in order of time, so that the last of each step stays.
+    samples = enumerate(zip(times, *columns.values(), strict=True))
+    last = {(time_ns // step, *key): place for place, (time_ns, *key) in samples}
+    places = sorted(last.values(), key=times.__getitem__)
+    return rows[places].to_dicts()
+
+
+def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
+    sockets: dict[tuple[Any, ...], list[Row]] = {}
+    for row in rows:
+        sockets.setdefault((row.get("conn"), row["local"], row["remote"]), []).append(row)
+    for (conn, local, remote), samples in sockets.items():
+        token = next((row["token"] for row in samples if row.get("token")), None)
+        flags = [row["flags"] for row in samples if row.get("flags") is not None]
+        # Tables name a path from the sender to the receiver, and `path_name` puts the row's own host last.
+        ends = {"local": local, "remote": remote} if host != sender else {"local": remote, "remote": local}
+        yield Subflow(
+            host=host,
+            local=local,
+            remote=remote,
+            connection=conn if conn is not None else token if token is not None else (local, remote),
+            path=subflows.path_name(ends, recording.manifest["addresses"]),
+            is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
+            is_mptcp=any(subflows.speaks_mptcp(row) or row.get("subflow_id") is not None for row in samples),
+            congestion=next((row["congestion"] for row in reversed(samples) if row.get("congestion")), None),
+            samples=tuple(map(_sample, samples)),
+        )
+
+
+def _sample(row: Row) -> Sample:
+    values: dict[str, Any] = {field: row.get(column) for column, field in _COUNTS.items()}
+    values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
+    if not values.get("rtt_s"):  # no answer yet; the smallest time is then all ones
+        values |= {"rtt_s": None, "rttvar_s": None, "min_rtt_s": None}
+    values |= {field: 8 * row[column] for column, field in _BITS.items() if 0 < (row.get(column) or 0) < _UNLIMITED}
+    return Sample(time_s=row["time_ns"] / _NS, **values)
+
+
+def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
+    table = recording.connections
+    used = [name for name in ("conn", "time_ns", *_OF_CONNECTIONS) if name in table.columns]
+    for host, program in side.programs.items():
+        if program is None or not table.height:
+            continue
+        rows = sorted(table.filter(pl.col("program") == program).select(used).iter_rows(named=True), key=_time)
+        samples: dict[object, list[Row]] = {}
+        for row in rows:
+            samples.setdefault(row["conn"], []).append(row)
+        yield from (_connection(of_connection, host, conn) for conn, of_connection in samples.items())
+
+
+def _time(row: Row) -> int:
+    return int(row["time_ns"])
+
+
+def _connection(rows: Sequence[Row], host: str, conn: object) -> Connection:
+    state: Row = {}
+    for row in rows:
+        state |= {name: value for name, value in row.items() if value is not None}
+    return Connection(
+        host=host,
+        connection=conn,
+        fell_back=state.get("fallback"),
+        subflows=state.get("subflows"),
+        subflows_max=state.get("subflows_max"),
+        add_addr_accepted=state.get("add_addr_accepted"),
+        add_addr_signal=state.get("add_addr_signal"),
+        checksum=bool(state["csum_enabled"]) if "csum_enabled" in state else None,
+        received=tuple(_changes(rows)),
+        pending=tuple(_pending(rows)),
+    )
+
+
+def _changes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+    """Yield the times at which the total grew, with its values; and the first and the last observation."""
+    known = [(row["time_ns"] / _NS, row["total"]) for row in rows if row.get("total") is not None]
+    before = -1
+    for place, (time_s, total) in enumerate(known):
+        if total > before or place == len(known) - 1:
+            yield time_s, total
+        before = total
+
+
+def _pending(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+    for row in rows:
+        written, acked = row.get("write_seq"), row.get("snd_una")
+        if written is not None and acked is not None:
+            yield row["time_ns"] / _NS, max(0, written - acked)
+
+
+def _waits(
+    seen: Sequence[Subflow], connections: Sequence[Connection], side: _Side, paths: Sequence[Path]
+) -> Iterator[Wait]:
+    """Yield the waits of connections that report what arrived in order."""
+    min_s = min_wait_s(paths)
+    for receiving in connections:
+        if receiving.host != side.receiver or not receiving.received:
+            continue
+        key = side.sender, receiving.connection
+        sending = next((one for one in connections if (one.host, one.connection) == key), None)
+        of_sender = [one for one in seen if (one.host, one.connection) == key]
+        pending = pending_of(sending, of_sender)
+        yield from waits_of(receiving.received, pending, connection=receiving.connection, min_s=min_s)

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Each reason of the catalogue has a scenario that produces it, and the run says so; ordinary runs say nothing.
+
+The scenarios are in tests/lab/reasons, each a few seconds of virtual time.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from mptcplab.explain.evidence import MPTCP
+from mptcplab.explain.meaning import MEANINGS
+from mptcplab.explain.registry import reasons
+from mptcplab.metrics.reasons import RowReason
+from mptcplab.metrics.rows import result_rows
+from mptcplab.scenario.load import load
+
+from .bench import Bench
+
+FOLDER = Path(__file__).parent / "reasons"
+PRODUCED = {key: reason.scenario for key, reason in reasons().items() if reason.scenario is not None}
+#: How many random scenarios without any fault are tried; `make reasons` tries 200.
+ORDINARY = int(os.environ.get("MPTCPLAB_REASONS", "12"))
+
+
+def _said(bench: Bench, file: Path) -> list[RowReason]:
+    """Return what a scenario's runs say."""
+    recordings = bench.recordings(load(file).runs)
+    return [reason for row in result_rows(recordings) for reason in row.reasons]
+
+
+@pytest.mark.parametrize("key", PRODUCED)
+def test_the_scenario_of_a_reason_says_it(bench: Bench, key: str) -> None:
+    said = _said(bench, FOLDER / f"{PRODUCED[key]}.toml")
+    for reason in said:
+        print(f"{reason.reason}: {reason.text} {reason.evidence}")
+    assert key in {reason.reason for reason in said}
+
+
+def test_every_counter_of_the_kernel_has_a_meaning(bench: Bench) -> None:
+    (recording,) = bench.recordings(load(FOLDER / "no-endpoint.toml").runs)
+    counted = recording.counter("client", "nstat.json")["kernel"]
+    assert {name.removeprefix(MPTCP) for name in counted if name.startswith(MPTCP)} == set(MEANINGS)
+
+
+def _ordinary(seed: int) -> Iterator[str]:
+    """Yield the lines of a scenario in which MPTCP can do all that it should: two or three paths, a plain transfer.
+
+    Buffers are large, the round trips of the paths similar, nothing is lost at random, and queues are short.
+    """
+    choice = random.Random(seed)
+    paths, trip = choice.choice([2, 2, 3]), choice.choice([5, 10, 20, 40])
+    amount = choice.choice(['duration = "3 s"', 'size = "2 MB"'])
+    scheduler, control = choice.choice(["default", "minrtt", "blest"]), choice.choice(["cubic", "reno", "lia"])
+    yield f'title = "ordinary {seed}"'
+    yield f'topology = {{ preset = "disjoint-paths", paths = {paths} }}'
+    for number in range(1, paths + 1):
+        rate, delay, queue = choice.choice([5, 8, 10, 15]), trip + choice.randrange(5), choice.choice([50, 100])
+        yield f'links.link{number} = {{ rate = "{rate} Mbit/s", delay = "{delay} ms", queue = "{queue} ms" }}'
+    reverse = choice.choice(["true", "false"])
+    yield f'workloads.bulk = {{ kind = "flow", from = "client", to = "server", {amount}, reverse = {reverse} }}'
+    yield f'transport = {{ scheduler = "{scheduler}", congestion_control = "{control}" }}'
+
+
+def test_ordinary_runs_have_no_reason(bench: Bench) -> None:
+    """A note in an ordinary run is a false alarm: at most one in a hundred runs may have one, and none of a dozen."""
+    alarms = []
+    for seed in range(ORDINARY):
+        (row,) = result_rows(bench.record("\n".join(_ordinary(seed))))
+        notes = row.notes
+        if notes:
+            alarms.append((seed, notes))
+            print(seed, notes)
+    assert len(alarms) <= ORDINARY // 100

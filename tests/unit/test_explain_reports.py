@@ -1,0 +1,64 @@
+# SPDX-License-Identifier: MIT
+"""Public reports, chosen before the command was tried on them: the first reason is the maintainers' answer."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from mptcplab.explain.answer import Answer, answer
+from mptcplab.explain.sources import read_sources
+
+UNIT = Path(__file__).parent
+#: By the number of the report: the reason, a part of its cure, and the place of its first evidence.
+ANSWERS = {
+    "531": ("announcement-not-accepted", "add_addr_accepted", "531/client.txt:8"),
+    "577": ("server-join-refused", "use signal at the server only", "577/server.txt:15"),
+    "477": ("syns-dropped", "let TCP option 30 pass the firewall", "477/client.txt:10"),
+    "247": ("no-mptcp-sockets", "mptcpize run", "247/client.txt:12"),
+    "585": ("first-subflow-unanswered", "route to the server follow the state of the path", "585/client.txt:11"),
+}
+#: By the number of a case, a capture: the reason that it alone shows; none if it shows nothing unusual.
+CAPTURES = {
+    "late-mapping": None,
+    "acks-only": None,
+    "syn-dropped": "captured-syns-unanswered",
+    "join-syn-only": "captured-join-unanswered",
+    "late-fallback": "captured-data-without-dss",
+}
+
+
+def explain(*paths: Path) -> Answer:
+    """Return the answer about files."""
+    return answer(read_sources(paths))
+
+
+@pytest.mark.parametrize("number", ANSWERS)
+def test_a_report_is_answered_as_its_maintainers_did(number: str) -> None:
+    key, cure, place = ANSWERS[number]
+    found = explain(UNIT / "reports" / number)
+    first = found.explanations[0]
+    assert [explanation.finding.reason for explanation in found.explanations] == [key]
+    assert cure in first.finding.cure
+    assert str(first.evidence[0].places[0]) == place
+
+
+def test_every_report_is_described() -> None:
+    table = (UNIT / "reports" / "README.md").read_text()
+    folders = {folder.name for folder in (UNIT / "reports").iterdir() if folder.is_dir()}
+    assert folders == set(ANSWERS) == {number for number in ANSWERS if f"| {number} |" in table}
+
+
+@pytest.mark.parametrize("name", CAPTURES)
+def test_captures_alone(name: str) -> None:
+    found = explain(UNIT / "captures" / f"{name}.pcap")
+    reasons = [one.finding.reason for one in found.explanations]
+    assert reasons == ([] if CAPTURES[name] is None else [CAPTURES[name]])
+
+
+def test_without_evidence_the_answer_names_the_commands_that_would_get_it() -> None:
+    found = explain(UNIT / "captures" / "late-mapping.pcap")
+    assert found.explanations == ()
+    assert found.judged < found.total
+    assert any("nstat -az" in words for words, _ in found.lacking)
