@@ -209,7 +209,7 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
                 held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
                 moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
-    counted = _count_once(tables, values, prefer_again=space.headline == "again")
+    counted = _count_once(tables, values)
     return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
 
 
@@ -258,18 +258,16 @@ def _published(
             yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, moved_by)
 
 
-def _count_once(
-    tables: Sequence[SelectedTable], values: Sequence[CloudValue], *, prefer_again: bool
-) -> Iterator[CloudValue]:
-    """Yield the values, of which each published one counts once: where a preferred test bed has it, else first."""
+def _count_once(tables: Sequence[SelectedTable], values: Sequence[CloudValue]) -> Iterator[CloudValue]:
+    """Yield the values, of which each published one counts once: in the test bed that counts if it has it, else first.
+
+    Beds may have been drawn for one of the two test beds only.
+    """
     by_number = {selected.number: selected for selected in tables}
-
-    def is_again(value: CloudValue) -> bool:
-        return bool(by_number[value.table].table.again)
-
+    study = tables[0].study
     met: set[tuple[str, str, str]] = set()
     counting: set[int] = set()
-    for value in sorted(values, key=lambda value: is_again(value) != prefer_again):
+    for value in sorted(values, key=lambda value: not study.counts(value.table)):
         selected = by_number[value.table]
         base = by_number.get(selected.table.again, selected)
         place = base.table.first_of(value.row, value.column) or (base.number, value.row, value.column)

@@ -196,13 +196,18 @@ class Claim(Part):
 
 
 class Study(Part):
-    """One published study."""
+    """One published study.
+
+    ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
+    that measure it again. The others are evidence.
+    """
 
     name: str
     title: str
     authors: str
     year: Whole
     where: str
+    headline: Literal["first", "again"] = "first"
     test_bed: str
     tables: dict[str, PublishedTable]
     parameters: tuple[Parameter, ...] = ()
@@ -229,6 +234,12 @@ class Study(Part):
         for parameter in self.parameters:
             self._check_parameter(parameter)
         return self
+
+    def counts(self, number: str) -> bool:
+        """Return whether the values and claims of a table count, and not those of another test bed."""
+        if self.headline == "first":
+            return not self.tables[number].again
+        return all(table.again != number for table in self.tables.values())
 
     def texts(self, number: str) -> Iterator[str]:
         """Yield the texts that can stand below a table."""
