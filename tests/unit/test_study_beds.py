@@ -22,7 +22,6 @@ from mptcplab.scenario.load import Run
 from mptcplab.study import reference
 from mptcplab.study.beds import FILE, Axis, Bed, BedSpace, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
-    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -32,8 +31,8 @@ from mptcplab.study.cloud import (
     CloudValue,
     class_of,
     read_cloud,
-    shipped_cloud,
 )
+from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud, summarise
 from mptcplab.study.load import SelectedTable, select, study_names
 

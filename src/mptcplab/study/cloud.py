@@ -14,7 +14,6 @@ what is shipped with a study.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +21,8 @@ from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.errors import LabError
 from mptcplab.stats import Interval
-from mptcplab.study.beds import Bed, BedSpace, read_beds
+from mptcplab.study.beds import Bed, BedSpace
 from mptcplab.study.claims import judge_claim
 from mptcplab.study.classes import FAILS, HOLDS
 from mptcplab.study.forms import digest
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The file beside ``study.toml`` with what its beds gave.
-CLOUD = "cloud.json"
 IN_ALL, IN_SOME, IN_NONE = "agrees in at least 95 % of beds", "agrees in some beds", "agrees in no bed"
 CLASSES = (IN_ALL, IN_SOME, IN_NONE)
 NOT_MEASURED = "not measured"
@@ -211,20 +207,6 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
     counted = _count_once(tables, values)
     return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
-
-
-def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
-    """Return the cloud that is shipped with the study of ``tables``; None if none is, or if its ranges have changed.
-
-    Tables whose scenario has changed since are left out.
-    """
-    try:
-        document = json.loads((tables[0].folder / CLOUD).read_text())
-        space = read_beds(tables[0].folder, tables[0].study)
-    except (OSError, LabError):
-        return None
-    current = keep_current(document, tables, space)
-    return read_cloud(document | {"tables": current}, tables, space) if current else None
 
 
 def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any]:

@@ -22,6 +22,7 @@ from mptcplab.report.table import Table
 from mptcplab.results import RecordedRun, Results, log_lines
 from mptcplab.study.agreement import Point, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table
+from mptcplab.study.cloud_files import values_over_beds
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
 from mptcplab.study.full import FullResult, full_form
@@ -82,7 +83,8 @@ class StudyFolder:
         sources = read_sources(self._documents, quick=document["quick"])
         changes = [str(change) for change in document["changed"]]
         full = self._full(selected, document)
-        return TableForm(results, judge(selected, measured, changes, sources, full), document)
+        over_beds = {} if document["quick"] or changes else values_over_beds(selected, self._folder)
+        return TableForm(results, judge(selected, measured, changes, sources, full, over_beds), document)
 
     def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
         """Return the full form for comparison with a short one, unless more was changed than usual."""
