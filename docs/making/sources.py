@@ -45,6 +45,7 @@ from smp import outcomes
 
 from mptcplab.study import inventory
 from mptcplab.study.load import study_names
+from mptcplab.study.shipped import prints_values
 
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
@@ -145,7 +146,9 @@ SOURCES: dict[str, Source] = {
     "studies-scoreboard": _studies(scoreboard.values),
     "studies-claims": _studies(scoreboard.claims),
     "studies-outcome": _studies(lambda: scoreboard.values("docs/")),
-    **{f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names()},
+    **{
+        f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
+    },
     **{f"claims-{name}": _studies(partial(scoreboard.claims_of, name)) for name in study_names()},
     "beds-outcome": _beds(beds.outcome),
     "studies-beds": _beds(beds.outcome),

@@ -34,6 +34,11 @@ def judge_shipped(study: str) -> list[JudgedTable]:
     ]
 
 
+def prints_values(study: str) -> bool:
+    """Return whether a study prints values, and not only figures."""
+    return any(selected.table.published for selected in select(study))
+
+
 def counted_tables(judged: Iterable[JudgedTable]) -> list[JudgedTable]:
     """Return the tables whose values and claims count, and not those of another test bed."""
     return [one for one in judged if one.selected.study.counts(one.selected.number)]
