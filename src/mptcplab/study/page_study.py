@@ -15,7 +15,7 @@ from mptcplab.metrics.kept import kept_result
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html_build import OverTime, section
-from mptcplab.report.html_model import Command, Experiment, Report
+from mptcplab.report.html_model import Command, Drawing, Experiment, Report
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table
@@ -131,7 +131,7 @@ def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
     study = tables[0][0].judged.selected.study
     points = points_in(tables, sections)
     title = f"{study.authors} {study.year}: published and measured"
-    pictures = (agreement_drawing(title, points),) if points else ()
+    pictures: tuple[Drawing, ...] = (agreement_drawing(title, points),) if points else ()
     whole = select(study.name)
     parameters = (parameters_table(whole),) if study.parameters else ()
     beds: tuple[Table, ...] = ()
