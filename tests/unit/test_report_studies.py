@@ -17,7 +17,7 @@ from mptcplab.recording.record import Recording
 from mptcplab.report.files import write_json
 from mptcplab.report.html import to_html
 from mptcplab.scenario.load import load
-from mptcplab.study.cloud_files import CLOUD, shipped_cloud
+from mptcplab.study.cloud_files import CLOUD, shipped_cloud, values_over_beds
 from mptcplab.study.load import select
 
 pytestmark = pytest.mark.slow
@@ -157,5 +157,8 @@ def test_beds_of_the_folder_come_before_shipped_ones(tmp_path: Path) -> None:
         }
     write_json(document | {"beds": document["beds"][:2]}, folder / "beds-2.json")
     assert "over 2 test beds" in build_report(folder).beds[0].title
+    (selected,) = select("subramani2018/gateway-4.2")
+    over_beds = values_over_beds(selected, folder)
+    assert len(over_beds["8 Mbit/s", "tcp"].measured) > 2, "two beds give no class, and do not replace the shipped ones"
     write_json(document | {"changed": ["kernel=6.12"]}, folder / "beds-2.json")
     assert "over 2 test beds" not in build_report(folder).beds[0].title, "with changed keys it is another study"

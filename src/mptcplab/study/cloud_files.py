@@ -12,7 +12,7 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.study.beds import read_beds
-from mptcplab.study.cloud import Cloud, CloudValue, keep_current, read_cloud
+from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, Cloud, CloudValue, keep_current, read_cloud
 from mptcplab.study.load import SelectedTable, select
 
 #: The file beside ``study.toml`` with what its beds gave.
@@ -57,8 +57,14 @@ def _values_of(
     results: Path | None,
     stamps: tuple[int, ...],  # noqa: ARG001 a changed file is another entry of the cache
 ) -> dict[str, dict[tuple[str, str], CloudValue]]:
-    """Return the values of all tables of a study. Reading a cloud of many beds takes seconds, and tables share it."""
-    cloud = find_cloud(select(study), results)
+    """Return the values of all tables of a study. Reading a cloud of many beds takes seconds, and tables share it.
+
+    A few beds in the folder, which name no parameter, do not replace many that are shipped.
+    """
+    tables = select(study)
+    cloud = find_cloud(tables, results)
+    if cloud is not None and (cloud.is_quick or len(cloud.beds) < MIN_BEDS_FOR_CAUSES):
+        cloud = shipped_cloud(tables)
     found: dict[str, dict[tuple[str, str], CloudValue]] = {}
     for value in cloud.values if cloud is not None and not cloud.is_quick else ():
         found.setdefault(value.table, {})[value.row, value.column] = value
