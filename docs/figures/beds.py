@@ -17,10 +17,9 @@ from docs.figures import scoreboard
 from docs.making.pages import ROOT, table_of
 
 from mptcplab.study.beds import FILE
-from mptcplab.study.classes import SUPPOSED, UNEXPLAINED
+from mptcplab.study.classes import DEPENDS, IN_BEDS, SUPPOSED, UNEXPLAINED
 from mptcplab.study.cloud import (
     CLASSES,
-    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -28,8 +27,8 @@ from mptcplab.study.cloud import (
     Cloud,
     CloudValue,
     median_or_nan,
-    shipped_cloud,
 )
+from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud
 from mptcplab.study.full import REFERENCE
 from mptcplab.study.inventory import read
@@ -38,6 +37,8 @@ from mptcplab.study.load import SelectedTable, select, study_names
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: Of the parameters that move the values of a table, how many are named.
 _CAUSES = 3
+#: How the statement of a property begins that the source does not mention.
+_NOT_STATED = ("nothing", "neither")
 _HEADS = ["in at least 95 % of beds", "in some", "in none"]
 
 
@@ -67,16 +68,12 @@ def outcome() -> str:
 
 
 def open_differences() -> str:
-    """Return what the beds say about values whose difference has no reason, or a supposed one, on the bed of the study.
-
-    A value that agrees in some beds depends on what the source does not state. What agrees in none stays open.
-    """
+    """Return what the beds say about values whose difference no run shows, on the bed of the study's table."""
     rows = []
     for tables, cloud in _clouds():
-        numbers = {selected.number: selected.table.again or selected.number for selected in tables}
-        verdicts = {(numbers[value.table], value.row, value.column): value.verdict for value in cloud.counted}
+        verdicts = {(value.table, value.row, value.column): value.verdict for value in cloud.counted}
         judged_tables = scoreboard.judged_tables(tables[0].folder.name)
-        for kind in (SUPPOSED, UNEXPLAINED):
+        for kind in (IN_BEDS, DEPENDS, SUPPOSED, UNEXPLAINED):
             places = [
                 (judged.selected.number, cell.row, cell.column)
                 for judged in judged_tables
@@ -119,23 +116,33 @@ def _causes(values: Sequence[CloudValue]) -> str:
 
 
 def claims() -> str:
-    """Return in how many beds each claim holds."""
+    """Return in how many beds each claim holds, and what moves that."""
     rows = []
     for tables, cloud in _clouds():
         for claim in cloud.claims:
             place = f"{tables[0].folder.name}/{claim.table}"
             count = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else "not judged"
-            rows.append([place, claim.text, count])
-    return table_of(["table", "claim", "beds in which it holds"], rows)
+            rows.append([place, claim.text, count, ", ".join(claim.moved_by)])
+    return table_of(["table", "claim", "beds in which it holds", "moved by"], rows)
 
 
 def machine(study: str) -> str:
-    """Return what the machine of a study was: what its source states, what that implies, and what the lab runs."""
+    """Return what the machine of a study was: what its source states, what that implies, and what the lab runs.
+
+    A line above the table says how much of it the source states.
+    """
+    parts = read(_STUDIES / study).machine
+    stated = [one.what for one in parts if not one.stated.startswith(_NOT_STATED)]
+    names = f": {', '.join(stated)}" if stated else ""
+    summary = (
+        f"Of {len(parts)} properties the source states {len(stated) or 'none'}{names}. The others follow from what it "
+        "says, or are open."
+    )
     rows = [
-        [one.what, f"{one.stated} ({one.place})" if one.place else one.stated, one.implies, one.ours]
-        for one in read(_STUDIES / study).machine
+        [one.what, f"{one.stated} ({one.place})" if one.place else one.stated, one.implies, one.ours] for one in parts
     ]
-    return table_of(["", "stated", "which implies", "here"], [[_one_line(cell) for cell in row] for row in rows])
+    table = table_of(["", "stated", "which implies", "here"], [[_one_line(cell) for cell in row] for row in rows])
+    return f"{summary}\n\n{table}"
 
 
 def _one_line(text: str) -> str:

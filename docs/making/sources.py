@@ -9,6 +9,7 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from bench import before, boot, costs, cpu, curves, large, machines, page, shares, start
@@ -44,6 +45,7 @@ from smp import outcomes
 
 from mptcplab.study import inventory
 from mptcplab.study.load import study_names
+from mptcplab.study.shipped import prints_values
 
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
@@ -85,6 +87,10 @@ def _cost(curve: str) -> Source:
 
 def _beds(make: Callable[[], str]) -> Source:
     return Source(lambda _: make(), inputs=beds.files(), is_cheap=True)
+
+
+def _studies(make: Callable[[], str]) -> Source:
+    return Source(lambda _: make(), inputs=scoreboard.files(), is_cheap=True)
 
 
 def _machine(study: str) -> Source:
@@ -137,10 +143,13 @@ SOURCES: dict[str, Source] = {
     "bench-machines": _bench(page.machine_list),
     "bench-start": Source(lambda _: start.table(), inputs=(start.FILE,), is_cheap=True),
     # On the page of the studies, and in README.
-    **dict.fromkeys(
-        ("studies-scoreboard", "studies-outcome"),
-        Source(lambda _: scoreboard.table(), inputs=scoreboard.files(), is_cheap=True),
-    ),
+    "studies-scoreboard": _studies(scoreboard.values),
+    "studies-claims": _studies(scoreboard.claims),
+    "studies-outcome": _studies(lambda: scoreboard.values("docs/")),
+    **{
+        f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
+    },
+    **{f"claims-{name}": _studies(partial(scoreboard.claims_of, name)) for name in study_names()},
     "beds-outcome": _beds(beds.outcome),
     "studies-beds": _beds(beds.outcome),
     "beds-tables": _beds(beds.by_table),

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import shutil
 from pathlib import Path
 
@@ -16,6 +17,7 @@ from mptcplab.recording.record import Recording
 from mptcplab.report.files import write_json
 from mptcplab.report.html import to_html
 from mptcplab.scenario.load import load
+from mptcplab.study.cloud_files import CLOUD, shipped_cloud, values_over_beds
 from mptcplab.study.load import select
 
 pytestmark = pytest.mark.slow
@@ -119,3 +121,44 @@ def test_recordings_that_are_gone(tmp_path: Path) -> None:
         "1 recording could not be read and ",
         "2 recordings listed in the results",
     ]
+
+
+def test_a_study_over_its_possible_beds(tmp_path: Path) -> None:
+    """The shipped beds have a picture, whose points lead to the sheets that are on the page, and both tables."""
+    folder = tmp_path / "subramani2018"
+    measure_table(folder, "subramani2018/gateway-4.2", repeats=1)
+    report = build_report(folder)
+    cloud = shipped_cloud(select("subramani2018"))
+    assert cloud is not None
+    drawing = report.pictures[-1]
+    assert (drawing.kind, len(drawing.data["values"])) == ("beds", len(cloud.counted))
+    assert f"one of {len(cloud.beds)} possible test beds" in drawing.caption
+    lines = [line for line in drawing.data["values"] if line["name"].startswith("gateway-4.2 ")]
+    text = to_html(report)
+    assert len(lines) == 10
+    assert all(f'id="{line["anchor"]}"' in text for line in lines)
+    elsewhere = [line for line in drawing.data["values"] if line not in lines]
+    assert {line["anchor"] for line in elsewhere} == {""}, "only one table is on the page"
+    assert all(len(line["ratios"]) == len(cloud.beds) for line in drawing.data["values"])
+    titles = [table.title for table in report.beds]
+    assert titles == [
+        f"subramani2018: {kind} over {len(cloud.beds)} test beds" for kind in ("published values", "claims")
+    ]
+    assert all(title in text for title in titles)
+
+
+def test_beds_of_the_folder_come_before_shipped_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "subramani2018"
+    measure_table(folder, "subramani2018/gateway-4.2", repeats=1)
+    document = json.loads((select("subramani2018")[0].folder / CLOUD).read_text())
+    for entry in document["tables"].values():
+        entry["values"] = {
+            row: {name: cells[:2] for name, cells in columns.items()} for row, columns in entry["values"].items()
+        }
+    write_json(document | {"beds": document["beds"][:2]}, folder / "beds-2.json")
+    assert "over 2 test beds" in build_report(folder).beds[0].title
+    (selected,) = select("subramani2018/gateway-4.2")
+    over_beds = values_over_beds(selected, folder)
+    assert len(over_beds["8 Mbit/s", "tcp"].measured) > 2, "two beds give no class, and do not replace the shipped ones"
+    write_json(document | {"changed": ["kernel=6.12"]}, folder / "beds-2.json")
+    assert "over 2 test beds" not in build_report(folder).beds[0].title, "with changed keys it is another study"

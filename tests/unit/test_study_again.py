@@ -112,12 +112,12 @@ def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
 def test_verdicts_of_both_test_beds_are_counted_apart(judged: list[JudgedTable]) -> None:
     lines = [line_of(one, quick=False) for one in judged]
     assert total(lines).values == {"agrees": 1, "differs, supposed": 1}
-    assert total(lines, again=True).values == {"agrees": 2}
+    assert total(lines, beside=True).values == {"agrees": 2}
     board = scoreboard_document(lines)
     assert board["all"]["values"]["agrees"] == 1
-    assert board["again"]["made"]["values"]["agrees"] == 2
+    assert board["beside"]["made"]["values"]["agrees"] == 2
     names = [row[0] for row in scoreboard_table(lines).rows]
-    assert names == ["made/1", "made/beside", "made: all", "made: again"]
+    assert names == ["made/1", "made/beside", "made: all", "made: beside"]
 
 
 def test_a_published_value_is_one_point_of_the_figure(judged: list[JudgedTable]) -> None:

@@ -22,7 +22,6 @@ from mptcplab.scenario.load import Run
 from mptcplab.study import reference
 from mptcplab.study.beds import FILE, Axis, Bed, BedSpace, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
-    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -32,8 +31,8 @@ from mptcplab.study.cloud import (
     CloudValue,
     class_of,
     read_cloud,
-    shipped_cloud,
 )
+from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud, summarise
 from mptcplab.study.load import SelectedTable, select, study_names
 
@@ -142,6 +141,24 @@ def test_classes() -> None:
     assert class_of([True] * 18 + [False] * 2) == IN_SOME
     assert class_of([True] + [False] * 19) == IN_SOME
     assert class_of([False] * 20) == IN_NONE
+
+
+def test_shortened_runs_are_no_axis() -> None:
+    """They come after what is settled, for their tables only, and before an axis that sets the same key."""
+    axes = (_axis(values=("5 s", "9 s"), set={"duration": "{value}"}, tables=("2",)),)
+    shortened = {"why": "w", "set": {"duration": "1 s"}, "tables": ["1", "2"]}
+    space = BedSpace.model_validate(
+        {"settled": {"why": "w", "set": {"duration": "60 s", "kernel": "7.2"}}, "shortened": shortened, "axes": axes}
+    )
+    bed = Bed(1, (0.1,), {"name": "5 s"})
+    assert space.overrides(bed, "1") == ["duration=1 s", "kernel=7.2"]
+    assert space.overrides(bed, "2") == ["duration=5 s", "kernel=7.2"]
+    assert space.overrides(bed, "3") == ["duration=60 s", "kernel=7.2"]
+    assert space.keys("1") == {"duration", "kernel"}
+    other = space.model_copy(update={"shortened": None})
+    assert space.digest != other.digest, "other durations are another cloud"
+    reworded = BedSpace.model_validate(space.model_dump() | {"shortened": shortened | {"why": "x"}})
+    assert reworded.digest == space.digest
 
 
 def _cloud(rows: list[tuple[str, list[float | None]]], beds: int, failed: frozenset[int] = frozenset()) -> Cloud:

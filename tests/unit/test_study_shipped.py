@@ -7,11 +7,14 @@ import pytest
 
 from mptcplab.stats import mean_interval
 from mptcplab.study.claims import judge_claims
-from mptcplab.study.classes import OPEN
-from mptcplab.study.cloud import shipped_cloud
+from mptcplab.study.classes import DEPENDS, IN_BEDS, OPEN
+from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES
+from mptcplab.study.cloud_files import shipped_cloud
 from mptcplab.study.full import shipped_values
 from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import combined, ratio
+from mptcplab.study.schema import PublishedTable
+from mptcplab.study.shipped import counted_tables, judge_shipped
 from mptcplab.study.source import Source
 from mptcplab.study.verdict import judge_cells
 
@@ -57,6 +60,64 @@ def test_every_verdict_can_be_computed(selected: SelectedTable) -> None:
     assert all(cell.row in rows for cell in judge_cells(selected, values, sources))
     judged = judge_claims(selected, values, sources)
     assert [one.claim.text for one in judged if one.verdict == OPEN] == []
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_every_published_value_and_claim_counts_once(name: str) -> None:
+    """In the table that repeats nothing, and in one test bed only, whichever of them is the headline."""
+    study = select(name)[0].study
+    judged = counted_tables(judge_shipped(name))
+    firsts = [table for table in study.tables.values() if not table.again]
+    own = [(table, *place) for table in firsts for place in _places(table)]
+    repeated = sum(table.first_of(row, column) is not None for table, row, column in own)
+    assert sum(len(one.counted_once) for one in judged) == len(own) - repeated
+    again = {table.again: number for number, table in study.tables.items() if table.again}
+    claims = [claim for claim in study.claims if not study.tables[claim.table].again]
+    assert sum(len(one.claims) for one in judged) == len(claims)
+    if study.headline == "again":
+        assert {one.selected.number for one in judged}.isdisjoint(again)
+        assert set(again.values()) <= {one.selected.number for one in judged}
+
+
+def _places(table: PublishedTable) -> list[tuple[str, str]]:
+    return [(row, column) for row, values in table.published.items() for column in values]
+
+
+def test_the_bed_of_the_routers_counts() -> None:
+    """The assignment of subramani2018 is the pair of OpenWrt routers; its other tables are evidence."""
+    study = select("subramani2018")[0].study
+    assert study.counts("gateway-4.1")
+    assert not study.counts("4.1")
+    assert study.counts("modes"), "only one test bed has it"
+    assert study.fitted("gateway-4.9", "2000 MiB", "tcp"), "its sizes are those of Table 4.9"
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
+    """A ratio or a trend needs them. All else is judged as in a results folder."""
+    for one in judge_shipped(name):
+        seeds = any(value.by_seed for value in shipped_values(one.selected).values())
+        for claim in one.claims:
+            needs = bool(claim.claim.to) or claim.claim.trend is not None
+            assert seeds or not needs or claim.fitted or claim.verdict == OPEN, (one.selected.name, claim.claim.text)
+
+
+@pytest.mark.parametrize("name", study_names())
+def test_the_class_over_beds_follows_from_the_shipped_beds(name: str) -> None:
+    """Computed here from the numbers alone: enough beds in full form, a share of agreement, a named parameter."""
+    cloud = shipped_cloud(select(name))
+    values = {(one.table, one.row, one.column): one for one in cloud.values} if cloud is not None else {}
+    for one in judge_shipped(name):
+        for cell in one.cells:
+            over = values.get((one.selected.number, cell.row, cell.column))
+            if cell.verdict not in (IN_BEDS, DEPENDS):
+                continue
+            assert over is not None
+            assert cloud is not None
+            assert not cloud.is_quick
+            share = sum(over.within) / len(over.within)
+            assert len(over.within) >= MIN_BEDS_FOR_CAUSES
+            assert share >= 0.95 if cell.verdict == IN_BEDS else (0 < share < 0.95 and over.moved_by)
 
 
 @pytest.mark.parametrize("name", study_names())

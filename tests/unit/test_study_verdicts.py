@@ -13,16 +13,18 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.unit import made_classes
-from tests.unit.made_classes import STUDY, judged
+from tests.unit.made_classes import BEDS, STUDY, judged
 
 from mptcplab.stats import Interval
-from mptcplab.study.classes import CLAIMS, VALUES
+from mptcplab.study.classes import CLAIMS, DEPENDS, IN_BEDS, UNEXPLAINED, VALUES
+from mptcplab.study.cloud import CloudValue
 from mptcplab.study.document import study_document
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.scoreboard import Score, line_of, line_without, total
 from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.shape import LARGEST_FACTOR, Shape
+from mptcplab.study.source import Source
 from mptcplab.study.tolerance import (
     OUTSIDE,
     SHOWS,
@@ -34,7 +36,7 @@ from mptcplab.study.tolerance import (
     position,
     proof_of,
 )
-from mptcplab.study.verdict import is_good
+from mptcplab.study.verdict import is_good, judge_cells
 
 GOLDEN = Path(__file__).parent / "golden" / "study-classes.md"
 _values = st.floats(0.01, 1e4)
@@ -118,7 +120,7 @@ def test_scores_add_up(counts: list[tuple[str, int]]) -> None:
 
 EXPECTED = {
     ("1", "1 ms", "mptcp"): "agrees",
-    ("1", "2 ms", "mptcp"): "too uncertain",
+    ("1", "2 ms", "mptcp"): "too uncertain, mean inside",
     ("1", "3 ms", "mptcp"): "differs, shown",
     ("1", "4 ms", "mptcp"): "unexplained",
     ("1", "1 ms", "tcp"): "fitted",
@@ -129,6 +131,9 @@ EXPECTED = {
     ("2", "1 %", "mptcp"): "differs, supposed",
     ("2", "2 %", "mptcp"): "differs, partly shown",
     ("2", "3 %", "mptcp"): "not measured",
+    ("2", "4 %", "mptcp"): "too uncertain, mean outside",
+    ("2", "5 %", "mptcp"): "differs, depends on the bed",
+    ("2", "6 %", "mptcp"): "differs, agrees in at least 95 % of beds",
 }
 
 
@@ -142,6 +147,43 @@ def test_a_value_of_every_class() -> None:
     evidence = cells["1", "3 ms", "mptcp"].evidence
     assert evidence is not None
     assert evidence.moved == pytest.approx((90 - 66) / (90 - 60))
+
+
+@pytest.mark.parametrize(
+    ("over_beds", "verdict"),
+    [
+        (made_classes.over_beds("5 %", BEDS), IN_BEDS),
+        (made_classes.over_beds("5 %", BEDS - 1), IN_BEDS),
+        (made_classes.over_beds("5 %", BEDS - 2), UNEXPLAINED),
+        (made_classes.over_beds("5 %", 1, "queue"), DEPENDS),
+        (made_classes.over_beds("5 %", 0, "queue"), UNEXPLAINED),
+        (made_classes.over_beds("5 %", BEDS - 1, "queue", beds=BEDS - 1), UNEXPLAINED),
+        ({}, UNEXPLAINED),
+    ],
+)
+def test_possible_beds_explain_only_what_they_can_name(
+    over_beds: dict[tuple[str, str], CloudValue], verdict: str
+) -> None:
+    """31 of 32 beds are 97 %, 30 are 94 %. Without a named parameter, in no bed, or with fewer beds a value stays."""
+    cells = judge_cells(made_classes.selected("2"), made_classes.measured("2"), over_beds=over_beds)
+    (cell,) = [cell for cell in cells if cell.row == "5 %"]
+    assert (cell.verdict, cell.counted_as) == (verdict, verdict)
+    assert cell.is_undeclared == (verdict == UNEXPLAINED)
+
+
+def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
+    """What agrees, is fitted or uncertain, or has a reason that runs show, keeps its class."""
+    rows = ("0 %", "1 %", "2 %", "4 %")
+    over_beds = {place: value for row in rows for place, value in made_classes.over_beds(row, BEDS).items()}
+    sources = {"made/e": Source(made_classes.measured("e"))}
+    cells = judge_cells(made_classes.selected("2"), made_classes.measured("2"), sources, over_beds)
+    verdicts = {cell.row: cell.verdict for cell in cells if cell.row in rows}
+    assert verdicts == {
+        "0 %": "agrees",
+        "1 %": IN_BEDS,
+        "2 %": "differs, partly shown",
+        "4 %": "too uncertain, mean outside",
+    }
 
 
 def test_a_claim_of_every_class() -> None:
@@ -159,7 +201,7 @@ def test_evidence_that_was_not_measured_shows_nothing() -> None:
 
 def test_supposed_reasons_suffice_and_missing_ones_do_not() -> None:
     good, bad = judged("2"), judged("1")
-    assert is_good(good.cells, good.claims)
+    assert is_good(good.cells, good.claims), "beds that name what moves a value are a reason, too"
     assert not is_good(bad.cells, bad.claims)
     assert not is_good(bad.cells, ())
     assert not is_good((), bad.claims)
@@ -223,7 +265,7 @@ def _changed(old: str, new: str) -> dict[str, Any]:
         ('shown_by = { table = "e", columns', 'shown_by = { table = "x", columns', "table x, which"),
         ('of = "small"', 'of = "tiny"', "has no column 'tiny'"),
         ('fitted_to = [{ table = "1", columns = ["tcp"] }]\n', "", "fitted_to"),
-        ('fitted_to = [{ table = "1"', 'fitted_to = [{ table = "9"', "fitted to table 9"),
+        ('fitted_to = [{ table = "1"', 'fitted_to = [{ table = "9"', "names table 9"),
         ('why = "the queue overflowed"\n', "", "needs a `why`"),
         ('tables = ["2"]\n', 'tables = ["9"]\n', "names table 9"),
         ('origin = "after"', 'origin = "guessed"', "origin"),

@@ -28,6 +28,7 @@ from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Run
 from mptcplab.study.agreement import Point, points_of, save_agreement
 from mptcplab.study.chosen import parameters_table
+from mptcplab.study.cloud_files import values_over_beds
 from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import digest, file_stem, read_documents
@@ -148,7 +149,8 @@ class _TablePrinter:
         full = full_form(selected, documents) if work.is_quick and not work.overrides else None
         now = {name: source for name, source in found.items() if source.measured}
         sources = {**read_sources(documents, quick=work.is_quick), **now}
-        judged = judge(selected, outcome.measured, work.changes, sources, full)
+        over_beds = {} if work.is_quick or work.changes else values_over_beds(selected, folder)
+        judged = judge(selected, outcome.measured, work.changes, sources, full, over_beds)
         table = study_table(judged)
         if outcome.failed:
             warning = f"[!] Warning: incomplete, {len(outcome.failed)} of {len(outcome.done)} runs failed."

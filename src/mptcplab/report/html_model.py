@@ -31,7 +31,7 @@ class Drawing:
     ``choices`` are the selectors above it: a name and the options.
     """
 
-    kind: Literal["sweep", "lines", "timeline", "agreement"]
+    kind: Literal["sweep", "lines", "timeline", "agreement", "beds"]
     title: str
     caption: str
     data: dict[str, Any]
@@ -137,12 +137,13 @@ class ScoreboardView:
 
 @dataclass(frozen=True)
 class Report:
-    """One page."""
+    """One page. ``beds`` are tables about a study over possible test beds."""
 
     title: str
     experiments: tuple[Experiment, ...]
     board: ScoreboardView | None = None
     pictures: tuple[Drawing, ...] = ()
+    beds: tuple[Table, ...] = ()
     parameters: tuple[Table, ...] = ()
 
     @property

@@ -36,12 +36,12 @@ class Point:
 
 
 def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
-    """Return the points of a table, each published value once: a table that measures values again has none.
+    """Return the points of a table, each published value once: a table of another test bed has none.
 
     ``anchors`` has one for every cell of the table.
     """
     table = judged.selected.table
-    if table.again:
+    if not judged.selected.study.counts(judged.selected.number):
         return []
     found = []
     for number, cell in enumerate(judged.cells):

@@ -43,6 +43,14 @@ class FixedSettings(Part):
     set: dict[str, str]
 
 
+class ShortenedRuns(Part):
+    """Keys that beds set for some tables to make their runs shorter than the study's."""
+
+    why: str
+    set: dict[str, str]
+    tables: tuple[str, ...] = Field(min_length=1)
+
+
 class UnvariedParameters(Part):
     """Parameters that the source leaves open and that are not varied."""
 
@@ -105,12 +113,12 @@ class Axis(Part):
 class BedSpace(Part):
     """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied.
 
-    ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
-    that measure it again.
+    Runs that are ``shortened`` cost less; a source's own duration would make many beds too expensive. An axis may set
+    the same key and wins.
     """
 
-    headline: Literal["first", "again"] = "first"
     settled: FixedSettings | None = None
+    shortened: ShortenedRuns | None = None
     axes: tuple[Axis, ...] = Field(min_length=1)
     kept: tuple[UnvariedParameters, ...] = ()
 
@@ -123,12 +131,13 @@ class BedSpace(Part):
     def digest(self) -> str:
         """A hash of everything that decides what a bed sets, which reasons do not."""
         fixed = self.settled.set if self.settled is not None else {}
+        shortened = [self.shortened.model_dump(exclude={"why"})] if self.shortened is not None else []
         axes = [axis.model_dump(exclude={"why"}) for axis in self.axes]
-        return hashlib.sha256(json.dumps([fixed, axes]).encode()).hexdigest()[:_DIGEST]
+        return hashlib.sha256(json.dumps([fixed, *shortened, axes]).encode()).hexdigest()[:_DIGEST]
 
     def keys(self, table: str) -> set[str]:
         """Return the keys that beds set for a table."""
-        keys = set(self.settled.set) if self.settled is not None else set()
+        keys = set(self._fixed(table))
         for axis in self.axes:
             if table in axis.tables:
                 keys.update(axis.set, *axis.options.values())
@@ -136,11 +145,18 @@ class BedSpace(Part):
 
     def overrides(self, bed: Bed, table: str) -> list[str]:
         """Return the settings of ``bed`` for a table, as ``--set`` takes them."""
-        settings = dict(self.settled.set) if self.settled is not None else {}
+        settings = self._fixed(table)
         for axis in self.axes:
             if table in axis.tables:
                 settings |= axis.settings(bed.values[axis.name])
         return [f"{key}={value}" for key, value in settings.items()]
+
+    def _fixed(self, table: str) -> dict[str, str]:
+        """Return the settings that all beds have for a table."""
+        settings = dict(self.settled.set) if self.settled is not None else {}
+        if self.shortened is not None and table in self.shortened.tables:
+            settings |= self.shortened.set
+        return settings
 
 
 @dataclass(frozen=True)

@@ -10,9 +10,12 @@ from dataclasses import dataclass
 
 AGREES = "agrees"
 FITTED = "fitted"
-TOO_UNCERTAIN = "too uncertain"
+UNCERTAIN_INSIDE = "too uncertain, mean inside"
+UNCERTAIN_OUTSIDE = "too uncertain, mean outside"
 SHOWN = "differs, shown"
 PARTLY = "differs, partly shown"
+IN_BEDS = "differs, agrees in at least 95 % of beds"
+DEPENDS = "differs, depends on the bed"
 SUPPOSED = "differs, supposed"
 UNEXPLAINED = "unexplained"
 OPEN = "not measured"
@@ -29,8 +32,8 @@ UNCERTAIN = "not certain"
 class Class:
     """One class. ``head`` is its column on the scoreboard, ``words`` its name beside a count, ``style`` is rich's.
 
-    ``colour`` is that of its points in figures, one of Okabe and Ito's, which colour-blind readers can distinguish;
-    ``marker`` is matplotlib's and ``symbol`` plotly's.
+    ``colour`` is the colour of its points in figures: those of Okabe and Ito, which colour-blind readers can
+    distinguish, and a brown. ``marker`` is matplotlib's and ``symbol`` plotly's.
     """
 
     name: str
@@ -45,9 +48,24 @@ class Class:
 VALUE_CLASSES = (
     Class(AGREES, "agree", "agree", "green", "#009E73", "o", "circle"),
     Class(FITTED, "fitted", "fitted", "yellow", "#7A7A7A", "s", "square"),
-    Class(TOO_UNCERTAIN, "too uncertain", "too uncertain", "yellow", "#56B4E9", "D", "diamond"),
+    Class(
+        UNCERTAIN_INSIDE, "uncertain, inside", "too uncertain with the mean inside", "yellow", "#56B4E9", "D", "diamond"
+    ),
+    Class(
+        UNCERTAIN_OUTSIDE,
+        "uncertain, outside",
+        "too uncertain with it outside",
+        "yellow",
+        "#56B4E9",
+        "d",
+        "diamond-open",
+    ),
     Class(SHOWN, "differ, shown", "differ for a shown reason", "yellow", "#0072B2", "^", "triangle-up"),
     Class(PARTLY, "differ, partly shown", "differ for a partly shown reason", "yellow", "#CC79A7", "P", "cross"),
+    Class(IN_BEDS, "agree in 95 % of beds", "agree in at least 95 % of beds", "yellow", "#009E73", "*", "star"),
+    Class(
+        DEPENDS, "depend on the bed", "depend on parameters that no source states", "yellow", "#8C6D1F", "p", "pentagon"
+    ),
     Class(SUPPOSED, "differ, supposed", "differ for a supposed reason", "yellow", "#E69F00", "v", "triangle-down"),
     Class(UNEXPLAINED, "unexplained", "unexplained", "bold red", "#D55E00", "X", "x"),
     Class(OPEN, "not measured", "not measured", "yellow"),

@@ -14,7 +14,6 @@ what is shipped with a study.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -22,9 +21,8 @@ from functools import cache
 from statistics import median
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.errors import LabError
 from mptcplab.stats import Interval
-from mptcplab.study.beds import Bed, BedSpace, read_beds
+from mptcplab.study.beds import Bed, BedSpace
 from mptcplab.study.claims import judge_claim
 from mptcplab.study.classes import FAILS, HOLDS
 from mptcplab.study.forms import digest
@@ -36,8 +34,6 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-#: The file beside ``study.toml`` with what its beds gave.
-CLOUD = "cloud.json"
 IN_ALL, IN_SOME, IN_NONE = "agrees in at least 95 % of beds", "agrees in some beds", "agrees in no bed"
 CLASSES = (IN_ALL, IN_SOME, IN_NONE)
 NOT_MEASURED = "not measured"
@@ -209,22 +205,8 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
                 held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
                 moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
-    counted = _count_once(tables, values, prefer_again=space.headline == "again")
+    counted = _count_once(tables, values)
     return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
-
-
-def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
-    """Return the cloud that is shipped with the study of ``tables``; None if none is, or if its ranges have changed.
-
-    Tables whose scenario has changed since are left out.
-    """
-    try:
-        document = json.loads((tables[0].folder / CLOUD).read_text())
-        space = read_beds(tables[0].folder, tables[0].study)
-    except (OSError, LabError):
-        return None
-    current = keep_current(document, tables, space)
-    return read_cloud(document | {"tables": current}, tables, space) if current else None
 
 
 def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any]:
@@ -258,18 +240,16 @@ def _published(
             yield CloudValue(selected.number, row, name, cell.mean, table.tolerance, tuple(beds), failed, moved_by)
 
 
-def _count_once(
-    tables: Sequence[SelectedTable], values: Sequence[CloudValue], *, prefer_again: bool
-) -> Iterator[CloudValue]:
-    """Yield the values, of which each published one counts once: where a preferred test bed has it, else first."""
+def _count_once(tables: Sequence[SelectedTable], values: Sequence[CloudValue]) -> Iterator[CloudValue]:
+    """Yield the values, of which each published one counts once: in the test bed that counts if it has it, else first.
+
+    Beds may have been drawn for one of the two test beds only.
+    """
     by_number = {selected.number: selected for selected in tables}
-
-    def is_again(value: CloudValue) -> bool:
-        return bool(by_number[value.table].table.again)
-
+    study = tables[0].study
     met: set[tuple[str, str, str]] = set()
     counting: set[int] = set()
-    for value in sorted(values, key=lambda value: is_again(value) != prefer_again):
+    for value in sorted(values, key=lambda value: not study.counts(value.table)):
         selected = by_number[value.table]
         base = by_number.get(selected.table.again, selected)
         place = base.table.first_of(value.row, value.column) or (base.number, value.row, value.column)

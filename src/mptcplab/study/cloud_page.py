@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing, tidy
+from mptcplab.report.html_model import Drawing
 from mptcplab.report.table import Table, number
 from mptcplab.study.cloud import (
     CLASSES,
@@ -35,6 +36,7 @@ _STYLES = {IN_ALL: "green", IN_SOME: "yellow", IN_NONE: "bold red"}
 _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
 _LOWEST_RATIO = 0.01
+_DIGITS = 4
 _DECADE, _NARROW_TICKS = 10, (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)
 #: The confidence of a share is one minus this.
 _LEVEL = 0.05
@@ -115,6 +117,43 @@ def summarise(cloud: Cloud) -> Iterator[str]:
         )
 
 
+def cloud_drawings(
+    cloud: Cloud, tables: Sequence[SelectedTable], anchors: Mapping[tuple[str, str, str], str]
+) -> Iterator[Drawing]:
+    """Yield the interactive picture, if a value counts; ``anchors`` lead to sheets, by table, row and column."""
+    values = [value for value in cloud.counted if value.published > 0]
+    if not values:
+        return
+    by_number = {selected.number: selected for selected in tables}
+    lines = [
+        {
+            "name": _label(value, by_number[value.table]),
+            "text": f"{sum(value.within)} of {len(value.within)} beds in the band",
+            "tolerance": value.tolerance,
+            "ratios": [round(max(known / value.published, _LOWEST_RATIO), _DIGITS) for known in value.known],
+            "median": round(max(median_or_nan(value.known) / value.published, _LOWEST_RATIO), _DIGITS),
+            "class": CLASSES.index(value.verdict),
+            "anchor": anchors.get((value.table, value.row, value.column), ""),
+        }
+        for value in values
+    ]
+    data = {
+        "values": lines,
+        "classes": [{"name": name, "colour": _COLOURS[name]} for name in CLASSES],
+        "linked": any(line["anchor"] for line in lines),
+    }
+    title = f"{cloud.study}: measured / published over {_beds_text(cloud)}"
+    yield Drawing("beds", title, _caption(cloud), data, ("beds",))
+
+
+def _caption(cloud: Cloud) -> str:
+    return (
+        f"Each dot is one of {len(cloud.beds)} possible test beds; the bar is the median. Grey: the tolerance of the "
+        "value. Colour: the value is in its band in at least 95 % of the beds, in some, or in none. Ratios below 0.01 "
+        "are drawn at 0.01."
+    )
+
+
 def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png: a line for each published value, with the ratio of every bed. Return the files."""
     values = [value for value in cloud.counted if value.published > 0]
@@ -126,11 +165,7 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
     columns = -(-len(values) // _LINES)
     lines = -(-len(values) // columns)
     size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(lines, 8))
-    note = (
-        f"Each dot is one of {len(cloud.beds)} possible test beds; the bar is the median. Grey: the tolerance of the "
-        "value.\nColour: the value is in its band in at least 95 % of the beds, in some, or in none.\n"
-        "Ratios below 0.01 are drawn at 0.01."
-    )
+    note = _caption(cloud).replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
 
     def draw(drawing: MplFigure, axes: Axes) -> None:
         axes.remove()

@@ -7,6 +7,7 @@ from typing import Any
 
 from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
+from mptcplab.study.cloud import CloudValue
 from mptcplab.study.full import excludes
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import SelectedTable
@@ -81,9 +82,17 @@ def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
         "counted_at": list(cell.first) if cell.first else None,
         "shown_by": _evidence_document(cell),
         **_why(cell.because, judged),
+        "over_beds": _beds_document(cell.over_beds),
         "mptcp": cell.mptcp,
         "warnings": list(cell.warnings),
     }
+
+
+def _beds_document(value: CloudValue | None) -> dict[str, Any] | None:
+    """Return in how many test beds a value agrees, and what moves it."""
+    if value is None:
+        return None
+    return {"beds": len(value.within), "agrees": sum(value.within), "moved_by": list(value.moved_by)}
 
 
 def _evidence_document(cell: Cell) -> dict[str, Any] | None:

@@ -13,7 +13,7 @@ from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 from mptcplab.study.shape import Shape, shapes_of
 from mptcplab.study.source import Source, Sources, fill
-from mptcplab.study.verdict import Cell, judge_cells
+from mptcplab.study.verdict import Cell, OverBeds, judge_cells
 
 
 @dataclass(frozen=True)
@@ -60,9 +60,14 @@ def judge(
     changes: Sequence[str] = (),
     others: Sources = MappingProxyType({}),
     full: FullResult | None = None,
+    over_beds: OverBeds = MappingProxyType({}),
 ) -> JudgedTable:
-    """Verdicts of every cell and every claim. ``others`` are tables measured beside this one, for texts to quote."""
+    """Return the table with the verdicts of every cell and every claim.
+
+    ``others`` are tables measured beside this one, for texts to quote; ``over_beds`` has its values over test beds.
+    """
     sources = {**others, selected.name: Source(measured, tuple(changes))}
-    cells, claims = judge_cells(selected, measured, sources), judge_claims(selected, measured, sources)
+    cells = judge_cells(selected, measured, sources, over_beds)
+    claims = judge_claims(selected, measured, sources)
     shapes = shapes_of(selected, measured)
     return JudgedTable(selected, measured, tuple(cells), tuple(claims), tuple(shapes), tuple(changes), sources, full)

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from mptcplab.report.result_table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.classes import FAILS_PARTLY, FAILS_SHOWN, OPEN
+from mptcplab.study.classes import DEPENDS, FAILS_PARTLY, FAILS_SHOWN, IN_BEDS, OPEN, SUPPOSED, UNEXPLAINED
 from mptcplab.study.full import beside_note
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.parameters import parameters_of
@@ -23,6 +23,7 @@ from mptcplab.study.words import (
     column_text,
     evidence_text,
     mark_of,
+    over_beds_text,
     parameter_text,
     tolerance_text,
     with_unit,
@@ -32,6 +33,7 @@ from mptcplab.study.words import (
 def notes_of(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield all notes in order."""
     yield from _reasons(judged, marks)
+    yield from _over_beds(judged)
     yield from _warnings(judged)
     yield from (_claim(one, judged, marks) for one in judged.claims)
     yield from _footer(judged, marks)
@@ -60,6 +62,17 @@ def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
         if values:
             yield f"Evidence for {mark}. {'; '.join(values)}."
         yield from (f"Evidence for {mark}. {text}." for one in claims if (text := claim_evidence_text(one, judged)))
+
+
+def _over_beds(judged: JudgedTable) -> Iterator[str]:
+    """Yield a note about the values that differ without a shown reason and were measured over possible test beds."""
+    parts = [
+        f"{_place(cell, judged)}: {over_beds_text(cell.over_beds)}"
+        for cell in judged.cells
+        if cell.over_beds is not None and cell.verdict in (IN_BEDS, DEPENDS, SUPPOSED, UNEXPLAINED)
+    ]
+    if parts:
+        yield f"Over test beds that the study could have had. {'; '.join(parts)}."
 
 
 def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:

@@ -23,6 +23,7 @@ from mptcplab.study.verdict import Cell
 from mptcplab.study.words import (
     evidence_text,
     origin_text,
+    over_beds_text,
     published_text,
     tolerance_text,
     value_text,
@@ -87,6 +88,8 @@ class _Writer:
         if cell.because is not None:
             shown_by = cell.evidence.table if cell.evidence else None
             facts += self._why(cell.because, evidence_text(cell, self._judged), shown_by)
+        if cell.over_beds is not None:
+            facts.append(Fact("Test beds", over_beds_text(cell.over_beds)))
         facts += self._common([cell.row], [cell.column])
         return Sheet(anchor_of_cell(self._anchor, cell.row, cell.column), title, tuple(facts))
 

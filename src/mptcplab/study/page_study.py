@@ -15,13 +15,15 @@ from mptcplab.metrics.kept import kept_result
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html_build import OverTime, section
-from mptcplab.report.html_model import Command, Experiment, Report
+from mptcplab.report.html_model import Command, Drawing, Experiment, Report
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table
 from mptcplab.results import RecordedRun, Results, log_lines
 from mptcplab.study.agreement import Point, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table
+from mptcplab.study.cloud_files import find_cloud, values_over_beds
+from mptcplab.study.cloud_page import claims_table, cloud_drawings, cloud_table
 from mptcplab.study.figures import study_figures
 from mptcplab.study.forms import read_documents, short_changes
 from mptcplab.study.full import FullResult, full_form
@@ -82,7 +84,8 @@ class StudyFolder:
         sources = read_sources(self._documents, quick=document["quick"])
         changes = [str(change) for change in document["changed"]]
         full = self._full(selected, document)
-        return TableForm(results, judge(selected, measured, changes, sources, full), document)
+        over_beds = {} if document["quick"] or changes else values_over_beds(selected, self._folder)
+        return TableForm(results, judge(selected, measured, changes, sources, full, over_beds), document)
 
     def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
         """Return the full form for comparison with a short one, unless more was changed than usual."""
@@ -128,9 +131,29 @@ def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
     study = tables[0][0].judged.selected.study
     points = points_in(tables, sections)
     title = f"{study.authors} {study.year}: published and measured"
-    pictures = (agreement_drawing(title, points),) if points else ()
-    parameters = (parameters_table(select(study.name)),) if study.parameters else ()
-    return Report(f"Study {folder.resolve().name}", experiments, pictures=pictures, parameters=parameters)
+    pictures: tuple[Drawing, ...] = (agreement_drawing(title, points),) if points else ()
+    whole = select(study.name)
+    parameters = (parameters_table(whole),) if study.parameters else ()
+    beds: tuple[Table, ...] = ()
+    cloud = find_cloud(whole, folder)
+    if cloud is not None:
+        pictures += tuple(cloud_drawings(cloud, whole, _anchors_of_cells(tables, sections)))
+        beds = tuple(table for table in (cloud_table(cloud, whole), claims_table(cloud)) if table.rows)
+    name = f"Study {folder.resolve().name}"
+    return Report(name, experiments, pictures=pictures, beds=beds, parameters=parameters)
+
+
+def _anchors_of_cells(
+    tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]
+) -> dict[tuple[str, str, str], str]:
+    """Return the anchors of all sheets of values on the page, by table, row and column."""
+    return {
+        (judged.selected.number, cell.row, cell.column): anchor_of_cell(
+            sections[judged.selected.name], cell.row, cell.column
+        )
+        for judged in (forms[0].judged for forms in tables)
+        for cell in judged.cells
+    }
 
 
 def sections_of(tables: Sequence[Sequence[TableForm]], *, with_study: bool = False) -> dict[str, str]:

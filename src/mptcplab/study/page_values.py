@@ -11,6 +11,7 @@ from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, VALUE_CLASSES, Class
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.page_sheets import anchor_of_cell, anchor_of_claim
+from mptcplab.study.scoreboard import BESIDE
 from mptcplab.study.scoreboard_tables import TABLE
 from mptcplab.study.words import NONE, published_text, value_text, verdict_text
 
@@ -83,7 +84,8 @@ def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> T
 def _scopes(section: Section) -> tuple[str, ...]:
     """Return the rows of a scoreboard that count the values of a section; empty for all studies."""
     study, selected = section.name.partition("/")[0], section.judged.selected
-    return (f"{study}: again", section.name) if selected.table.again else ("", study, section.name)
+    is_counted = selected.study.counts(selected.number)
+    return ("", study, section.name) if is_counted else (f"{study}: {BESIDE}", section.name)
 
 
 def _values(section: Section) -> Iterator[_Line]:

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Check a study's parameters against its scenarios: every table has the value in the study's data, or varies it.
 
+The runs that should show a named reason have its setting.
+
 Scenarios are compared as resolved, with defaults and presets, so that the notation of a value does not matter.
 ``transport.X`` is the key of every host, and a key of a link is that of both directions.
 """
@@ -10,7 +12,7 @@ from __future__ import annotations
 import fnmatch
 import json
 import tomllib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +24,8 @@ from mptcplab.scenario.document import split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.parts import Choice, Parameter
+from mptcplab.study.measured import fits
+from mptcplab.study.parts import Cells, Choice, NamedReason, Parameter, ReasonRuns
 
 #: A key of the whole file, which resolved scenarios do not have.
 REPEATS = "repeats"
@@ -61,16 +64,53 @@ def uses(selected: SelectedTable) -> list[ParameterUse]:
 
 
 def check(tables: Sequence[SelectedTable]) -> None:
-    """Compare the study's parameters with the scenarios of ``tables``.
+    """Compare the study's parameters and the settings of its reasons with the scenarios of ``tables``.
 
     :raises LabError: if a table has another value than the study's data.
     """
     for selected in tables:
+        check_reasons(selected)
         for use in uses(selected):
             if not use.as_declared:
                 raise _damaged(
                     selected, f"{use.parameter.name} should be {use.choice.value}, but is {', '.join(use.values)}"
                 )
+
+
+def check_reasons(selected: SelectedTable) -> None:
+    """Compare the runs of a table that should show named reasons with the settings of these.
+
+    :raises LabError: if a run has another setting.
+    """
+    for reason in selected.study.reasons:
+        for runs in reason.runs:
+            if runs.table == selected.number:
+                _check_runs(selected, reason, runs)
+
+
+def _check_runs(selected: SelectedTable, reason: NamedReason, runs: ReasonRuns) -> None:
+    points = [point for point in load(selected.scenario).points if _is_among(selected, runs, point.settings)]
+    if not points:
+        raise _damaged(selected, f"no run is of the cells that reason '{reason.name}' names", section="reasons")
+    for dumped in (_plain(point.scenario) for point in points):
+        for key in runs.key:
+            paths = _paths_of(dumped, key)
+            if not paths:
+                problem = f"its scenario has no key {key}, which reason '{reason.name}' names"
+                raise _damaged(selected, problem, section="reasons")
+            values = {_text(_at(dumped, path)) for path in paths}
+            other = values - {_wanted(selected, dumped, path, reason.value) for path in paths}
+            if other:
+                problem = f"reason '{reason.name}' should have {key} = {reason.value}, but has {min(other)}"
+                raise _damaged(selected, problem, section="reasons")
+
+
+def _is_among(selected: SelectedTable, cells: Cells, settings: Mapping[str, str]) -> bool:
+    """Return whether a point of a scenario is measured for one of the cells."""
+    table = selected.table
+    columns = [table.columns[name] for name in cells.columns or table.columns if table.columns[name].ratio is None]
+    is_row = not cells.rows or settings.get(table.along) in cells.rows
+    return is_row and any(fits(table, column, settings, any_workload=True) for column in columns)
 
 
 def _use(
@@ -86,7 +126,7 @@ def _use(
     found: dict[str, None] = {}
     as_declared = True
     for key in parameter.key:
-        paths = [path for form in spread(split_key(key) or ()) for path in _paths(dumped[0], form)]
+        paths = _paths_of(dumped[0], key)
         if not paths:
             raise _damaged(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
         own = {_text(_at(one, path)): None for one in dumped for path in paths}
@@ -97,8 +137,8 @@ def _use(
     return ParameterUse(parameter, choice, values, as_declared)
 
 
-def _damaged(selected: SelectedTable, problem: str) -> LabError:
-    hint = f"see [[parameters]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
+def _damaged(selected: SelectedTable, problem: str, section: str = "parameters") -> LabError:
+    hint = f"see [[{section}]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
     return LabError(
         f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {problem}", hint=hint
     )
@@ -115,6 +155,11 @@ def spread(key: Sequence[str | int]) -> list[Path]:
     if len(key) > 2 and key[0] == "links" and key[2] not in _LINK_KEYS:
         return [(*key[:2], "*ward", *key[2:])]
     return [tuple(key)]
+
+
+def _paths_of(dumped: dict[str, Any], key: str) -> list[Path]:
+    """Return where a resolved scenario has a key with wildcards."""
+    return [path for form in spread(split_key(key) or ()) for path in _paths(dumped, form)]
 
 
 def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:

@@ -50,16 +50,44 @@ class Cells(Part):
         return f"Table {self.table}" + (f" ({'; '.join(of)})" if of else "")
 
 
+class ReasonRuns(Cells):
+    """Cells of a table of evidence, and the scenario keys by which its runs have the setting of a reason."""
+
+    key: tuple[str, ...] = Field(min_length=1)
+
+    @field_validator("key", mode="before")
+    @classmethod
+    def _one_is_enough(cls, said: Any) -> Any:
+        return (said,) if isinstance(said, str) else said
+
+
+class NamedReason(Part):
+    """A mechanism that the reasons of several tables name, and the runs in which it is changed.
+
+    All of these runs have the same ``value``: a mechanism with another setting for every table that it should explain
+    explains none. :mod:`mptcplab.study.parameters` compares it with the scenarios.
+    """
+
+    name: str
+    value: str = Field(description="as a scenario writes it")
+    runs: tuple[ReasonRuns, ...] = Field(min_length=1)
+
+    def covers(self, table: str, column: str) -> bool:
+        """Return whether runs of the reason are in a column of a table."""
+        return any(runs.table == table and (not runs.columns or column in runs.columns) for runs in self.runs)
+
+
 class Reason(Part):
     """The entry of a study's data for a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
     ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
-    that did not show: the difference is unexplained, and declared. ``shown_by`` names the runs in which the mechanism
-    is changed. ``chosen_by`` has the published cells by which the setting of these runs was chosen: runs that were made
-    to land there cannot show a reason for them. All texts quote measured values (:mod:`mptcplab.study.quote`) instead
-    of repeating them.
+    that did not show: the difference is unexplained, and declared. ``name`` is the name of a :class:`NamedReason`,
+    whose setting the runs have. ``shown_by`` names the runs in which the mechanism is changed. ``chosen_by`` has the
+    published cells by which the setting of these runs was chosen: runs that were made to land there cannot show a
+    reason for them. All texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
     """
 
+    name: str = ""
     reason: str = ""
     open: str = ""
     evidence: str = ""

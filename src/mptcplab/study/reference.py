@@ -19,7 +19,7 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.cloud import CLOUD
+from mptcplab.study.cloud_files import CLOUD
 from mptcplab.study.forms import Documents, digest, read_documents
 from mptcplab.study.full import REFERENCE, read_reference
 from mptcplab.study.load import SelectedTable, select, study_names

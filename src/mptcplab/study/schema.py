@@ -11,7 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 from mptcplab.fields import Boolean, Number, Whole
 from mptcplab.metrics.registry import METRICS
 from mptcplab.study.again import expanded
-from mptcplab.study.parts import CellMap, CellReason, ClaimReason, Parameter, Part
+from mptcplab.study.parts import CellMap, CellReason, Cells, ClaimReason, NamedReason, Parameter, Part, Reason
 from mptcplab.study.quote import Quote, quotes_of
 from mptcplab.study.values import check_value, kind_name, kind_of
 
@@ -196,16 +196,22 @@ class Claim(Part):
 
 
 class Study(Part):
-    """One published study."""
+    """One published study.
+
+    ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
+    that measure it again. The others are evidence.
+    """
 
     name: str
     title: str
     authors: str
     year: Whole
     where: str
+    headline: Literal["first", "again"] = "first"
     test_bed: str
     tables: dict[str, PublishedTable]
     parameters: tuple[Parameter, ...] = ()
+    reasons: tuple[NamedReason, ...] = ()
     claims: tuple[Claim, ...] = ()
 
     @model_validator(mode="before")
@@ -228,7 +234,14 @@ class Study(Part):
             self._check_claim(claim)
         for parameter in self.parameters:
             self._check_parameter(parameter)
+        self._check_reasons()
         return self
+
+    def counts(self, number: str) -> bool:
+        """Return whether the values and claims of a table count, and not those of another test bed."""
+        if self.headline == "first":
+            return not self.tables[number].again
+        return all(table.again != number for table in self.tables.values())
 
     def texts(self, number: str) -> Iterator[str]:
         """Yield the texts that can stand below a table."""
@@ -252,8 +265,11 @@ class Study(Part):
         return {quote.table for quote in self.quotes(number)} | {one.table for one in (*shown, *claims) if one} | beside
 
     def fitted(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
-        """Return the parameters that were fitted to a published cell, or to one that it repeats."""
+        """Return the parameters that were fitted to a published cell, or to one that it repeats or measures again."""
         places = [(number, row, column)]
+        # A table that measures the values of another one again has its sizes and rates, too.
+        if self.tables[number].again:
+            places.append((self.tables[number].again, row, column))
         if (first := self.tables[number].first_of(row, column)) is not None:
             places.append(first)
         return tuple(
@@ -330,6 +346,53 @@ class Study(Part):
             for row in (fixed,) if fixed else rows or other.all_rows[:1]:
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 
+    def _check_reasons(self) -> None:
+        """The runs that show a named reason are those of its entry in ``reasons``, which has their one setting."""
+        known = {reason.name: reason for reason in self.reasons}
+        if len(known) < len(self.reasons):
+            raise ValueError("two entries of [[reasons]] have the same name")
+        for reason in self.reasons:
+            for runs in reason.runs:
+                self._check_cells(f"reason '{reason.name}'", runs)
+        used = set()
+        for where, because, shown in self._named_reasons():
+            if because.name not in known:
+                raise ValueError(f"{where} names the reason '{because.name}', which is not in [[reasons]]")
+            used.add(because.name)
+            for table, column in shown:
+                if not known[because.name].covers(table, column):
+                    cells = f"column {column} of table {table}, which is not among its runs in [[reasons]]"
+                    raise ValueError(f"{where}: the reason '{because.name}' is shown by {cells}")
+        for name in known:
+            if name not in used:
+                raise ValueError(f"no table and no claim names the reason '{name}' of [[reasons]]")
+
+    def _named_reasons(self) -> Iterator[tuple[str, Reason, list[tuple[str, str]]]]:
+        """Yield the entries that name a reason: where they stand, and the columns of the runs that should show it."""
+        for number, table in self.tables.items():
+            for because in table.because:
+                if because.name:
+                    yield f"table {number}", because, list(self._shown_columns(table, because.shown_by))
+        for claim in self.claims:
+            if claim.because is not None and claim.because.name:
+                shown = claim.because.shown_by
+                columns = [(shown.table, (shown.of or claim.of).partition("@")[0])] if shown is not None else []
+                yield f"claim '{claim.text}'", claim.because, columns
+
+    def _shown_columns(self, table: PublishedTable, shown: CellMap | None) -> Iterator[tuple[str, str]]:
+        if shown is not None:
+            for name in shown.columns.values() or table.columns:
+                if name in self.tables[shown.table].columns:
+                    yield shown.table, name
+
+    def _check_cells(self, where: str, cells: Cells) -> None:
+        table = self.tables.get(cells.table)
+        if table is None:
+            raise ValueError(f"{where} names table {cells.table}, which the study does not have")
+        for row in cells.rows or table.all_rows[:1]:
+            for column in cells.columns or tuple(table.columns)[:1]:
+                self._check_cell(where, cells.table, row, column)
+
     def _check_parameter(self, parameter: Parameter) -> None:
         where = f"parameter '{parameter.name}'"
         named = [*parameter.tables, *(table for other in parameter.other for table in other.tables)]
@@ -337,9 +400,4 @@ class Study(Part):
             if number not in self.tables:
                 raise ValueError(f"{where} names table {number}, which the study does not have")
         for cells in (cells for choice in parameter.choices for cells in choice.fitted_to):
-            table = self.tables.get(cells.table)
-            if table is None:
-                raise ValueError(f"{where} is fitted to table {cells.table}, which the study does not have")
-            for row in cells.rows or table.all_rows[:1]:
-                for column in cells.columns or tuple(table.columns)[:1]:
-                    self._check_cell(where, cells.table, row, column)
+            self._check_cells(f"{where}, fitted to cells,", cells)

@@ -13,6 +13,9 @@ from mptcplab.study.full import outside
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import SelectedTable
 
+#: The total of tables in another test bed.
+BESIDE = "beside"
+
 
 @dataclass(frozen=True)
 class Score:
@@ -73,6 +76,11 @@ class Line:
     remark: str = ""
     why: str = ""
 
+    @property
+    def is_beside(self) -> bool:
+        """True for a table whose values count in another table, with the test bed of the study's headline."""
+        return not self.selected.study.counts(self.selected.number)
+
     def to_json(self) -> dict[str, Any]:
         """Plain data."""
         selected = self.selected
@@ -110,9 +118,9 @@ def line_without(selected: SelectedTable, why: str = "") -> Line:
     return Line(selected, score, "", OPEN, why)
 
 
-def total(lines: Iterable[Line], *, again: bool = False) -> Score:
-    """Over several tables: those that measure values for the first time, or those that measure them again."""
-    return sum((line.score for line in lines if bool(line.selected.table.again) == again), Score())
+def total(lines: Iterable[Line], *, beside: bool = False) -> Score:
+    """Return the sum over the tables that count, or over those of another test bed, which stand beside them."""
+    return sum((line.score for line in lines if line.is_beside == beside), Score())
 
 
 def by_study(lines: Iterable[Line]) -> dict[str, list[Line]]:
@@ -123,15 +131,15 @@ def by_study(lines: Iterable[Line]) -> dict[str, list[Line]]:
     return found
 
 
-def _again(lines: Iterable[Line]) -> bool:
-    return any(line.selected.table.again for line in lines)
-
-
 def scoreboard_document(lines: Sequence[Line]) -> dict[str, Any]:
     """As plain data."""
     return {
         "tables": [line.to_json() for line in lines],
         "studies": {name: total(own).to_json() for name, own in by_study(lines).items()},
-        "again": {name: total(own, again=True).to_json() for name, own in by_study(lines).items() if _again(own)},
+        BESIDE: {
+            name: total(own, beside=True).to_json()
+            for name, own in by_study(lines).items()
+            if any(line.is_beside for line in own)
+        },
         "all": total(lines).to_json(),
     }

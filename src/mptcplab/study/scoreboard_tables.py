@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
-from mptcplab.study.scoreboard import Line, Score, by_study, total
+from mptcplab.study.scoreboard import BESIDE, Line, Score, by_study, total
 
 #: The head of the column of names.
 TABLE = "table"
@@ -16,11 +16,13 @@ TABLE = "table"
 _STAY = (AGREES, HOLDS, UNEXPLAINED)
 _MEANINGS = (
     "Values that a study prints count once each. They agree if the whole measured 95 % interval is in the tolerance "
-    "band; they are too uncertain if it crosses an end of the band, as for every single run. Fitted: a parameter was "
-    "fitted to them. For those outside the tolerance, the reason is shown if the run that isolates it lands in the "
-    "band, partly shown if it leaves at most half of the difference, else supposed. Without a reason they are "
-    "unexplained, even if the table describes what was tried. At half: values that also agree with half of the "
-    "tolerance.",
+    "band; they are too uncertain if it crosses an end of the band, as for every single run, with the mean inside or "
+    "outside the band. Fitted: a parameter was fitted to them. For those outside the tolerance, the reason is shown if "
+    "the run that isolates it lands in the band, partly shown if it leaves at most half of the difference, else "
+    "supposed. Without a reason they are unexplained, even if the table describes what was tried. Where no run shows "
+    "the reason, and at least 32 possible test beds of the study were measured: values that agree in at least 95 % of "
+    "them, and values that agree in some and that named parameters move, which no source states. At half: values that "
+    "also agree with half of the tolerance.",
     "Same shape: columns that rise and fall as published, within the factor that their table prints. It is not a "
     "verdict.",
     "Claims of a study hold, are about fitted values, do not hold (for a shown, a partly shown, a supposed, or no "
@@ -123,12 +125,12 @@ def _rows(lines: Sequence[Line]) -> list[_Row]:
     rows, studies = [], by_study(lines)
     for name, own in studies.items():
         rows += [_row(line) for line in own]
-        again = [line for line in own if line.selected.table.again]
-        about = _count(len(own) - len(again), "table")
+        beside = [line for line in own if line.is_beside]
+        about = _count(len(own) - len(beside), "table")
         rows.append(_Row(f"{name}: all", about, "", total(own), "", is_sum=True))
-        if again:
-            about = f"{_count(len(again), 'table')}: values and claims of the others"
-            rows.append(_Row(f"{name}: again", about, "", total(again, again=True), "", is_sum=True))
+        if beside:
+            about = f"{_count(len(beside), 'table')} in another test bed: the same values and claims"
+            rows.append(_Row(f"{name}: {BESIDE}", about, "", total(beside, beside=True), "", is_sum=True))
     if len(studies) > 1:
         rows.append(_Row("all", _count(len(studies), "study", "studies"), "", total(lines), "", is_sum=True))
     return rows

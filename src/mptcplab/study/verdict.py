@@ -8,17 +8,35 @@ data names for it lands in the band, *partly shown* if it goes half of the way (
 is *supposed*. Without a reason the cell is *unexplained*; the command fails if the data does not declare it open, with
 what was tried. A cell without a value is *not measured*: its row was not run, or the run lacks the metric, which needs
 a reason, too.
+
+What is supposed or unexplained on the bed of its table may have been measured over many possible beds
+(:mod:`mptcplab.study.cloud`). If these are enough to name what moves the value, it *agrees in at least 95 % of beds*,
+or it *depends on the bed*: it agrees in some of them, and parameters that no source states move it. A value that agrees
+in no bed, or that no named parameter moves, keeps its class.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from mptcplab.stats import Interval
 from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.classes import AGREES, FITTED, OPEN, PARTLY, SHOWN, SUPPOSED, TOO_UNCERTAIN, UNEXPLAINED
+from mptcplab.study.classes import (
+    AGREES,
+    DEPENDS,
+    FITTED,
+    IN_BEDS,
+    OPEN,
+    PARTLY,
+    SHOWN,
+    SUPPOSED,
+    UNCERTAIN_INSIDE,
+    UNCERTAIN_OUTSIDE,
+    UNEXPLAINED,
+)
+from mptcplab.study.cloud import IN_ALL, IN_SOME, MIN_BEDS_FOR_CAUSES, CloudValue
 from mptcplab.study.evidence import CellEvidence, cell_evidence
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
@@ -30,6 +48,9 @@ from mptcplab.study.tolerance import OUTSIDE, SHOWS, SHOWS_PART, WITHIN, positio
 #: The class of a difference with a reason, by what its evidence proves.
 _PROVED = {SHOWS: SHOWN, SHOWS_PART: PARTLY}
 
+#: Values of one table over possible test beds, by row and column.
+OverBeds = Mapping[tuple[str, str], CloudValue]
+
 
 @dataclass(frozen=True)
 class Cell:
@@ -39,6 +60,7 @@ class Cell:
     true if the interval is outside the tolerance, ``is_mean_outside`` if the mean is. ``fitted`` has the parameters
     that were fitted to it, and ``first`` is the table, row and column where the source prints the value first.
     ``row_is_there`` is true if anything was measured in its row; ``missing`` counts the runs without the metric.
+    ``over_beds`` is the value over possible test beds, if it was measured there.
     """
 
     row: str
@@ -58,6 +80,7 @@ class Cell:
     mptcp: str = ""
     sockets: str = ""
     warnings: tuple[str, ...] = ()
+    over_beds: CloudValue | None = None
 
     @property
     def difference_percent(self) -> float | None:
@@ -76,14 +99,38 @@ class Cell:
         return self.counted_as == UNEXPLAINED and self.because is None
 
 
-def judge_cells(selected: SelectedTable, measured: TableValues, sources: Sources = MappingProxyType({})) -> list[Cell]:
+def judge_cells(
+    selected: SelectedTable,
+    measured: TableValues,
+    sources: Sources = MappingProxyType({}),
+    over_beds: OverBeds = MappingProxyType({}),
+) -> list[Cell]:
     """Return every published cell, in the table's order. ``sources`` have the evidence."""
     rows = {row for row, _ in measured}
-    return [
+    cells = [
         _cell(selected, measured, sources, (row, column), row_is_there=row in rows)
         for row, values in selected.table.published.items()
         for column in values
     ]
+    return [_judge_over_beds(cell, over_beds.get((cell.row, cell.column))) for cell in cells]
+
+
+def _judge_over_beds(cell: Cell, over_beds: CloudValue | None) -> Cell:
+    """Return the cell with the class that possible test beds give a difference without a run that shows its reason."""
+    verdict = class_over_beds(over_beds) if over_beds is not None and cell.verdict in (SUPPOSED, UNEXPLAINED) else ""
+    return replace(cell, verdict=verdict or cell.verdict, over_beds=over_beds)
+
+
+def class_over_beds(value: CloudValue) -> str:
+    """Return the class of a value that differs on the bed of its table; empty if the beds leave it as it is.
+
+    A few beds show neither that nearly all agree nor what a value depends on.
+    """
+    if len(value.within) < MIN_BEDS_FOR_CAUSES:
+        return ""
+    if value.verdict == IN_ALL:
+        return IN_BEDS
+    return DEPENDS if value.verdict == IN_SOME and value.moved_by else ""
 
 
 def _cell(
@@ -99,6 +146,7 @@ def _cell(
     evidence = cell_evidence(selected, sources, because, place, found.interval)
     verdict = _verdict(found.interval, published, table.tolerance, because, evidence)
     outside = verdict in (SHOWN, PARTLY, SUPPOSED, UNEXPLAINED)
+    is_mean_outside = _is_mean_outside(found.interval, published, table.tolerance)
     half = _verdict(found.interval, published, table.tolerance / 2, because, evidence)
     return Cell(
         row,
@@ -109,7 +157,7 @@ def _cell(
         because if outside else None,
         half if verdict == AGREES and not fitted else "",
         outside,
-        abs(found.interval.mean - published.mean) > abs(published.mean) * table.tolerance / 100,
+        is_mean_outside,
         evidence if outside else None,
         fitted,
         first,
@@ -129,11 +177,17 @@ def _verdict(
     evidence: CellEvidence | None,
 ) -> str:
     where = position(value, published.mean, tolerance)
+    if where == WITHIN:
+        return AGREES
     if where != OUTSIDE:
-        return AGREES if where == WITHIN else TOO_UNCERTAIN
+        return UNCERTAIN_OUTSIDE if _is_mean_outside(value, published, tolerance) else UNCERTAIN_INSIDE
     if not is_explained(because):
         return UNEXPLAINED
     return SUPPOSED if evidence is None else _PROVED.get(evidence.proof, SUPPOSED)
+
+
+def _is_mean_outside(value: Interval, published: PublishedValue, tolerance: float) -> bool:
+    return abs(value.mean - published.mean) > abs(published.mean) * tolerance / 100
 
 
 def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:

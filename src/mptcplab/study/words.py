@@ -7,7 +7,8 @@ from collections.abc import Mapping
 
 from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval
-from mptcplab.study.classes import FITTED, TOO_UNCERTAIN
+from mptcplab.study.classes import DEPENDS, FITTED, UNCERTAIN_INSIDE, UNCERTAIN_OUTSIDE
+from mptcplab.study.cloud import CloudValue
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import Value
 from mptcplab.study.parts import Choice, Parameter, Reason
@@ -44,9 +45,18 @@ def verdict_text(cell: Cell) -> str:
     """Return the verdict with its qualification."""
     if cell.verdict == FITTED and cell.outside:
         return f"{cell.verdict}, outside"
-    if cell.verdict == TOO_UNCERTAIN and cell.measured is not None and cell.measured.half_width is None:
-        return f"{cell.verdict} (one run{', outside' if cell.is_mean_outside else ''})"
+    is_single = cell.measured is not None and cell.measured.half_width is None
+    if cell.verdict in (UNCERTAIN_INSIDE, UNCERTAIN_OUTSIDE) and is_single:
+        return f"{cell.verdict} (one run)"
+    if cell.verdict == DEPENDS and cell.over_beds is not None:
+        return f"{cell.verdict}: {', '.join(cell.over_beds.moved_by)}"
     return cell.verdict
+
+
+def over_beds_text(value: CloudValue) -> str:
+    """Return in how many beds a value agrees, and what moves it."""
+    moved = f", moved by {', '.join(value.moved_by)}" if value.moved_by else ""
+    return f"agrees in {sum(value.within)} of {len(value.within)} beds{moved}"
 
 
 def with_unit(text: str, table: PublishedTable, column: str) -> str:

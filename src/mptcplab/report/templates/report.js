@@ -58,7 +58,7 @@
   // A text beside a mark is not longer than the plot is high; all of it is shown under the pointer.
   function shortened(text, div) {
     const letters = Math.max(8, Math.floor((div.clientHeight - 60) / 6));
-    return text.length > letters ? `${text.slice(0, letters - 1)}…` : text;
+    return shortenedTo(text, letters);
   }
 
   function plot(div, traces, layout) {
@@ -393,6 +393,55 @@
     });
     const axis = { type: "log", range: [Math.log10(low), Math.log10(high)], rangemode: "normal", dtick: "D2", tickformat: ",~r" };
     plot(div, [...bands, identity, ...traces], { x: "published", y: "measured", xaxis: axis, yaxis: axis });
+    openSheetsFrom(div);
+  }
+
+  // ---- published against many test beds ------------------------------------------------------------------------
+
+  // A line for each value, with the ratio to the published one in every bed, the median, and the tolerance in grey.
+  function drawBeds(section, drawing) {
+    const div = section.querySelector(".figure");
+    const values = drawing.values;
+    div.style.height = `${110 + 17 * values.length}px`;
+    const colour = colours();
+    const bands = {
+      x: values.flatMap((value) => [1 - value.tolerance / 100, 1 + value.tolerance / 100, null]),
+      y: values.flatMap((_, at) => [at, at, null]),
+      name: "tolerance", type: "scatter", mode: "lines", line: { color: "rgba(128,128,128,0.3)", width: 11 }, hoverinfo: "skip",
+    };
+    const traces = drawing.classes.flatMap((one, index) => {
+      const own = values.map((value, at) => [value, at]).filter(([value]) => value.class === index);
+      const texts = ([value], ratio) => plain(`${value.name}: ${show(ratio)} times the published value; ${value.text}`);
+      const common = { name: plain(`${one.name} (${own.length})`), type: "scatter", mode: "markers", hoverinfo: "text" };
+      return own.length === 0 ? [] : [
+        {
+          ...common, x: own.flatMap(([value]) => value.ratios), y: own.flatMap(([value, at]) => value.ratios.map(() => at)),
+          hovertext: own.flatMap((line) => line[0].ratios.map((ratio) => texts(line, ratio))),
+          customdata: own.flatMap(([value]) => value.ratios.map(() => value.anchor)),
+          marker: { color: faded(one.colour, 0.45), size: 6 }, showlegend: false,
+        },
+        {
+          ...common, x: own.map(([value]) => value.median), y: own.map(([, at]) => at),
+          hovertext: own.map((line) => texts(line, line[0].median)), customdata: own.map(([value]) => value.anchor),
+          marker: { color: one.colour, symbol: "line-ns", size: 12, line: { color: one.colour, width: 2.5 } },
+        },
+      ];
+    });
+    plot(div, [bands, ...traces], {
+      x: "measured / published", y: "",
+      xaxis: { type: "log", rangemode: "normal", dtick: "D2", tickformat: ",~r" },
+      yaxis: {
+        rangemode: "normal", range: [values.length - 0.4, -0.6], showgrid: false, zeroline: false,
+        tickvals: values.map((_, at) => at), ticktext: values.map((value) => plain(shortenedTo(value.name, isNarrow(div) ? 18 : 48))),
+        tickfont: { size: 10.5 },
+      },
+    });
+    openSheetsFrom(div);
+  }
+
+  const shortenedTo = (text, letters) => (text.length > letters ? `${text.slice(0, letters - 1)}…` : text);
+
+  function openSheetsFrom(div) {
     div.removeAllListeners?.("plotly_click");
     div.on("plotly_click", (event) => {
       const anchor = event.points[0]?.customdata;
@@ -413,7 +462,7 @@
 
   // ---- when to draw --------------------------------------------------------------------------------------------
 
-  const DRAW = { sweep: drawSweep, lines: drawLines, timeline: drawTimeline, agreement: drawAgreement };
+  const DRAW = { sweep: drawSweep, lines: drawLines, timeline: drawTimeline, agreement: drawAgreement, beds: drawBeds };
 
   function draw(section, changed) {
     const { experiment, drawing, kind } = section.dataset;
