@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from fuzz.judge import Target
 from fuzz.targets.capture import CaptureTarget
+from fuzz.targets.pack import PackTarget
 from fuzz.targets.pcap import PcapTarget
 from fuzz.targets.recording import RecordingTarget
 from fuzz.targets.scenario import ScenarioTarget
@@ -12,5 +13,14 @@ from fuzz.targets.steering import SteeringTarget
 from fuzz.targets.units import UnitsTarget
 
 TARGETS: dict[str, type[Target]] = {
-    one.name: one for one in (UnitsTarget, ScenarioTarget, RecordingTarget, CaptureTarget, PcapTarget, SteeringTarget)
+    one.name: one
+    for one in (
+        UnitsTarget,
+        ScenarioTarget,
+        RecordingTarget,
+        CaptureTarget,
+        PcapTarget,
+        SteeringTarget,
+        PackTarget,
+    )
 }

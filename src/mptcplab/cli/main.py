@@ -42,6 +42,7 @@ _COMMANDS = (
     "steer",
     "init",
     "examples",
+    "pack",
     "doctor",
     "schema",
     "completion",
