@@ -43,6 +43,7 @@ _COMMANDS = (
     "init",
     "examples",
     "pack",
+    "serve",
     "doctor",
     "schema",
     "completion",
