@@ -6,6 +6,7 @@ from __future__ import annotations
 from fuzz.judge import Target
 from fuzz.targets.capture import CaptureTarget
 from fuzz.targets.explain import ExplainTarget
+from fuzz.targets.pack import PackTarget
 from fuzz.targets.pcap import PcapTarget
 from fuzz.targets.recording import RecordingTarget
 from fuzz.targets.scenario import ScenarioTarget
@@ -14,5 +15,14 @@ from fuzz.targets.units import UnitsTarget
 
 TARGETS: dict[str, type[Target]] = {
     one.name: one
-    for one in (UnitsTarget, ScenarioTarget, RecordingTarget, CaptureTarget, PcapTarget, SteeringTarget, ExplainTarget)
+    for one in (
+        UnitsTarget,
+        ScenarioTarget,
+        RecordingTarget,
+        CaptureTarget,
+        PcapTarget,
+        SteeringTarget,
+        ExplainTarget,
+        PackTarget,
+    )
 }

@@ -23,7 +23,16 @@ from mptcplab.errors import InputError
 pytestmark = pytest.mark.slow
 
 #: Inputs of each target: about 20 s of CPU in all.
-EXAMPLES = {"units": 1500, "scenario": 150, "recording": 60, "capture": 150, "pcap": 6, "steering": 400, "explain": 300}
+EXAMPLES = {
+    "units": 1500,
+    "scenario": 150,
+    "recording": 60,
+    "capture": 150,
+    "pcap": 6,
+    "steering": 400,
+    "explain": 300,
+    "pack": 150,
+}
 JSON = st.recursive(
     st.one_of(
         st.none(),

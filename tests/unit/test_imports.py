@@ -28,7 +28,7 @@ sys.argv[0] = "mptcplab"
 main()
 """
 #: Each takes from 50 ms to a second.
-LIBRARIES = ("numpy", "polars", "scipy", "matplotlib", "plotly", "pandas", "jinja2", "distributed")
+LIBRARIES = ("numpy", "polars", "scipy", "matplotlib", "plotly", "pandas", "jinja2", "distributed", "flask")
 #: Libraries, and our rooms, that only a scenario needs, or what follows from it.
 OF_SCENARIOS = (
     "pydantic",
@@ -45,6 +45,8 @@ OF_RUNS = (
     "mptcplab.engine.stock.engine",
     "mptcplab.figure",
     "mptcplab.results",
+    "mptcplab.packs.open",
+    "mptcplab.serve",
 )
 #: Python and click are 96 modules, and one more takes 0.2 to 0.5 ms. `--help` reads the declarations of all
 #: commands, and what they import; anything else that is reported without a scenario reads one of them.

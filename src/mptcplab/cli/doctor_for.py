@@ -16,10 +16,12 @@ from mptcplab.cli.doctor import show_findings
 from mptcplab.cli.jobs import table_job
 from mptcplab.cli.main import report_error
 from mptcplab.cli.running import install_command
+from mptcplab.cli.sources import loaded_source
 from mptcplab.doctor.install import install
 from mptcplab.doctor.lacks import Lacks, collect_lacks
 from mptcplab.engine.registry import engine_kind
 from mptcplab.errors import Exit, InputError, MissingError
+from mptcplab.packs import is_url
 from mptcplab.scenario.examples import MARK, find_example
 from mptcplab.scenario.load import Run, load
 from mptcplab.study.load import select, study_names
@@ -54,13 +56,14 @@ class Request:
         is_study = name.partition("/")[0] in study_names() and not Path(name).is_file()
         if is_study:
             return self._runs_of_study(name)
-        if not Path(name).is_file() and not name.endswith(".toml"):
+        if not Path(name).is_file() and not name.endswith(".toml") and not is_url(name):
             hint = f"name a scenario file, or one of {', '.join(study_names())}"
             raise InputError(f"'{name}' is neither a scenario file nor a study", hint=hint)
         if self.beds is not None:
             raise InputError(f"--beds is for studies, and {name} is a scenario file", hint="leave out --beds")
         real_time = not engine_kind(self.engine)[1].capabilities.virtual_time
-        return {name: load(Path(name), overrides=self.overrides, real_time=real_time).runs}
+        with loaded_source(name, overrides=self.overrides, real_time=real_time) as source:
+            return {name: source.experiment.runs}
 
     def _runs_of_study(self, name: str) -> dict[str, list[Run]]:
         tables = select(name)

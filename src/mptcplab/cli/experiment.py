@@ -39,8 +39,8 @@ from mptcplab.scenario.load import Experiment, Run
 
 def run_experiment(
     experiment: Experiment, folder: Path, running: RunOptions, shown: Shown, repeat: Callable[[Run], str], install: str
-) -> None:
-    """Execute an experiment; write and print its results.
+) -> list[CompletedRun]:
+    """Execute an experiment; write and print its results, and return its runs.
 
     ``repeat`` returns the command that repeats one run. ``install`` is the command that gets what this machine lacks.
     :raises InputError: if a column that is to be printed does not exist. :raises LabError: if a run failed.
@@ -52,6 +52,7 @@ def run_experiment(
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)
     check_failures(done, repeat, folder)
+    return done
 
 
 @dataclass(frozen=True)

@@ -44,6 +44,8 @@ _COMMANDS = (
     "steer",
     "init",
     "examples",
+    "pack",
+    "serve",
     "doctor",
     "schema",
     "completion",

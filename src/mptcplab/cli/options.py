@@ -13,24 +13,37 @@ from mptcplab.cli import complete
 from mptcplab.cli.deferred import DeferredChoice
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.lazy import load
+from mptcplab.packs import is_url
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 class ScenarioFile(click.Path):
-    """The path of a scenario file, or ``@NAME`` for a scenario that comes with mptcplab."""
+    """The path of a scenario file or pack, or ``@NAME`` for a scenario that comes with mptcplab.
 
-    def __init__(self) -> None:
+    With ``urls``, also an address on the web, which stays text: a path would lose one of its slashes.
+    """
+
+    def __init__(self, *, urls: bool = False) -> None:
         super().__init__(path_type=Path)
+        self._urls = urls
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path. :raises InputError: if no scenario that comes with mptcplab has this name."""
         if isinstance(value, str) and value.startswith("@") and not Path(value).exists():
             return load("mptcplab.scenario.examples:find_example")(value[1:])
+        if self._urls and isinstance(value, str) and is_url(value):
+            return value
         return super().convert(value, param, ctx)
 
 
 scenario_argument = click.argument("file", type=ScenarioFile(), shell_complete=complete.scenario_files)
+source_argument = click.argument(
+    "file", metavar="FILE|PACK|URL", type=ScenarioFile(urls=True), shell_complete=complete.scenario_files
+)
+trust_option = click.option(
+    "--trust", "trusted", is_flag=True, help="Let the runs of a pack execute programs that it brings or chooses."
+)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
 repeats_option = click.option(
     "--repeats", type=click.IntRange(min=1), help="Runs per point, each with its own seed. Default: the scenario's."

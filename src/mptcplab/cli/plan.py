@@ -9,16 +9,17 @@ import click
 
 from mptcplab.cli.export import export
 from mptcplab.cli.points import chosen_point
+from mptcplab.cli.sources import loaded_source
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
-from mptcplab.scenario.load import load
+from mptcplab.scenario.load import Experiment
 
 
 def plan(
-    file: Path,
+    file: Path | str,
     overrides: tuple[str, ...],
     seed: int | None,
     wanted: tuple[str, ...],
@@ -29,7 +30,20 @@ def plan(
     out: Path | None,
 ) -> None:
     """Print the commands of one run; with ``node``, the configuration of that node for a real machine."""
-    experiment = load(file, overrides=overrides, seed=seed)
+    with loaded_source(file, overrides=overrides, seed=seed) as source:
+        _plan(source.experiment, seed, wanted, node, form, devices, password_file, out)
+
+
+def _plan(
+    experiment: Experiment,
+    seed: int | None,
+    wanted: tuple[str, ...],
+    node: str | None,
+    form: str | None,
+    devices: tuple[str, ...],
+    password_file: Path | None,
+    out: Path | None,
+) -> None:
     chosen = chosen_point(experiment.points, wanted)
     if node is not None:
         if seed is not None:

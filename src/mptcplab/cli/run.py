@@ -11,13 +11,13 @@ from mptcplab.cli.options import (
     listed,
 )
 from mptcplab.cli.running import RunOptions, install_command, repeat_command
+from mptcplab.cli.sources import loaded_source
 from mptcplab.engine.registry import engine_kind
 from mptcplab.report.run_commands import default_folder
-from mptcplab.scenario.load import load
 
 
 def run(
-    file: Path,
+    file: Path | str,
     overrides: tuple[str, ...],
     seed: int | None,
     repeats: int | None,
@@ -30,15 +30,26 @@ def run(
     links: bool,
     columns: str | None,
     sort: str | None,
+    trusted: bool,
 ) -> None:
     """Execute the experiment in ``file``; write and print its results. :raises LabError: if a run failed."""
     real_time = not engine_kind(engine)[1].capabilities.virtual_time
-    experiment = load(file, overrides=overrides, seed=seed, repeats=repeats, real_time=real_time)
-    check_algorithms(experiment)
-    # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
-    from mptcplab.cli.experiment import Shown, run_experiment
+    with loaded_source(
+        file,
+        overrides=overrides,
+        seed=seed,
+        repeats=repeats,
+        real_time=real_time,
+        executes=True,
+        trusted=trusted,
+    ) as source:
+        check_algorithms(source.experiment)
+        # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
+        from mptcplab.cli.experiment import Shown, run_experiment
 
-    running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort)
-    repeat = partial(repeat_command, file, overrides, out, engine=engine)
-    install = install_command([str(file)], overrides, engine=engine)
-    run_experiment(experiment, out or default_folder(file), running, shown, repeat, install)
+        running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort)
+        repeat = partial(repeat_command, source.file, overrides, out, engine=engine)
+        install = install_command([str(source.file)], overrides, engine=engine)
+        folder = out or default_folder(Path(f"{source.stem}.toml"))
+        done = run_experiment(source.experiment, folder, running, shown, repeat, install)
+        source.compare([run.folder for run in done if run.folder is not None])

@@ -12,6 +12,7 @@ import click
 
 from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
+from mptcplab.cli.sources import loaded_source
 from mptcplab.cli.space import size_text
 from mptcplab.metrics.points import changed_note, short_names
 from mptcplab.plan.disk import estimate_bytes
@@ -21,7 +22,7 @@ from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.traces import trace_events
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table
-from mptcplab.scenario.load import Experiment, load
+from mptcplab.scenario.load import Experiment
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.trace import Trace
@@ -40,9 +41,13 @@ _AT_ENDS = {
 }
 
 
-def show(file: Path, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
+def show(file: Path | str, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
     """Print what the scenario in ``file`` means: its first point, its runs, and estimates of time and disk space."""
-    experiment = load(file, overrides=overrides, seed=seed, repeats=repeats)
+    with loaded_source(file, overrides=overrides, seed=seed, repeats=repeats) as source:
+        _show(source.experiment, as_json=as_json)
+
+
+def _show(experiment: Experiment, *, as_json: bool) -> None:
     check_algorithms(experiment)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
     seconds /= min(default_jobs(), len(experiment.runs))

@@ -16,7 +16,8 @@ from typing import Any
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import InputError, Mistake, reason
-from mptcplab.scenario.place import KeyPath, Place, key_lines
+from mptcplab.scenario.named_files import NamedFiles
+from mptcplab.scenario.place import SET, KeyPath, Place, key_lines
 
 Table = dict[str, Any]
 _MAX_FILE_BYTES = 4 << 20
@@ -73,11 +74,15 @@ class ScenarioError(InputError):
 
 @dataclass
 class Document:
-    """The tables of a file, with the place of each key. ``file`` is the name that the user gave."""
+    """The tables of a file, with the place of each key. ``file`` is the name that the user gave.
+
+    ``named`` has the files that the scenario names, and says where they may be.
+    """
 
     file: Path
     tables: Table
     places: dict[KeyPath, Place] = field(default_factory=dict)
+    named: NamedFiles = field(default_factory=NamedFiles)
 
     def place(self, path: KeyPath) -> Place:
         """Return the line of ``path``, or of the nearest enclosing table that has one; ``written`` is always set."""
@@ -105,8 +110,24 @@ class Document:
         )
 
     def copy(self) -> Document:
-        """Return an independent copy, for one point of a sweep."""
-        return Document(self.file, copy.deepcopy(self.tables), dict(self.places))
+        """Return an independent copy, for one point of a sweep. It notes the files that it names with the original."""
+        return Document(self.file, copy.deepcopy(self.tables), dict(self.places), self.named)
+
+    def locate(self, path: KeyPath, name: str, *, executes: bool = False) -> Path:
+        """Return the file ``name`` that the key at ``path`` names, relative to the file with that key.
+
+        ``executes`` says that a run executes what the file contains; otherwise our code reads it as data. Every file
+        that a scenario names is found here, so that a pack can contain it, and a pack of a stranger name no other.
+        :raises ScenarioError: if it is outside of the folder that the scenario is confined to.
+        """
+        place = self.place(path)
+        folder = place.file.parent if place.line else self.file.parent
+        # The command line is the user's own, also beside the file of a stranger.
+        file = self.named.locate(folder, name, executes=executes, confined=place.rank != SET)
+        if file is None:
+            hint = "it can only name files that came with it"
+            raise self.error(path, "names a file outside of the pack", hint=hint, kind=Mistake.FILE)
+        return file
 
     def put(self, path: KeyPath, value: Any, place: Place) -> None:
         """Set the key at ``path``, creating missing tables, and record ``place`` for everything new."""
@@ -267,8 +288,11 @@ def _one_line(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 
-def parse(file: Path, *, rank: int = 0) -> Document:
-    """Read one file, whose keys have this ``rank``. :raises InputError: if it cannot be read or is not TOML."""
+def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Document:
+    """Read one file, whose keys have this ``rank``, and which notes the files that it names in ``named``.
+
+    :raises InputError: if it cannot be read or is not TOML.
+    """
     place, hint = Place(file, 0), "name a scenario file in TOML, like scenario.toml"
     try:
         if file.is_dir():
@@ -294,7 +318,8 @@ def parse(file: Path, *, rank: int = 0) -> Document:
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
         raise _too_long(place) from error
-    document = Document(file, tables, {path: Place(file, line, rank=rank) for path, line in lines.items()})
+    places = {path: Place(file, line, rank=rank) for path, line in lines.items()}
+    document = Document(file, tables, places, named or NamedFiles())
     _refuse_extremes(document)
     return document
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError, Table, dotted, lookup, nearest, parse, split_key
+from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.place import KeyPath
 
 #: The keys that workloads of every kind have.
@@ -24,14 +25,17 @@ _SELECTORS = {"workloads": ("kind", OF_EVERY_KIND), "gateways": ("program", OF_E
 _MAX_FILES = 20
 
 
-def read(file: Path) -> Document:
-    """Read ``file`` and all files that it extends. :raises InputError: if a file cannot be read or is not TOML."""
-    return _read(file, ())
+def read(file: Path, named: NamedFiles | None = None) -> Document:
+    """Read ``file`` and all files that it extends. ``named`` notes these, and may confine them to a folder.
+
+    :raises InputError: if a file cannot be read or is not TOML.
+    """
+    return _read(file, (), named or NamedFiles())
 
 
-def _read(file: Path, chain: tuple[Path, ...]) -> Document:
+def _read(file: Path, chain: tuple[Path, ...], named: NamedFiles) -> Document:
     """Read one file of a chain; ``chain`` has the real paths of the files that extend ``file``."""
-    document = parse(file, rank=-len(chain))
+    document = parse(file, rank=-len(chain), named=named)
     base_name = document.tables.get("extends")
     if base_name is None:
         if "without" in document.tables:
@@ -41,7 +45,7 @@ def _read(file: Path, chain: tuple[Path, ...]) -> Document:
     if not isinstance(base_name, str):
         hint = 'write a file name, like extends = "base.toml"'
         raise document.error(("extends",), "is not a file name", hint=hint, kind=Mistake.TYPE)
-    base_file = file.parent / base_name
+    base_file = document.locate(("extends",), base_name)
     if not os.path.isfile(base_file):
         hint = f"names are relative to the extending file: looked for {base_file}"
         raise document.error(("extends",), "does not exist", hint=hint, kind=Mistake.FILE)
@@ -56,10 +60,10 @@ def _read(file: Path, chain: tuple[Path, ...]) -> Document:
         hint = f"use a chain of at most {_MAX_FILES} files"
         raise document.error(("extends",), "makes the chain of files too long", hint=hint, kind=Mistake.FILE)
     del document.tables["extends"]
-    base = _read(base_file, chain)
+    base = _read(base_file, chain, named)
     _leave_out(base, document)
     _merge(base, document)
-    return Document(file, base.tables, base.places)
+    return Document(file, base.tables, base.places, named)
 
 
 def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:

@@ -32,6 +32,7 @@ from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.keys import WrittenLink, key_meant_by
 from mptcplab.scenario.link_presets import expand_presets
+from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.overrides import override
 from mptcplab.scenario.place import SET, KeyPath, Place
@@ -136,38 +137,49 @@ def load(
     seed: int | None = None,
     repeats: int | None = None,
     real_time: bool = False,
+    named: NamedFiles | None = None,
 ) -> Experiment:
     """Read, expand and check a scenario file.
 
+    ``named`` notes the files that it names, and may confine them to a folder.
     ``overrides`` are ``key=value`` texts from the command line; they take precedence over the file and its sweep.
     In ``real_time``, everything takes time; in virtual time, a workload must end although only its packets do.
     :raises ScenarioError: with file, line, key, value and a hint.
     """
     try:
-        return _load(file, overrides, seed, repeats, real_time)
+        return _load(file, overrides, seed, repeats, real_time, named)
     except ScenarioError as error:
-        cause = _cause(file, error, overrides, real_time)
+        cause = _cause(file, error, overrides, real_time, named)
         if cause is None:
             raise
         message = f"leads to a mistake at {error.place}: {error.about}"
         raise ScenarioError(error.kind, cause.place, message, hint=str(error.hint), key=_change(cause)) from error
 
 
-def _cause(file: Path, error: ScenarioError, overrides: Sequence[str], real_time: bool) -> sweep.Setting | None:
+def _cause(
+    file: Path, error: ScenarioError, overrides: Sequence[str], real_time: bool, named: NamedFiles | None
+) -> sweep.Setting | None:
     """Return the setting of the command line without which there is no ``error`` in the file; None if none is alone."""
     if error.place.rank == SET or not error.place.line:
         return None
     for index, text in enumerate(overrides):
         try:
-            _load(file, [*overrides[:index], *overrides[index + 1 :]], None, None, real_time)
+            _load(file, [*overrides[:index], *overrides[index + 1 :]], None, None, real_time, named)
         except ScenarioError:
             continue
         return override(text)
     return None
 
 
-def _load(file: Path, overrides: Sequence[str], seed: int | None, repeats: int | None, real_time: bool) -> Experiment:
-    document = read(file)
+def _load(
+    file: Path,
+    overrides: Sequence[str],
+    seed: int | None,
+    repeats: int | None,
+    real_time: bool,
+    named: NamedFiles | None,
+) -> Experiment:
+    document = read(file, named)
     settings = [override(text) for text in overrides]
     settings += [_option(key, value) for key, value in (("seed", seed), ("repeats", repeats)) if value is not None]
     sweep.apply(document, [setting for setting in settings if setting.pattern[0] in _WHOLE_FILE])

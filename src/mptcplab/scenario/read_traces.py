@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from pathlib import Path
 
 from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
@@ -57,9 +56,7 @@ def _read(document: Document, path: KeyPath, settings: Table, presets: Collectio
 
 
 def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
-    place = document.place(at)
-    folder = place.file.parent if place.line else document.file.parent
-    file = folder / Path(trace.file).expanduser()
+    file = document.locate(at, trace.file)
     try:
         return parse(file.read_bytes(), window_ns=int(trace.window), columns=trace.columns)
     except OSError as error:

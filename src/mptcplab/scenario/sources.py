@@ -60,9 +60,7 @@ def _read(document: Document, name: str) -> dict[str, Any]:
     if not name.endswith((PROGRAM, HEADER)):
         hint = f"use names that end in {PROGRAM} for programs, and in {HEADER} for what they include"
         raise _error(document, f"has a file of another kind, '{name}'", hint)
-    place = document.place((_KEY,))
-    folder = place.file.parent if place.line else document.file.parent
-    file = folder / Path(name).expanduser()
+    file = document.locate((_KEY,), name, executes=True)
     try:
         content = file.read_bytes()
         text = content.decode()

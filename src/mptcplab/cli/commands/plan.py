@@ -9,11 +9,11 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.cli.deferred import DeferredChoice, defer_to
-from mptcplab.cli.options import point_option, scenario_argument, seed_option, set_option
+from mptcplab.cli.options import point_option, seed_option, set_option, source_argument
 
 
 @click.command()
-@scenario_argument
+@source_argument
 @set_option()
 @seed_option("Seed of the run. Default: the scenario's first.")
 @point_option()

@@ -12,10 +12,11 @@ from mptcplab.cli.options import (
     columns_option,
     repeats_option,
     running_options,
-    scenario_argument,
     seed_option,
     set_option,
     sort_option,
+    source_argument,
+    trust_option,
 )
 
 _EPILOG = """\b
@@ -26,11 +27,13 @@ Examples:
   mptcplab run two.toml --links
   mptcplab run two.toml --columns scheduler,goodput,response_p99_ms --sort -goodput
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
+  mptcplab run @handover
+  mptcplab run https://example.org/two.mptcplab.zip
 """
 
 
 @click.command(epilog=_EPILOG)
-@scenario_argument
+@source_argument
 @set_option()
 @seed_option()
 @repeats_option
@@ -39,11 +42,15 @@ Examples:
 @columns_option
 @sort_option
 @running_options
+@trust_option
 @defer_to("mptcplab.cli.run:run")
 def run() -> None:
-    """Run the experiment in FILE and show its table.
+    """Run the experiment in FILE and show its table. FILE can be a pack, or the address of a scenario or pack.
 
     Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
     CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
     partial.md holds the results so far.
+
+    For a pack that has recordings (see `mptcplab pack`), it says whether the numbers are the same bytes, and what
+    differs between the two machines.
     """

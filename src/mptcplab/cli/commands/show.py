@@ -6,11 +6,11 @@ from __future__ import annotations
 import click
 
 from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option, repeats_option, scenario_argument, seed_option, set_option
+from mptcplab.cli.options import json_option, repeats_option, seed_option, set_option, source_argument
 
 
 @click.command()
-@scenario_argument
+@source_argument
 @set_option()
 @seed_option()
 @repeats_option

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab pack``."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from mptcplab.cli.common import console, writing
+from mptcplab.cli.space import size_text
+from mptcplab.errors import InputError
+from mptcplab.files import write_bytes
+from mptcplab.packs import SUFFIX, is_pack
+from mptcplab.packs.make import make_pack
+from mptcplab.packs.manifest import digest_of
+
+
+def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> None:
+    """Write the pack of the scenario in ``file``. :raises InputError: if it cannot be packed."""
+    if is_pack(file):
+        raise InputError(f"{file} is a pack already", hint="copy it, or name a scenario file")
+    made = make_pack(file, results)
+    target = out or Path(f"{file.stem}{SUFFIX}")
+    with writing(target):
+        write_bytes(target, made.content)
+    digest = digest_of(made.content)
+    if as_json:
+        click.echo(json.dumps({"file": str(target), "sha256": digest, **made.manifest.model_dump(mode="json")}))
+        return
+    shown = console()
+    files, recordings = len(made.manifest.files), len(made.manifest.recordings)
+    named = sum(name.startswith("scenario/") for name in made.manifest.files)
+    text = f"{target}: {named} file{'s' * (named > 1)} of the scenario"
+    text += f", {recordings} recording{'s' * (recordings > 1)}" if files > named else ""
+    shown.print(f"{text}, {size_text(len(made.content))}", markup=False, soft_wrap=True)
+    shown.print(f"sha256 {digest}", markup=False, soft_wrap=True)
+    if made.other_recordings:
+        text = f"{results} has {made.other_recordings} more of other settings, seeds or scenarios, which are left out."
+        shown.print(text, markup=False, soft_wrap=True)
+    for name in made.manifest.plugins:
+        text = f"It needs the plugin {name}, which a pack does not contain."
+        shown.print(text, style="yellow", markup=False, soft_wrap=True)

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: MIT
+"""Make a pack of a scenario: everything that it names, and its recordings if asked for."""
+
+from __future__ import annotations
+
+import json
+import os
+import platform
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from pydantic import BaseModel
+
+import mptcplab
+from mptcplab.campaign.identity import resolved
+from mptcplab.errors import InputError, LabError, reason
+from mptcplab.kernel.cache import find_kernel
+from mptcplab.packs.archive import write_archive
+from mptcplab.packs.compare import number_digests
+from mptcplab.packs.manifest import (
+    FORMAT,
+    NAME,
+    RECORDINGS_FOLDER,
+    SCENARIO_FOLDER,
+    Manifest,
+    PackedRecording,
+    digest_of,
+    run_digest,
+)
+from mptcplab.recording.record import Recording, is_complete
+from mptcplab.scenario.load import Experiment, load
+from mptcplab.scenario.named_files import NamedFiles
+
+
+@dataclass(frozen=True)
+class Pack:
+    """A pack that has been made: its bytes, its manifest, and how many recordings of the results folder it lacks."""
+
+    content: bytes
+    manifest: Manifest
+    other_recordings: int = 0
+
+
+def make_pack(file: Path, results: Path | None = None) -> Pack:
+    """Return the pack of the scenario ``file``, with the recordings of its runs in the folder ``results``.
+
+    :raises InputError: if the scenario or what it names cannot be packed, or there is no recording of its runs.
+    """
+    named = NamedFiles()
+    experiment = load(file, named=named)
+    members, scenario = _scenario_members(file, named)
+    recordings, other = _find_recordings(experiment, results) if results is not None else ({}, 0)
+    for name, recording in recordings.items():
+        members |= _recording_members(name, recording)
+    manifest = Manifest(
+        format=FORMAT,
+        mptcplab=mptcplab.__version__,
+        architecture=platform.machine(),
+        scenario=scenario,
+        title=experiment.title,
+        kernels={name: _kernel_key(name) for name in sorted({one.scenario.kernel for one in experiment.points})},
+        plugins=tuple(sorted(_plugins_of(experiment))),
+        files={name: digest_of(content) for name, content in members.items()},
+        recordings={name: _describe(recording) for name, recording in recordings.items()},
+    )
+    return Pack(write_archive({**members, NAME: manifest.to_json()}), manifest, other)
+
+
+def _scenario_members(file: Path, named: NamedFiles) -> tuple[dict[str, bytes], str]:
+    """Return the files of the scenario by their names in the pack, and the name of the scenario itself.
+
+    They keep their places among each other, below the folder that they have in common.
+    """
+    for one in named.files.values():
+        if not one.is_portable:
+            hint = "write a name relative to the scenario: the pack is opened in another folder"
+            raise InputError(f"{file} names '{one.name}' by its place on this machine", hint=hint)
+    paths = [_absolute(file), *(_absolute(one.path) for one in named.files.values())]
+    common = os.path.commonpath([path.parent for path in paths])
+    members: dict[str, bytes] = {}
+    for path in paths:
+        try:
+            members[f"{SCENARIO_FOLDER}/{path.relative_to(common).as_posix()}"] = path.read_bytes()
+        except OSError as error:
+            raise InputError(f"{path}: {reason(error)}", hint="the scenario names it") from error
+    return members, next(iter(members))
+
+
+def _absolute(path: Path) -> Path:
+    """Return the absolute path without ``..``, but with the links as the scenario names them."""
+    return Path(os.path.abspath(path))
+
+
+def _find_recordings(experiment: Experiment, results: Path) -> tuple[dict[str, Recording], int]:
+    """Return the recordings of the experiment's runs by name, and the number of others in the folder.
+
+    :raises InputError: if there is none.
+    """
+    wanted = {run_digest(resolved(run), run.seed) for run in experiment.runs}
+    folders = sorted(folder for folder in (results / "runs").glob("*") if is_complete(folder))
+    found: dict[str, Recording] = {}
+    for folder in folders:
+        manifest = Recording(folder).manifest
+        if run_digest(manifest["scenario"], manifest["seed"]) in wanted:
+            found[folder.name] = Recording(folder)
+    if not found:
+        message = f"{results} has no recording of this scenario's runs"
+        hint = "name the results folder of `mptcplab run` with this file and without --set and --seed"
+        raise InputError(message, hint=hint)
+    return found, len(folders) - len(found)
+
+
+def _recording_members(name: str, recording: Recording) -> dict[str, bytes]:
+    folder = recording.folder
+    files = sorted(file for file in folder.rglob("*") if file.is_file() and not file.is_symlink())
+    return {f"{RECORDINGS_FOLDER}/{name}/{file.relative_to(folder).as_posix()}": file.read_bytes() for file in files}
+
+
+def _describe(recording: Recording) -> PackedRecording:
+    manifest = recording.manifest
+    return PackedRecording(
+        run=run_digest(manifest["scenario"], manifest["seed"]),
+        seed=manifest["seed"],
+        settings=tuple((str(key), str(value)) for key, value in manifest["settings"]),
+        facts=known_facts(manifest["facts"]),
+        files=number_digests(recording.folder),
+    )
+
+
+def known_facts(facts: dict[str, Any]) -> dict[str, Any]:
+    """Return what determined a run besides its scenario and seed, as JSON data."""
+    kept: dict[str, Any] = json.loads(json.dumps({k: v for k, v in facts.items() if k not in ("scenario", "seed")}))
+    return kept
+
+
+def _kernel_key(name: str) -> str | None:
+    """Return the key of a lab kernel that this machine has; None if it has none of this name."""
+    try:
+        return find_kernel(name).key
+    except LabError:
+        return None
+
+
+def _plugins_of(experiment: Experiment) -> set[str]:
+    """Return the modules from outside of the package whose kinds the experiment uses."""
+    modules = {type(part).__module__ for point in experiment.points for part in _parts(point.scenario)}
+    ours = mptcplab.__name__
+    return {
+        module.removeprefix("mptcplab_plugin_").partition(".")[0]
+        for module in modules
+        if module.partition(".")[0] != ours
+    }
+
+
+def _parts(value: Any) -> Iterator[BaseModel]:
+    """Yield a model and all models in it."""
+    if isinstance(value, BaseModel):
+        yield value
+        below: Iterable[Any] = (member for _, member in value)
+    elif isinstance(value, dict):
+        below = value.values()
+    elif isinstance(value, (list, tuple)):
+        below = value
+    else:
+        return
+    for member in below:
+        yield from _parts(member)
