@@ -13,6 +13,8 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _CLOSED = 1
 #: The part of a wait in which a window or buffer has to be the limit.
 _MOSTLY = 0.5
+#: Waiting for the oldest data is worth a note from this length in s on.
+_LONG_S = 1.0
 #: A timer that is so many times the usual one has backed off.
 _BACKED_OFF = 1.8
 #: The shortest timeout of TCP in s, net.ipv4.tcp_rto_min_us.
@@ -106,7 +108,9 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
             f"{blocking.name}: data under way, round trip {number(1e3 * (blocking.last('rtt_s') or 0))} ms",
         )
         values = {"path": blocking.name, "length": number(wait.length_s)}
-        yield Sign(lines=lines, values=values, where=blocking.name, cost=wait.length_s)
+        # Paths with ordinary queues have such waits of half a second now and then, when a retransmission is lost.
+        strength = STRONG if wait.length_s >= _LONG_S else HINT
+        yield Sign(lines=lines, values=values, where=blocking.name, cost=wait.length_s, strength=strength)
 
 
 def _queued_on_slow_path(evidence: Evidence) -> Iterator[Sign]:
