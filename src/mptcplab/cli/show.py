@@ -14,6 +14,8 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.space import size_text
 from mptcplab.metrics.points import changed_note, short_names
+from mptcplab.node.transport import Endpoint
+from mptcplab.node.words import ADDED
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.events import end_of
@@ -37,6 +39,9 @@ _AT_ENDS = {
     "carrier": "the interface loses its carrier",
     "address-removed": "the address is removed",
     "address-added": "the address is added",
+    "endpoint-added": "the endpoint is added",
+    "endpoint-removed": "the endpoint is removed",
+    "endpoint-changed": "the endpoint is changed",
 }
 
 
@@ -78,12 +83,22 @@ def _first_point(experiment: Experiment) -> str:
 
 
 def _endpoint_notes(scenario: Scenario) -> Iterator[str]:
-    """Yield what is easily misunderstood of the endpoints that a node lists."""
-    for name, transport in scenario.transports.items():
-        for endpoint in transport.endpoints if isinstance(transport.endpoints, tuple) else ():
-            if endpoint.caution is not None:
-                flags = f"flag{'s' * (len(endpoint.flags) > 1)} {', '.join(endpoint.flags)}"
-                yield f"Note: the endpoint of {name} on {endpoint.link} has the {flags}: {endpoint.caution}."
+    """Yield what is easily misunderstood of the endpoints that a node lists, or that events add."""
+    listed = [
+        (name, endpoint)
+        for name, transport in scenario.transports.items()
+        for endpoint in (transport.endpoints if isinstance(transport.endpoints, tuple) else ())
+    ]
+    network = Network(scenario)
+    added = [
+        (end_of(network, event).node, Endpoint(link=event.link, flags=event.words, port=event.port))
+        for event in scenario.events
+        if event.type == ADDED
+    ]
+    for name, endpoint in (*listed, *added):
+        if endpoint.caution is not None:
+            flags = f"flag{'s' * (len(endpoint.flags) > 1)} {', '.join(endpoint.flags)}"
+            yield f"Note: the endpoint of {name} on {endpoint.link} has the {flags}: {endpoint.caution}."
 
 
 def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:

@@ -60,6 +60,9 @@ class Endpoint(Part):
     def _check(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
             raise conflict('needs the flag "signal"', 'add "signal" to the flags, or remove the port', "port")
+        if self.port is not None and "subflow" in self.flags:
+            hint = 'remove "subflow" or the port: the kernel refuses this pair'
+            raise conflict('cannot be announced with the flag "subflow"', hint, "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
             hint = "remove one of the two: the kernel refuses this pair"
             raise conflict("has both fullmesh and signal", hint, "flags")
