@@ -133,7 +133,7 @@ def _of_network(name: str) -> str:
     if not _SYSCTL.match(name):
         raise invalid("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
     if name.replace("/", ".") in _OF_ALL_HOSTS:
-        hint = "no scenario can set it: docs/machine.md says how large it is, and what a run that reaches it counts"
+        hint = "it follows the lab's `memory`: docs/machine.md says how, and what a run that reaches it counts"
         raise invalid("is one limit for all hosts of a lab", hint)
     return name
 
