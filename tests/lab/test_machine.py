@@ -16,8 +16,11 @@ from .bench import Bench, bare_plan, client
 
 BOTH = pytest.mark.parametrize("version", ["7.2", "6.12"])
 
-#: 40 connections, each with 4 MB that wait in its socket: 160 MB, where tcp_mem is 64 MB with 1 GB of memory.
+#: 40 connections, each with 4 MB that wait in its socket: 160 MB, where tcp_mem is 64 MB with 1 GB of memory. By need,
+#: the lab would have more.
 CROWD = """
+memory = "1 GiB"
+
 [topology]
 preset = "disjoint-paths"
 paths = 1

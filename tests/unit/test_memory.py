@@ -21,6 +21,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.memory import memory_bytes, needed_bytes
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
+from mptcplab.units import Size
 
 ROOT = Path(__file__).resolve().parents[2]
 GIB = 1 << 30
@@ -77,6 +78,16 @@ def test_more_where_the_kernel_would_restrain_tcp(tmp_path: Path) -> None:
     assert _memory(tmp_path, buffer=8, connections=16) > needed / 2, "and here there are many"
     more = [_memory(tmp_path, rate=rate, buffer=256) for rate in (200, 400, 800)]
     assert more == sorted(set(more)), more
+
+
+def test_programs_fill_their_send_buffers(tmp_path: Path) -> None:
+    """However slow the path is: 40 connections that may write 4 MiB each hold 160 MiB."""
+    scenario = _experiment(tmp_path, rate=10, connections=40).points[0].scenario
+    host = scenario.hosts["client"]
+    eager = host.transport.model_copy(update={"tcp_wmem": (Size(4096), Size(4 << 20), Size(4 << 20))})
+    hosts = {**scenario.hosts, "client": host.model_copy(update={"transport": eager})}
+    assert memory_bytes(scenario) == GIB
+    assert memory_bytes(scenario.model_copy(update={"hosts": hosts})) >= 160 / 1024 * 16 * GIB
 
 
 def test_the_key_overrides(tmp_path: Path) -> None:

@@ -22,8 +22,8 @@ _STEP_BYTES = 256 << 20
 _TCP_SHARE = 16000 * 4096 / USUAL_MEMORY_BYTES
 #: The kernel, process 1 and the programs of a few hosts; a further node with a program or two.
 _BASE_BYTES, _NODE_BYTES = 128 << 20, 2 << 20
-#: The largest buffers of the kernel's defaults: of the sender, and of the receiver.
-_SEND_BYTES, _RECEIVE_BYTES = 4 << 20, 6 << 20
+#: The kernel's defaults with the usual memory: a sender's buffer at the start, the largest, and a receiver's largest.
+_WRITTEN_BYTES, _SEND_BYTES, _RECEIVE_BYTES = 16 << 10, 4 << 20, 8 << 20
 #: Autotuning allows twice the data that is on its way.
 _TUNED = 2
 #: What the kernel charges, relative to the buffers: two full ones of 48 MiB took 1.03 times as much (docs/machine.md).
@@ -42,7 +42,7 @@ def needed_bytes(scenario: Scenario) -> float:
     programs = _BASE_BYTES + _NODE_BYTES * len(scenario.nodes)
     transfers = [one for one in scenario.workloads.values() if one.is_bulk]
     # Searching for paths takes a while in large networks, and most scenarios have small buffers.
-    if _CHARGED * sum(sum(_buffers(scenario, one)) for one in transfers) <= _TCP_SHARE * USUAL_MEMORY_BYTES:
+    if _CHARGED * sum(sum(_buffers(scenario, one)[1:]) for one in transfers) <= _TCP_SHARE * USUAL_MEMORY_BYTES:
         return programs
     network = RatedNetwork(scenario)
     sockets = _CHARGED * sum(_socket_bytes(network, one) for one in transfers)
@@ -50,19 +50,24 @@ def needed_bytes(scenario: Scenario) -> float:
 
 
 def _socket_bytes(network: RatedNetwork, workload: WorkloadBase) -> float:
-    """Return the data that all connections of a workload hold at both ends, when their windows have grown."""
+    """Return the data that all connections of a workload hold at both ends, when their windows have grown.
+
+    A program fills its send buffer at once, whatever is on its way.
+    """
     paths = network.paths_of(workload)
     rate = min(sum(path.rate_bps for path in paths), network.goodput_bps(workload))
     wait = max((path.rtt_s + path.queue_s for path in paths), default=0.0)
-    return sum(min(buffer, _TUNED * rate / 8 * wait) for buffer in _buffers(network.scenario, workload))
+    window = _TUNED * rate / 8 * wait
+    written, send, receive = _buffers(network.scenario, workload)
+    return max(written, min(send, window)) + min(receive, window)
 
 
-def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float]:
-    """Return the largest send buffer and receive buffer of a workload, for all of its connections."""
+def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float, float]:
+    """Return the send buffers at the start, the largest ones, and the largest receive buffers of all connections."""
     ends = (scenario.transports[workload.sender], scenario.transports[workload.receiver])
     downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
     source, target = reversed(ends) if downloads else ends
     count = getattr(workload, "connections", 1)
-    send = int(source.tcp_wmem[2]) if source.tcp_wmem else _SEND_BYTES
-    receive = int(target.tcp_rmem[2]) if target.tcp_rmem else _RECEIVE_BYTES
-    return count * send, count * receive
+    _, written, send = source.tcp_wmem or (0, _WRITTEN_BYTES, _SEND_BYTES)
+    receive = target.tcp_rmem[2] if target.tcp_rmem else _RECEIVE_BYTES
+    return count * int(written), count * int(send), count * int(receive)
