@@ -44,7 +44,7 @@ BEYOND = {
         "extra-delay-descending extra-delay-of-minutes extra-delay-of-one mtu-tiny reorder-everything "
         "reorder-too-rare "
         "offload-too-large burst-small delay-limit-zero delay-of-a-day start-spread-too-long "
-        "iperf3-fraction-of-seconds loss-150-percent loss-of-everything "
+        "iperf3-fraction-of-seconds loss-150-percent loss-of-everything memory-odd memory-too-little "
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
         "cpu-below-picosecond cpu-takes-nothing cpu-too-slow value-too-fine workload-timeout-zero workload-zero-bytes "

@@ -44,7 +44,7 @@ def _pressure(recording: Recording) -> Iterator[str]:
         total = ", ".join(f"{name} {count}" for name, count in counted.items())
         yield (
             f"{SHORT_OF_MEMORY}: {total}. Separate hosts would not share this limit, so the result is one of the lab's "
-            "memory: give it more `memory`, or use smaller buffers or fewer flows"
+            "memory: use smaller buffers or fewer flows"
         )
         return
     peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
