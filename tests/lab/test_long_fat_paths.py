@@ -70,8 +70,8 @@ def test_two_paths_of_500_mbit_s_are_full(bench: Bench) -> None:
 
 @pytest.mark.slow
 def test_the_usual_memory_is_too_little_for_them(bench: Bench) -> None:
-    """The key keeps the lab small, and the row says what that does."""
+    """The key keeps the lab small: windows stop growing before they use the buffers, and the row says so."""
     (recording,) = bench.record(PATHS, "memory=1 GiB")
     note("long fat paths Mbit/s with 1 GiB", _mbit_s(recording))
-    assert recording.machine["tcp_mem_pages"][1] == 16000
-    assert any("its memory" in warning or SHORT_OF_MEMORY in warning for warning in machine_warnings(recording))
+    assert 16000 < recording.machine["tcp_pages_peak"] < 24000, "restrained, below what it takes with more memory"
+    assert any(warning.startswith(SHORT_OF_MEMORY) for warning in machine_warnings(recording))
