@@ -83,9 +83,9 @@ def test_more_where_the_kernel_would_restrain_tcp(tmp_path: Path) -> None:
 def test_programs_fill_their_send_buffers(tmp_path: Path) -> None:
     """However slow the path is: 40 connections that may write 4 MiB each hold 160 MiB."""
     scenario = _experiment(tmp_path, rate=10, connections=40).points[0].scenario
-    host = scenario.hosts["client"]
-    eager = host.transport.model_copy(update={"tcp_wmem": (Size(4096), Size(4 << 20), Size(4 << 20))})
-    hosts = {**scenario.hosts, "client": host.model_copy(update={"transport": eager})}
+    host, buffers = scenario.nodes["client"], (Size(4096), Size(4 << 20), Size(4 << 20))
+    eager = scenario.transports["client"].model_copy(update={"tcp_wmem": buffers})
+    hosts = {**scenario.node_tables["hosts"], "client": host.model_copy(update={"transport": eager})}
     assert memory_bytes(scenario) == GIB
     assert memory_bytes(scenario.model_copy(update={"hosts": hosts})) >= 160 / 1024 * 16 * GIB
 
@@ -151,7 +151,7 @@ def test_too_much_for_this_machine(
     lacks = list(missing._memory(experiment.runs, "virtual"))
     assert bool(lacks) == refused
     if refused:
-        assert lacks[0].status == Exit.MISSING == 3
+        assert lacks[0].status == Exit.MISSING
         need = size_text(memory_bytes(experiment.points[0].scenario))
         assert f"a lab needs {need} of memory, and this machine has 1.5 GiB free" in lacks[0].message
         assert "memory" in str(lacks[0].hint)
