@@ -109,8 +109,9 @@ class Event:
     """Commands that change the network at ``at_ns`` from time zero and, if ``every_ns`` is not 0, periodically.
 
     ``kind``, ``link``, ``direction`` and ``value`` describe the event in the recording. ``kind`` is ``down``, ``up``,
-    ``change``, ``trace``, ``address-removed`` or ``address-added``; ``direction`` is ``forward``, ``backward`` or
-    ``both``. An event of a node has a ``kind`` of its own, and the node's name as ``link``.
+    ``change``, ``trace``, ``address-removed``, ``address-added`` or of :mod:`mptcplab.node.words`; ``direction`` is
+    ``forward``, ``backward`` or ``both``. An event of a node has a ``kind`` of its own, and the node's name as
+    ``link``.
     """
 
     at_ns: int

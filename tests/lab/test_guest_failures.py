@@ -10,7 +10,6 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.virtual import machine
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError
 from mptcplab.plan.model import Plan
@@ -89,16 +88,14 @@ def test_a_server_that_does_not_end_is_ended(bench: Bench) -> None:
     assert (stay["status"], stay["stopped"]) == (-9, True), stay
 
 
-def test_out_of_memory(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_MEMORY", "128M")
+def test_out_of_memory(bench: Bench) -> None:
     eat = "parts = []\nwhile 1: parts.append(bytearray(1 << 20))"
-    error = _error(bench, bare_plan(client("eat", "python3", "-IS", "-c", eat)))
+    error = _error(bench, replace(bare_plan(client("eat", "python3", "-IS", "-c", eat)), memory_bytes=128 << 20))
     assert error.message == "eat on client was killed because the lab ran out of memory", error.message
 
 
-def test_too_little_memory_to_boot(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(machine, "_MEMORY", "12M")
-    error = _error(bench, bare_plan(client("any", "true")))
+def test_too_little_memory_to_boot(bench: Bench) -> None:
+    error = _error(bench, replace(bare_plan(client("any", "true")), memory_bytes=12 << 20))
     assert "lab" in error.message, error.message
 
 

@@ -23,6 +23,7 @@ from mptcplab.doctor.examine import merge_installs
 from mptcplab.doctor.packages import Distribution, this_system
 from mptcplab.doctor.proxies import debian_programs
 from mptcplab.engine import tools
+from mptcplab.engine.memory import available_memory
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import TOOLS
@@ -223,7 +224,7 @@ def test_no_memory_folder(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_available_memory_is_plausible() -> None:
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
-    assert 0 < host.available_memory() < total
+    assert 0 < available_memory() < total
 
 
 @pytest.mark.parametrize(("free", "level"), [(50, Level.BROKEN), (2000, Level.MISSING), (4000, Level.FINE)])

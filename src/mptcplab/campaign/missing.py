@@ -7,12 +7,14 @@ from collections.abc import Iterable, Iterator
 
 from mptcplab.capture.tshark import tshark_path
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.engine.protocol import WithNeeds
+from mptcplab.engine.memory import find_memory_missing
+from mptcplab.engine.protocol import WithMemory, WithNeeds
 from mptcplab.engine.registry import engine_kind
 from mptcplab.engine.tools import BUILDERS, find_program
 from mptcplab.errors import MissingError, try_each
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.memory import memory_bytes
 from mptcplab.scenario.load import Run
 from mptcplab.steps import OURS
 
@@ -20,11 +22,15 @@ from mptcplab.steps import OURS
 _HEADERS = "libc6-dev"
 
 
-def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE) -> list[MissingError]:
-    """Return an error for each program and kernel that ``runs`` lack, each subject once."""
+def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE, on_cluster: bool = False) -> list[MissingError]:
+    """Return an error for each program and kernel that ``runs`` lack, each subject once, and for too little memory.
+
+    ``on_cluster``: other machines execute them, with their own memory.
+    """
     runs = list({id(run.point): run for run in runs}.values())
     by_subject: dict[str, MissingError] = {}
-    for error in (*_compiler(), *_programs(runs), *_tshark(runs), *_kernels(runs, engine)):
+    memory = () if on_cluster else _memory(runs, engine)
+    for error in (*_compiler(), *_programs(runs), *_tshark(runs), *_kernels(runs, engine), *memory):
         by_subject.setdefault(error.subject, error)
     return list(by_subject.values())
 
@@ -60,3 +66,11 @@ def _kernels(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
     kind = engine_kind(engine)[1]
     if isinstance(kind, WithNeeds):
         yield from kind.find_missing(dict.fromkeys(run.point.scenario.kernel for run in runs))
+
+
+def _memory(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
+    """Yield an error if the largest lab has no space on this machine."""
+    kind = engine_kind(engine)[1]
+    if isinstance(kind, WithMemory):
+        sizes = [memory_bytes(run.point.scenario) for run in runs]
+        yield from find_memory_missing(kind.free_memory(), sizes)

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -14,7 +15,8 @@ from mptcplab.campaign.identity import Identity, identify, resolved
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
 from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
-from mptcplab.engine.protocol import Engine, Outcome, WithPrograms
+from mptcplab.engine.memory import MemoryBudget
+from mptcplab.engine.protocol import Engine, Outcome, WithMemory, WithPrograms
 from mptcplab.engine.registry import engine_kind, kind_named
 from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
@@ -115,19 +117,31 @@ def prepare_job(run: Run, engines: Engines) -> Job:
 
 @dataclass(frozen=True)
 class LocalExecutor:
-    """Runs labs on this machine, each pinned to a separate CPU while there are enough."""
+    """Runs labs on this machine, each pinned to a separate CPU while there are enough, and within its memory."""
 
     engines: Engines
+    budget: MemoryBudget | None = None
+
+    @classmethod
+    def of(cls, engines: Engines) -> LocalExecutor:
+        """Return an executor that divides the memory which is free now, if each run has a machine of its own."""
+        kind = kind_named(engines.name)
+        return cls(engines, MemoryBudget(kind.free_memory()) if isinstance(kind, WithMemory) else None)
 
     def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`Executor`."""
         engine = self.engines.of(job.run)
-        with leased_cpu() as cpu:
+        with self._memory(job, stop), leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # The guest's version has the paths of this machine's tools, which must not be part of a recording.
         (folder / "plan.json").write_text(format_json({"plan": job.plan.described()}, levels=3))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
+
+    def _memory(self, job: Job, stop: Stop) -> AbstractContextManager[None]:
+        if self.budget is None:
+            return nullcontext()
+        return self.budget.reserved(job.plan.memory_bytes, lambda: stop.requested)
 
 
 def labels(run: Run) -> dict[str, Any]:

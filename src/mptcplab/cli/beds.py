@@ -170,7 +170,11 @@ def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str,
 
 def _find_lacks(plan: BedPlan, running: RunOptions) -> MissingError | None:
     """Return what this machine lacks for a study, with the command that gets it; None if it lacks nothing."""
-    missing = {name: find_missing(runs, engine=running.engine) for name, runs in plan.runs_of_tables.items()}
+    on_cluster = running.cluster is not None
+    missing = {
+        name: find_missing(runs, engine=running.engine, on_cluster=on_cluster)
+        for name, runs in plan.runs_of_tables.items()
+    }
     lacking = {name: errors for name, errors in missing.items() if errors}
     if not lacking:
         return None

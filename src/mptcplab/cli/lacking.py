@@ -10,12 +10,13 @@ from mptcplab.errors import MissingError
 from mptcplab.scenario.load import Run
 
 
-def check_machine(runs: Iterable[Run], *, engine: str, install: str) -> None:
-    """Refuse runs of which one would fail for want of a program or a kernel. ``install`` is the command that gets it.
+def check_machine(runs: Iterable[Run], *, engine: str, install: str, on_cluster: bool = False) -> None:
+    """Refuse runs of which one would fail for want of a program, a kernel or memory.
 
+    ``install`` is the command that gets what is missing. ``on_cluster``: other machines execute the runs.
     :raises MissingError: naming everything that is missing.
     """
-    errors = find_missing(runs, engine=engine)
+    errors = find_missing(runs, engine=engine, on_cluster=on_cluster)
     if errors:
         raise combine_lacks({"the runs": errors}, install)
 

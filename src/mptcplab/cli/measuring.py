@@ -69,7 +69,10 @@ class Lacks:
 
 def find_lacks(works: Sequence[TableJob], running: RunOptions) -> Lacks | None:
     """Return the programs and kernels that tables need and this machine lacks; None if it lacks nothing."""
-    errors = {work.selected.name: find_missing(work.runs, engine=running.engine) for work in works}
+    on_cluster = running.cluster is not None
+    errors = {
+        work.selected.name: find_missing(work.runs, engine=running.engine, on_cluster=on_cluster) for work in works
+    }
     lacking = {name: some for name, some in errors.items() if some}
     if not lacking:
         return None

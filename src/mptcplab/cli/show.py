@@ -14,11 +14,17 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.sources import loaded_source
 from mptcplab.cli.space import size_text
+from mptcplab.engine.memory import available_memory, labs_at_once
+from mptcplab.engine.memory import size_text as memory_text
 from mptcplab.metrics.points import changed_note, short_names
+from mptcplab.node.transport import Endpoint
+from mptcplab.node.words import ADDED
 from mptcplab.plan.disk import estimate_bytes
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.events import end_of
 from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.memory import memory_bytes
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.plan.traces import trace_events
 from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
 from mptcplab.report.table import Table
@@ -38,6 +44,9 @@ _AT_ENDS = {
     "carrier": "the interface loses its carrier",
     "address-removed": "the address is removed",
     "address-added": "the address is added",
+    "endpoint-added": "the endpoint is added",
+    "endpoint-removed": "the endpoint is removed",
+    "endpoint-changed": "the endpoint is changed",
 }
 
 
@@ -50,10 +59,12 @@ def show(file: Path | str, overrides: tuple[str, ...], seed: int | None, repeats
 def _show(experiment: Experiment, *, as_json: bool) -> None:
     check_algorithms(experiment)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
-    seconds /= min(default_jobs(), len(experiment.runs))
+    memory = max(memory_bytes(point.scenario) for point in experiment.points)
+    jobs = labs_at_once(memory, default_jobs(), available_memory())
+    seconds /= min(jobs, len(experiment.runs))
     size = sum(estimate_bytes(point.scenario) for point in experiment.points) * experiment.repeats
     if as_json:
-        click.echo(json.dumps(_document(experiment, seconds, size)))
+        click.echo(json.dumps(_document(experiment, seconds, size, memory)))
         return
     out = console()
     out.print(experiment.title, style="bold", markup=False)
@@ -68,7 +79,9 @@ def _show(experiment: Experiment, *, as_json: bool) -> None:
     count = len(experiment.runs)
     at_most = "at most " if experiment.until else ""
     text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(seconds)} on an idle machine"
-    text += f" with {default_jobs()} jobs, about {size_text(size)} on disk"
+    text += f" with {jobs} jobs, about {size_text(size)} on disk"
+    if memory != USUAL_MEMORY_BYTES:
+        text += f", in labs of {'up to ' if len(experiment.points) > 1 else ''}{memory_text(memory)} of memory"
     out.print(text, markup=False)
 
 
@@ -83,12 +96,22 @@ def _first_point(experiment: Experiment) -> str:
 
 
 def _endpoint_notes(scenario: Scenario) -> Iterator[str]:
-    """Yield what is easily misunderstood of the endpoints that a node lists."""
-    for name, transport in scenario.transports.items():
-        for endpoint in transport.endpoints if isinstance(transport.endpoints, tuple) else ():
-            if endpoint.caution is not None:
-                flags = f"flag{'s' * (len(endpoint.flags) > 1)} {', '.join(endpoint.flags)}"
-                yield f"Note: the endpoint of {name} on {endpoint.link} has the {flags}: {endpoint.caution}."
+    """Yield what is easily misunderstood of the endpoints that a node lists, or that events add."""
+    listed = [
+        (name, endpoint)
+        for name, transport in scenario.transports.items()
+        for endpoint in (transport.endpoints if isinstance(transport.endpoints, tuple) else ())
+    ]
+    network = Network(scenario)
+    added = [
+        (end_of(network, event).node, Endpoint(link=event.link, flags=event.words, port=event.port))
+        for event in scenario.events
+        if event.type == ADDED
+    ]
+    for name, endpoint in (*listed, *added):
+        if endpoint.caution is not None:
+            flags = f"flag{'s' * (len(endpoint.flags) > 1)} {', '.join(endpoint.flags)}"
+            yield f"Note: the endpoint of {name} on {endpoint.link} has the {flags}: {endpoint.caution}."
 
 
 def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:
@@ -125,7 +148,7 @@ def _ends(experiment: Experiment) -> str:
     )
 
 
-def _document(experiment: Experiment, seconds: float, size: float) -> dict[str, object]:
+def _document(experiment: Experiment, seconds: float, size: float, memory: int) -> dict[str, object]:
     return {
         "title": experiment.title,
         "question": experiment.question,
@@ -136,6 +159,7 @@ def _document(experiment: Experiment, seconds: float, size: float) -> dict[str, 
         "runs": len(experiment.runs),
         "estimate_seconds": round(seconds, 1),
         "estimate_bytes": round(size),
+        "lab_memory_bytes": memory,
         "points": [
             {"settings": point.settings, "scenario": point.scenario.model_dump(mode="json", by_alias=True)}
             for point in experiment.points

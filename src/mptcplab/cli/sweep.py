@@ -47,7 +47,7 @@ def execute(
     """
     first = rounds.first()
     if install is not None:
-        check_machine(first, engine=running.engine, install=install)
+        check_machine(first, engine=running.engine, install=install, on_cluster=running.cluster is not None)
     engines = prepare_engines(first, name=running.engine)
     warning = space_warning(first, out)
     if warning is not None:

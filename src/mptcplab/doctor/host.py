@@ -15,12 +15,14 @@ from pathlib import Path
 
 from mptcplab.cache import cache_root
 from mptcplab.doctor.model import Finding, Level, as_root, fine
+from mptcplab.engine.memory import available_memory
 from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 
 _GIB = 1 << 30
-#: The memory of a lab's guest (machine.py: mem=1G). Pages that it never touches use none.
-LAB_BYTES = _GIB
+#: The memory of a lab's guest, unless its scenario needs more. Pages that it never touches use none.
+LAB_BYTES = USUAL_MEMORY_BYTES
 #: The unpacked and built tree takes 2 GB, its tarball 0.2 GB; the rest is for the next version.
 BUILD_BYTES = 3 * _GIB
 _MIN_BYTES = 100 << 20
@@ -123,33 +125,6 @@ def _space(subject: str, size: int, message: str, cpus: int, command: str) -> Fi
     if size < LAB_BYTES:
         use = f"a lab that uses all of its {_size(LAB_BYTES)}"
     return Finding(subject, Level.MISSING, message, use, command)
-
-
-def available_memory() -> int:
-    """Return the bytes that this process can still use, as limited by the machine and by its control groups."""
-    lines = Path("/proc/meminfo").read_text().splitlines()
-    values = {key: value for key, _, value in (line.partition(":") for line in lines)}
-    free = int(values["MemAvailable"].split()[0]) * 1024
-    for limit, used in _group_files():
-        try:
-            free = min(free, int(limit.read_text()) - int(used.read_text()))
-        except (OSError, ValueError):  # the file does not exist, or the limit is "max"
-            continue
-    return max(free, 0)
-
-
-def _group_files() -> Iterator[tuple[Path, Path]]:
-    """Yield the files with the memory limit and use of this process's control groups, versions 2 and 1."""
-    root = Path("/sys/fs/cgroup")
-    try:
-        lines = Path("/proc/self/cgroup").read_text().splitlines()
-    except OSError:
-        lines = []
-    paths = [line.split(":", 2)[2].lstrip("/") for line in lines if line.startswith("0::")]
-    for path in {"", *paths}:
-        group = root / path
-        yield group / "memory.max", group / "memory.current"
-    yield root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes"
 
 
 def _limits() -> Iterator[Finding]:

@@ -139,6 +139,14 @@ class WithNeeds(Protocol):
 
 
 @runtime_checkable
+class WithMemory(Protocol):
+    """A kind of engine that makes a machine for each run, with the memory that its plan names."""
+
+    def free_memory(self) -> int:
+        """Return the bytes that this machine has free for such machines, all together."""
+
+
+@runtime_checkable
 class WithImages(Protocol):
     """A kind of engine whose name can be followed by a colon and what it runs on: the kernel image of ``stock:6.12``,
     the inventory of ``ssh:lab.toml``."""

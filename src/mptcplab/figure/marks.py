@@ -9,6 +9,7 @@ from typing import Any
 
 from mptcplab.gateway.words import at_one_instant, event_words
 from mptcplab.metrics.radios import Association, changes_of_stations
+from mptcplab.node.words import path_manager_words
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
 
@@ -66,6 +67,7 @@ def _hosts(manifest: Mapping[str, Any], name: str) -> Iterator[str]:
 def _event_words(row: Mapping[str, Any], node: str) -> str:
     """Return an event in words, with the ``node`` at whose end of the link it happens, if it is at one."""
     known = event_words(row["kind"], row["link"], row["value"])
+    known = known or path_manager_words(row["kind"], row["link"], row["value"])
     if known is not None:
         return known
     at = f" at {node}" if node else ""

@@ -12,7 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.metrics.instants import without_address
+from mptcplab.metrics.instants import path_manager_events, without_address
+from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
 from mptcplab.recording.record import Recording
 
 _FLAGS = ("backup", "fullmesh", "signal", "subflow")
@@ -53,14 +54,15 @@ def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
 
 def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
     host = node["name"]
-    asked = [one for one in node["endpoints"] if not {(one["link"], host), (one["link"], "")} & removed]
+    endpoints, bounds = _at_the_end(recording, node)
+    asked = [one for one in endpoints if not {(one["link"], host), (one["link"], "")} & removed]
     described = recording.counter(host, "mptcp-endpoint.json")
     # `ip -j` prints the limits as plain text in some versions.
     text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
     limits = {key: int(number) for key, number in _LIMIT.findall(text)}
     return EndpointStates(
         host=host,
-        asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_bounds(node)),
+        asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_limits(bounds)),
         seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in described), *_limits(limits)),
     )
 
@@ -75,9 +77,24 @@ def _flags(described: Mapping[str, Any]) -> list[str]:
     return implicit or [flag for flag in _FLAGS if described.get(flag)]
 
 
-def _bounds(node: Mapping[str, Any]) -> tuple[str, ...]:
-    limits = node["transport"]["limits"]
-    return _limits({key: limits[key] for key in ("subflows", "add_addr_accepted")})
+def _at_the_end(recording: Recording, node: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+    """Return the endpoints and limits of a node after all events that change them."""
+    endpoints = {(one["link"], one["port"]): dict(one) for one in node["endpoints"]}
+    limits = dict(node["transport"]["limits"])
+    for row in path_manager_events(recording):
+        if row["kind"] == LIMITS:
+            limits |= parse_limits(row["value"]) if row["link"] == node["name"] else {}
+            continue
+        event = EndpointEvent.parse(row["value"])
+        place = (row["link"], event.port)
+        if event.node != node["name"]:
+            continue
+        if row["kind"] == REMOVED:
+            endpoints.pop(place, None)
+        else:
+            known = {"address": event.address, "link": row["link"], "port": event.port}
+            endpoints[place] = {**known, "flags": list(event.flags)}
+    return list(endpoints.values()), limits
 
 
 def _limits(described: Mapping[str, int]) -> tuple[str, ...]:

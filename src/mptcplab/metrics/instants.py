@@ -9,6 +9,7 @@ from typing import Any
 
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.lazy import pl
+from mptcplab.node.words import OF_PATH_MANAGERS
 from mptcplab.recording.record import Recording
 
 _NS_PER_S = 1e9
@@ -42,14 +43,16 @@ def instants(recording: Recording) -> list[Instant]:
 def changes_rates(recording: Recording) -> bool:
     """Return whether the rate of any link may have changed during the run."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    return any(row["kind"] not in (DOWN, UP) for row in _events(recording)) or any(side.get("trace") for side in sides)
+    neutral = (DOWN, UP, *OF_PATH_MANAGERS)
+    return any(row["kind"] not in neutral for row in _events(recording)) or any(side.get("trace") for side in sides)
 
 
 def changes_shape(recording: Recording) -> bool:
     """Return whether a link's rate may have changed while it was up: by an event of another kind, by a trace, or
     because a node with radios moved."""
     sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
-    changed = any(row["kind"] not in _KINDS for row in _events(recording)) or any(side.get("trace") for side in sides)
+    neutral = (*_KINDS, *OF_PATH_MANAGERS)
+    changed = any(row["kind"] not in neutral for row in _events(recording)) or any(side.get("trace") for side in sides)
     return changed or any(len(track) > 1 for track in recording.manifest.get("tracks", {}).values())
 
 
@@ -82,6 +85,11 @@ def without_address(recording: Recording) -> set[tuple[str, str]]:
         if row["kind"].startswith("address"):
             last[row["link"], row["value"] or ""] = row["kind"]
     return {place for place, kind in last.items() if kind == _REMOVED}
+
+
+def path_manager_events(recording: Recording) -> list[dict[str, Any]]:
+    """Return the events of endpoints and limits, in the order in which they happened."""
+    return [row for row in _events(recording) if row["kind"] in OF_PATH_MANAGERS]
 
 
 def _place(row: Mapping[str, Any]) -> str:

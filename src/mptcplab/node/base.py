@@ -14,7 +14,7 @@ from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.cell import Cell
 from mptcplab.node.context import Context
 from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words
-from mptcplab.node.graph import Port
+from mptcplab.node.endpoint_list import EndpointList
 from mptcplab.node.placed import Placed
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
@@ -102,9 +102,12 @@ class NodeBase(Placed):
         """Return the commands that configure its path manager once addresses and routes exist."""
         return mptcp.endpoint_commands(context, self.own_transport)
 
-    def readdress(self, context: Context, port: Port, *, add: bool) -> Iterator[Command]:
-        """Return the path manager commands for an address of ``port`` that is removed, or added again."""
-        return mptcp.change_commands(context, self.own_transport, port, add=add)
+    def endpoint_list(self, context: Context) -> EndpointList | None:
+        """Return the endpoints and limits after the set-up, for events to change; None without MPTCP."""
+        transport = self.own_transport
+        if transport is None or not context.speaks_mptcp(transport.protocol):
+            return None
+        return EndpointList(context, transport)
 
     def tables(self, context: Context) -> Iterator[Table]:  # noqa: ARG002
         """Return the tables of nftables, which are set up last."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from mptcplab.node.context import Context
 from mptcplab.node.graph import Port
-from mptcplab.node.transport import Transport
+from mptcplab.node.transport import Limits, Transport
 from mptcplab.node.weights import uses_weights, weights_by_address
 from mptcplab.steps import Command, Counter
 
@@ -48,26 +48,15 @@ def endpoint_commands(context: Context, transport: Transport | None) -> Iterator
     """Yield the commands for limits and endpoints, if the node uses MPTCP."""
     if transport is None or not context.speaks_mptcp(transport.protocol):
         return
-    limits = transport.limits
-    bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
-    yield Command(context.name, ("ip", "mptcp", "limits", "set", *bounds))
+    yield limits_command(context.name, transport.limits)
     for port, options in endpoints_of(context, transport):
         yield Command(context.name, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.device, *options))
 
 
-def change_commands(context: Context, transport: Transport | None, port: Port, *, add: bool) -> Iterator[Command]:
-    """Yield the commands that remove the endpoints with the address of ``port``, or restore them.
-
-    The kernel numbers endpoints from 1 in the order in which they are added.
-    """
-    if transport is None or not context.speaks_mptcp(transport.protocol):
-        return
-    for number, (own, options) in enumerate(endpoints_of(context, transport), start=1):
-        if own == port and add:
-            named = ("id", str(number), *options)
-            yield Command(port.node, ("ip", "mptcp", "endpoint", "add", port.ip, "dev", port.device, *named))
-        elif own == port:
-            yield Command(port.node, ("ip", "mptcp", "endpoint", "delete", "id", str(number)))
+def limits_command(node: str, limits: Limits) -> Command:
+    """Return the command that sets both limits of ``node``."""
+    bounds = ("subflows", str(limits.subflows), "add_addr_accepted", str(limits.add_addr_accepted))
+    return Command(node, ("ip", "mptcp", "limits", "set", *bounds))
 
 
 def counters(node: str) -> Iterator[Counter]:

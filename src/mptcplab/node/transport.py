@@ -60,6 +60,9 @@ class Endpoint(Part):
     def _check(self) -> Endpoint:
         if self.port is not None and "signal" not in self.flags:
             raise conflict('needs the flag "signal"', 'add "signal" to the flags, or remove the port', "port")
+        if self.port is not None and "subflow" in self.flags:
+            hint = 'remove "subflow" or the port: the kernel refuses this pair'
+            raise conflict('cannot be announced with the flag "subflow"', hint, "port")
         if "fullmesh" in self.flags and "signal" in self.flags:
             hint = "remove one of the two: the kernel refuses this pair"
             raise conflict("has both fullmesh and signal", hint, "flags")
@@ -130,7 +133,7 @@ def _of_network(name: str) -> str:
     if not _SYSCTL.match(name):
         raise invalid("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
     if name.replace("/", ".") in _OF_ALL_HOSTS:
-        hint = "no scenario can set it: docs/machine.md says how large it is, and what a run that reaches it counts"
+        hint = "it follows the lab's `memory`: docs/machine.md says how, and what a run that reaches it counts"
         raise invalid("is one limit for all hosts of a lab", hint)
     return name
 

@@ -24,6 +24,8 @@ def is_of_air(network: Network, event: Event) -> bool:
     """Return whether the medium carries the event out."""
     if event.is_of_node:
         return True
+    if event.is_of_path_manager:
+        return False
     if network.scenario.links[event.link].radio is None:
         return False
     return event.type in _STATES and not _is_of_interface(network, event)

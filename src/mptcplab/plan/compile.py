@@ -19,6 +19,7 @@ from mptcplab.plan.links import (
     table_commands,
     wire_commands,
 )
+from mptcplab.plan.memory import memory_bytes
 from mptcplab.plan.model import Needs, Plan, Source
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.radios import air_commands, radio_counters, radio_programs, station_commands
@@ -57,6 +58,7 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
         bpf=tuple(Source(source.name, source.text) for source in scenario.bpf),
+        memory_bytes=memory_bytes(scenario),
     )
 
 

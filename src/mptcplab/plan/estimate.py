@@ -37,13 +37,17 @@ _AGGREGATED = 0.08
 
 @dataclass(frozen=True)
 class _Path:
-    """A path: its bottleneck link, its rate, round-trip time and loss, and the size of aggregates on all its links."""
+    """A path: its bottleneck link, its rate, round-trip time and loss, and the size of aggregates on all its links.
+
+    ``queue_s`` is the longest wait in the bottleneck's queue.
+    """
 
     narrowest: str
     rate_bps: float
     rtt_s: float
     loss: float
     aggregate: float
+    queue_s: float
 
     def carried_bps(self, buffer: Size) -> float:
         """Return the rate of one TCP flow.
@@ -144,7 +148,8 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
         lost *= 1 - _loss(data)
     rtt_ns = sum(int(data.delay) + int(acks.delay) for _, data, acks in along)
     aggregate = min(_aggregate(data) for _, data, _ in along)
-    yield _Path(narrowest, _rate(with_data), max(rtt_ns / 1e9, _MIN_RTT_S), 1 - lost, aggregate)
+    rtt_s = max(rtt_ns / 1e9, _MIN_RTT_S)
+    yield _Path(narrowest, _rate(with_data), rtt_s, 1 - lost, aggregate, _queue_seconds(with_data))
 
 
 def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, DirectionSettings, DirectionSettings]]:
@@ -165,6 +170,14 @@ def _steps(network: Network, start: str, target: Port) -> Iterator[tuple[str, Di
 
 def _rate(settings: DirectionSettings) -> float:
     return float(settings.rate) if settings.rate else _UNSHAPED_BPS
+
+
+def _queue_seconds(settings: DirectionSettings) -> float:
+    if settings.rate is None:
+        return 0.0
+    held = settings.queue.bytes_at(settings.rate)
+    length = held if held is not None else (settings.queue.packets or 0) * MTU
+    return length * 8 / float(settings.rate)
 
 
 def _loss(settings: DirectionSettings) -> float:

@@ -14,7 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from mptcplab.configuration import Route
+from mptcplab.node.endpoint_list import EndpointList
 from mptcplab.node.graph import Port
+from mptcplab.node.words import LIMITS, EndpointEvent, limits_value
 from mptcplab.plan.air import air_kind, air_value, is_of_air
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.plan.traces import trace_events, traced
@@ -37,6 +39,13 @@ class _State:
     #: The nodes whose end of a link is set down.
     down: dict[str, str] = field(default_factory=dict)
     without_address: set[Port] = field(default_factory=set)
+    endpoints: dict[str, EndpointList | None] = field(default_factory=dict)
+
+    def endpoints_of(self, network: Network, node: str) -> EndpointList | None:
+        """Return the endpoints of ``node``; None without MPTCP."""
+        if node not in self.endpoints:
+            self.endpoints[node] = network.nodes[node].endpoint_list(network.context_of(node))
+        return self.endpoints[node]
 
 
 def event_list(network: Network) -> Iterator[Event]:
@@ -51,6 +60,9 @@ def event_list(network: Network) -> Iterator[Event]:
         if is_of_air(network, event):
             # The medium has been told: see mptcplab.plan.radios.
             yield Event(int(event.at), air_kind(event), event.link or event.node or "", "both", _value(event), ())
+            continue
+        if event.is_of_path_manager:
+            yield _path_manager_event(network, state, event)
             continue
         commands = tuple(_commands(network, state, event))
         yield Event(int(event.at), event.type, event.link, event.direction, _value(event), commands)
@@ -89,6 +101,24 @@ def _commands(network: Network, state: _State, event: described.Event) -> Iterat
         yield from _readdress(network, state, event)
 
 
+def _path_manager_event(network: Network, state: _State, event: described.Event) -> Event:
+    """Return an event of endpoints or limits, with what the node has from then on as its value."""
+    if event.type == LIMITS:
+        assert event.node is not None, "checked when the scenario was loaded"
+        endpoints = state.endpoints_of(network, event.node)
+        assert endpoints is not None, "checked when the scenario was loaded"
+        command = endpoints.set_limits(event.new_limits(endpoints.limits))
+        value = limits_value(endpoints.limits.subflows, endpoints.limits.add_addr_accepted)
+        return Event(int(event.at), event.type, event.node, "both", value, (command,))
+    port = end_of(network, event)
+    endpoints = state.endpoints_of(network, port.node)
+    assert endpoints is not None, "checked when the scenario was loaded"
+    command = endpoints.apply(event.type, port, event.port, event.words)
+    entry = endpoints.find(event.link, event.port)
+    value = str(EndpointEvent(port.node, port.ip, event.port, entry.flags if entry is not None else ()))
+    return Event(int(event.at), event.type, event.link, "both", value, (command,))
+
+
 def _fail(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     if event.failure_mode == "silent":
         for direction in event.directions:
@@ -123,11 +153,11 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
 def _readdress(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
     """Yield the commands that remove or add an address and the endpoint that names it, as network managers do."""
     port = end_of(network, event)
-    node = network.nodes[port.node]
+    endpoints = state.endpoints_of(network, port.node)
     is_down = state.down.get(event.link) == port.node
     state.without_address ^= {port}
     if event.type == "address-removed":
-        yield from node.readdress(network.context_of(port.node), port, add=False)
+        yield from endpoints.address_removed(port) if endpoints is not None else ()
         # An interface that is set down has no IPv6 addresses.
         if not (is_down and port.address.version == 6):
             yield Command(port.node, ("ip", "address", "delete", str(port.address), "dev", port.link))
@@ -135,7 +165,7 @@ def _readdress(network: Network, state: _State, event: described.Event) -> Itera
     yield _address(port)
     if not is_down:
         yield from _routes(network, port)
-    yield from node.readdress(network.context_of(port.node), port, add=True)
+    yield from endpoints.address_added(port) if endpoints is not None else ()
 
 
 def _address(port: Port) -> Command:

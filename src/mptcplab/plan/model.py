@@ -15,6 +15,8 @@ from typing import Any
 from mptcplab.guest.sampler import SAMPLER
 from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
+#: The memory of a lab that needs no more.
+USUAL_MEMORY_BYTES = 1 << 30
 #: What JSON has as it is.
 _FINAL = (str, int, type(None))
 
@@ -50,7 +52,8 @@ class Plan:
     ``sampled`` has the nodes whose TCP sockets are sampled every ``sample_interval_ns``; ``queues`` are sampled as
     well. ``watched`` has the nodes whose sockets are checked for their congestion control and scheduler during the run.
     ``events`` happen in order while the workloads run; those due after the end of the last client are skipped. ``bpf``
-    has eBPF programs, which are loaded before the set-up.
+    has eBPF programs, which are loaded before the set-up. ``memory_bytes`` is the memory of a machine that an engine
+    makes for the plan.
     """
 
     nodes: tuple[str, ...]
@@ -64,6 +67,7 @@ class Plan:
     queues: tuple[Queue, ...] = ()
     events: tuple[Event, ...] = ()
     bpf: tuple[Source, ...] = ()
+    memory_bytes: int = USUAL_MEMORY_BYTES
 
     @property
     def deadline_ns(self) -> int:
@@ -96,8 +100,11 @@ class Plan:
         return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
     def described(self) -> dict[str, Any]:
-        """Return the plan as JSON data, without eBPF programs if it has none, as before there were any."""
-        return {one.name: _plain(getattr(self, one.name)) for one in fields(self) if one.name != "bpf" or self.bpf}
+        """Return the plan as JSON data, without eBPF programs if it has none, and without the usual memory, as before
+        plans had them."""
+        usual = {"bpf": (), "memory_bytes": USUAL_MEMORY_BYTES}
+        values = ((one.name, getattr(self, one.name)) for one in fields(self))
+        return {name: _plain(value) for name, value in values if name not in usual or value != usual[name]}
 
     def to_json(self) -> str:
         """Return the plan as JSON for the guest; equal plans give equal text."""

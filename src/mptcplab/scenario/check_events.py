@@ -9,10 +9,13 @@ from pydantic import ValidationError
 
 from mptcplab.errors import Mistake
 from mptcplab.network.registry import VARIABLE_KEYS
+from mptcplab.node.endpoint_list import EndpointList, changed_flags
+from mptcplab.node.words import ADDED, LIMITS
 from mptcplab.scenario.check_radio_events import check_radio_event
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
+from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import SWEPT, KeyPath
 from mptcplab.scenario.references import check_known
 from mptcplab.scenario.schema import Scenario
@@ -28,6 +31,8 @@ class _State:
     without_address: set[tuple[str, str]] = field(default_factory=set)
     #: The nodes whose radios are off.
     radios_off: set[str] = field(default_factory=set)
+    #: The endpoints and limits of the nodes that events have changed.
+    endpoints: dict[str, EndpointList] = field(default_factory=dict)
 
 
 def check_events(document: Document, scenario: Scenario) -> None:
@@ -40,7 +45,7 @@ def check_events(document: Document, scenario: Scenario) -> None:
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
     for index, event in numbered:
         path: KeyPath = ("events", index)
-        if not event.is_of_node:
+        if event.link:
             _check_place(document, path, scenario, event)
         if end_ns is not None and event.at >= end_ns:
             hint = "use an earlier time, or a longer duration: all workloads have ended by then"
@@ -51,6 +56,8 @@ def check_events(document: Document, scenario: Scenario) -> None:
             _check_change(document, scenario, index, state)
         elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)
+        elif event.is_of_path_manager:
+            _check_path_manager(document, path, scenario, state, event)
         else:
             _check_address(document, path, scenario, state, event)
 
@@ -158,9 +165,14 @@ def _check_failure(document: Document, path: KeyPath, state: _State, event: Even
         state.down.add(event.link)
 
 
+def _node_of(scenario: Scenario, event: Event) -> str:
+    """Return the node at whose end of the link the event happens."""
+    ends = scenario.links[event.link].between if event.link else ()
+    return event.node or next(node for node in ends if not scenario.nodes[node].forwards)
+
+
 def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
-    ends = scenario.links[event.link].between
-    node = event.node or next(node for node in ends if not scenario.nodes[node].forwards)
+    node = _node_of(scenario, event)
     port = (node, event.link)
     if (event.type == "address-removed") == (port in state.without_address):
         removed = event.type == "address-removed"
@@ -168,3 +180,78 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
         hint = "remove an address before you add it again: all addresses exist at the start"
         raise document.error((*path, "type"), message, hint=hint)
     state.without_address ^= {port}
+    if scenario.transports.get(node) is not None and any(one.is_of_path_manager for one in scenario.events):
+        endpoints, end = _endpoints_of(scenario, state, node), Network(scenario).ports[port]
+        list(endpoints.address_removed(end) if event.type == "address-removed" else endpoints.address_added(end))
+
+
+def _endpoints_of(scenario: Scenario, state: _State, node: str) -> EndpointList:
+    """Return the endpoints of a node with sockets; an empty list if these are no MPTCP sockets."""
+    if node not in state.endpoints:
+        context = Network(scenario).context_of(node)
+        state.endpoints[node] = EndpointList(context, scenario.transports[node])
+    return state.endpoints[node]
+
+
+def _check_path_manager(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
+    """Check an event of endpoints or limits, and apply it to ``state``."""
+    if event.node is not None:
+        check_known(document, (*path, "node"), event.node, scenario.nodes, "node")
+    node = _node_of(scenario, event)
+    transport = scenario.transports.get(node)
+    if transport is None:
+        hint = f"give {node} a transport, or name a host"
+        raise document.error((*path, "node"), "has no sockets, and so no endpoints", hint=hint, kind=Mistake.REFERENCE)
+    network = Network(scenario)
+    if not network.context_of(node).speaks_mptcp(transport.protocol):
+        message = f"does nothing: '{node}' uses TCP"
+        hint = f'write protocol = "mptcp" for {node}, or remove the event'
+        raise document.error((*path, "type"), message, hint=hint, kind=Mistake.IDLE)
+    if transport.path_manager != "kernel":
+        hint = 'use path_manager = "kernel", or events of addresses, which the other one watches'
+        message = f"is an event of the kernel's path manager, and '{node}' has its own"
+        raise document.error((*path, "type"), message, hint=hint, kind=Mistake.UNAVAILABLE)
+    endpoints = _endpoints_of(scenario, state, node)
+    if event.type == LIMITS:
+        if event.new_limits(endpoints.limits) == endpoints.limits:
+            limit = "subflows" if event.subflows is not None else "add_addr_accepted"
+            hint = "use another value, or remove the event: these are the limits already"
+            raise document.error((*path, limit), "changes nothing", hint=hint, kind=Mistake.IDLE)
+        endpoints.set_limits(event.new_limits(endpoints.limits))
+        return
+    _check_endpoint(document, path, endpoints, state, event, node)
+    endpoints.apply(event.type, network.ports[node, event.link], event.port, event.words)
+
+
+def _check_endpoint(
+    document: Document, path: KeyPath, endpoints: EndpointList, state: _State, event: Event, node: str
+) -> None:
+    """Check that the endpoint exists, or not if it is added, and that the kernel accepts the change."""
+    name = f"endpoint of '{node}' at '{event.link}'{f' with port {event.port}' if event.port is not None else ''}"
+    entry = endpoints.find(event.link, event.port)
+    if event.type == ADDED:
+        if (node, event.link) in state.without_address:
+            hint = 'add the address first by an event with type = "address-added"'
+            raise document.error((*path, "type"), f"adds an {name}, whose address is removed", hint=hint)
+        if entry is not None:
+            hint = f'it has the flags {", ".join(entry.flags)}: use type = "endpoint-changed", or remove it first'
+            raise document.error((*path, "type"), f"adds an {name}, which exists", hint=hint)
+        return
+    if entry is None:
+        others = [str(one.announced_port) for one in endpoints.on(event.link) if one.announced_port is not None]
+        if (node, event.link) in state.without_address:
+            hint = "it went with its address: use an earlier instant, or add the address first"
+        elif others:
+            hint = f"name its port: port = {others[0]}"
+        else:
+            hint = f'add it first by type = "{ADDED}", or list it in the endpoints of {node}'
+        verb = "changes" if event.type.endswith("changed") else "removes"
+        raise document.error((*path, "type"), f"{verb} an {name}, which does not exist", hint=hint)
+    if event.type.endswith("changed"):
+        flags = changed_flags(entry.flags, event.words)
+        if "fullmesh" in event.words and "signal" in flags:
+            hint = "remove fullmesh: the kernel refuses it for an endpoint that is announced"
+            raise document.error((*path, "flags"), "has fullmesh, and the endpoint has signal", hint=hint)
+        if set(flags) == set(entry.flags):
+            hint = f"use other flags, or remove the event: it has {', '.join(entry.flags)} already"
+            raise document.error((*path, "flags"), "changes nothing", hint=hint, kind=Mistake.IDLE)

@@ -8,11 +8,11 @@ presets are expanded before it is built. Every class refuses unknown keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer
+from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
-from mptcplab.fields import GatewayName, Line, LinkName, Misnomers, NodeName, Part, Version, WorkloadName
+from mptcplab.fields import GatewayName, Line, LinkName, Misnomers, NodeName, Part, Version, WorkloadName, invalid
 from mptcplab.gateway.registry import Gateway
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
@@ -23,8 +23,22 @@ from mptcplab.scenario.record import Record
 from mptcplab.scenario.sources import SourceFile
 from mptcplab.scenario.steering import Steering
 from mptcplab.scenario.wifi import Wifi
+from mptcplab.units import Size
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import Workload
+
+_MIN_MEMORY, _MAX_MEMORY = Size(1 << 30), Size(64 << 30)
+
+
+def _plausible(memory: Size) -> Size:
+    if not _MIN_MEMORY <= memory <= _MAX_MEMORY:
+        raise invalid(f"is too {'little' if memory < _MIN_MEMORY else 'much'}", "use from 1 GiB to 64 GiB")
+    if int(memory) % (1 << 20):
+        raise invalid("is not a whole number of MiB", 'write for example "2 GiB" or "1536 MiB"')
+    return memory
+
+
+Memory = Annotated[Size, AfterValidator(_plausible)]
 
 
 class _Head(Part):
@@ -35,6 +49,7 @@ class _Head(Part):
         "family": ("ip", "ip_version", "address_family", "af"),
         "phases": ("phase", "randomize", "randomise"),
         "neighbours": ("arp", "ndp"),
+        "memory": ("mem", "ram", "lab_memory"),
     }
 
     title: Line = Field(description="a title for results", examples=["Two paths, one server"])
@@ -56,6 +71,12 @@ class _Head(Part):
         "waits for ARP or neighbour discovery, a round trip on it; known: all were resolved before time zero",
     )
     bpf: tuple[SourceFile, ...] = ()
+    memory: Memory | None = Field(
+        default=None,
+        description="memory of the lab, all hosts together, from 1 GiB; without it, 1 GiB, or more if large buffers on "
+        "long paths need it",
+        examples=["2 GiB"],
+    )
 
 
 if TYPE_CHECKING:
@@ -138,4 +159,6 @@ class Scenario(_Nodes):
             dumped.pop("steering", None)
         if self.neighbours == "resolve":
             dumped.pop("neighbours", None)
+        if self.memory is None:
+            dumped.pop("memory", None)
         return {key: value for key, value in dumped.items() if value or key not in optional}

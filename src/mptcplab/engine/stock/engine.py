@@ -15,6 +15,7 @@ from mptcplab.cache import cache_root, work_dir
 from mptcplab.ebpf.objects import sources_digest
 from mptcplab.ebpf.own import compiled
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
@@ -80,7 +81,7 @@ class StockEngine:
             own = work / "own.cpio"
             own.write_bytes(archive(self._files(plan, programs, seed)))
             base = base_archive(package_folder(), whole_library="python3" in plan.uses)
-            with Machine(Boot(self.kernel, seed, cpu, work, (base, own), self.hardware)) as machine:
+            with Machine(Boot(self.kernel, seed, cpu, work, (base, own), self.hardware, plan.memory_bytes)) as machine:
                 verdict = watch(machine, Watchdog(_LATEST_ZERO_NS + plan.deadline_ns), _POLL_SECONDS, stop)
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
@@ -98,7 +99,7 @@ class StockEngine:
         tree = ModuleTree(self.kernel)
         modules = tree.in_order(modules_of(plan, tree))
         paths = {name: str(path) for name, path in programs.items()}
-        work = {"plan": replace(plan, bpf=()).described(), "programs": paths}
+        work = {"plan": replace(with_limits(plan), bpf=()).described(), "programs": paths}
         limit_s = (_LATEST_ZERO_NS + plan.deadline_ns + ALLOWANCE_NS) // 10**9
         script = (
             f"#!{python()} -PSs",
@@ -135,6 +136,10 @@ class Stock:
     def __init__(self, image: str = "", hardware: Hardware = ONE_CPU) -> None:
         """Use the stock kernel ``image``: a version, a release or a path; empty: the default one."""
         self._image, self._hardware = image, hardware
+
+    def free_memory(self) -> int:
+        """See :class:`mptcplab.engine.protocol.WithMemory`."""
+        return available_memory()
 
     @property
     def capabilities(self) -> Capabilities:

@@ -17,11 +17,12 @@ from pathlib import Path
 from types import TracebackType
 
 from mptcplab.engine.process import GuestProcess
-from mptcplab.engine.stock.hardware import ONE_CPU, Hardware
+from mptcplab.engine.stock.hardware import MEMORY, ONE_CPU, Hardware
 from mptcplab.engine.stock.start import HEAD
 from mptcplab.engine.stock.turns import turns_library
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.stock import StockKernel
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 
 QEMU = "qemu-system-x86_64"
 PACKAGE = "qemu-system-x86"
@@ -30,7 +31,10 @@ _CONSOLE, _RESULTS, _ROOT = "console", "results", "root.cpio"
 
 @dataclass(frozen=True)
 class Boot:
-    """The parameters of a machine's start. ``work`` is a folder for its files; ``root`` is the archive's."""
+    """The parameters of a machine's start. ``work`` is a folder for its files; ``root`` is the archive's.
+
+    ``memory`` is in bytes.
+    """
 
     kernel: StockKernel
     seed: int
@@ -38,6 +42,7 @@ class Boot:
     work: Path
     root: tuple[Path, ...]
     hardware: Hardware = ONE_CPU
+    memory: int = USUAL_MEMORY_BYTES
 
 
 class Machine(GuestProcess):
@@ -75,13 +80,21 @@ def _command(boot: Boot) -> list[str]:
     # Real time goes on by itself.
     turns = () if boot.hardware.is_real else ("env", f"LD_PRELOAD={turns_library()}")
     return [
-        *(*turns, str(qemu()), *boot.hardware.command, "-seed", str(boot.seed % 2**32)),
+        *(*turns, str(qemu()), *_sized(boot), "-seed", str(boot.seed % 2**32)),
         *("-monitor", "none"),
         *("-serial", f"file:{_CONSOLE}"),
         *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=results,path={_RESULTS}"),
         *("-device", "virtserialport,chardev=results,name=results"),
         *("-kernel", str(boot.kernel.image), "-initrd", _ROOT, "-append", " ".join(boot.hardware.options)),
     ]
+
+
+def _sized(boot: Boot) -> list[str]:
+    """Return QEMU's options of the machine, with the memory that the run asks for."""
+    words = list(boot.hardware.command)
+    if boot.memory != USUAL_MEMORY_BYTES:
+        words[words.index(MEMORY)] = f"{boot.memory >> 20}M"
+    return words
 
 
 def qemu() -> Path:

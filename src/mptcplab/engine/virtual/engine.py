@@ -10,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.tools import find_programs
-from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
+from mptcplab.engine.virtual.machine import Boot, Machine, check_folder, free_for_memory
 from mptcplab.engine.watchdog import Watchdog, watch
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
@@ -53,7 +54,7 @@ class VirtualEngine:
         :raises RunInterruptedError: if ``stop`` becomes readable.
         """
         programs = find_programs(plan.uses, self.tools)
-        _write_plan(plan, programs, folder)
+        _write_plan(with_limits(plan), programs, folder)
         boot = Boot(
             kernel=self.kernel,
             seed=seed,
@@ -61,6 +62,7 @@ class VirtualEngine:
             folder=folder,
             source=package_folder(),
             exposed=exposed_folders(path.parent for path in programs.values()),
+            memory=plan.memory_bytes,
         )
         started = time.monotonic()
         with Machine(boot) as machine:
@@ -98,3 +100,7 @@ class Virtual:
     def check_folder(self, folder: Path) -> None:
         """See :class:`mptcplab.engine.protocol.EngineKind`."""
         check_folder(folder)
+
+    def free_memory(self) -> int:
+        """See :class:`mptcplab.engine.protocol.WithMemory`: labs keep their memory in files of a temporary folder."""
+        return min(available_memory(), free_for_memory())

@@ -22,10 +22,10 @@ from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.virtual.addresses import fixed_addresses
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 
 #: 2025-01-01 00:00:00 UTC: the wall clock of every lab at boot.
 WALL_CLOCK_NS = 1_735_689_600 * 10**9
-_MEMORY = "1G"
 _MAX_MAPPINGS = Path("/proc/sys/vm/max_map_count")
 #: More than all pages of a lab's memory.
 _ENOUGH_MAPPINGS = 1 << 20
@@ -44,7 +44,7 @@ class Boot:
 
     ``folder`` is the only host folder that the guest can write. ``source`` is the folder of our package. ``exposed``
     are folders that the guest must see although they are below /tmp or /run. ``terminal`` is a socket that becomes the
-    guest's /dev/tty1.
+    guest's /dev/tty1. ``memory`` is the guest's, in bytes.
     """
 
     kernel: KernelBuild
@@ -54,6 +54,7 @@ class Boot:
     source: Path
     exposed: tuple[Path, ...] = ()
     terminal: int | None = None
+    memory: int = USUAL_MEMORY_BYTES
 
 
 class Machine(GuestProcess):
@@ -67,7 +68,7 @@ class Machine(GuestProcess):
                 [str(boot.kernel.executable), *_arguments(boot)],
                 cpus={boot.cpu},
                 folder=boot.folder,
-                environment=_environment(),
+                environment=_environment(boot.memory),
                 passed=() if boot.terminal is None else (boot.terminal,),
             )
 
@@ -110,38 +111,48 @@ def _mappings(pid: int) -> int:
         return 0
 
 
-def _environment() -> dict[str, str]:
+def _environment(memory: int) -> dict[str, str]:
     """Return the kernel's environment. TMPDIR is where UML maps the guest's memory from an unlinked file."""
-    return {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "TMPDIR": str(memory_folder())}
+    return {"PATH": os.environ.get("PATH", "/usr/sbin:/usr/bin:/sbin:/bin"), "TMPDIR": str(memory_folder(memory))}
 
 
-def memory_folder() -> Path:
-    """Return the folder for the guest's memory file, which is mapped executable.
+def memory_folder(memory: int = USUAL_MEMORY_BYTES) -> Path:
+    """Return the folder for a file with ``memory`` bytes of a guest, which is mapped executable.
 
     It is /dev/shm, or a disk if that is too small (as in Docker) or mounted noexec. The file grows as the guest uses
     its memory. If it cannot grow, the lab dies, so there must be space for all of it.
     :raises MissingError: if there is no such folder.
     """
-    most_free = 0
-    for folder in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/var/tmp")):
-        with contextlib.suppress(OSError):
-            place = os.statvfs(folder)
-            if place.f_flag & os.ST_NOEXEC or not os.access(folder, os.W_OK):
-                continue
-            free = place.f_bavail * place.f_frsize
-            if free >= _memory_bytes():
-                return folder
-            most_free = max(most_free, free)
+    folders = dict(_memory_folders())
+    for folder, free in folders.items():
+        if free >= memory:
+            return folder
+    most_free = max(folders.values(), default=0)
     if most_free:
-        needs = f"{_memory_bytes() >> 20} MiB of a lab's memory; at most {most_free >> 20} MiB are free"
+        needs = f"{memory >> 20} MiB of a lab's memory; at most {most_free >> 20} MiB are free"
         hint = "enlarge /dev/shm (docker run --shm-size=2g), or set TMPDIR"
         raise MissingError(f"no temporary folder has space for the {needs}", hint=hint)
     hint = "mount /dev/shm or /tmp without noexec, or set TMPDIR"
     raise MissingError("no temporary folder allows executable memory mappings", hint=hint)
 
 
-def _memory_bytes() -> int:
-    return int(_MEMORY[:-1]) << {"M": 20, "G": 30}[_MEMORY[-1]]
+def free_for_memory() -> int:
+    """Return the bytes that are free in the folder that would hold the largest lab's memory."""
+    return max(dict(_memory_folders()).values(), default=0)
+
+
+def _memory_folders() -> Iterator[tuple[Path, int]]:
+    """Yield the folders for guests' memory in the order of preference, with their free bytes."""
+    for folder in (Path("/dev/shm"), Path(os.environ.get("TMPDIR", "/tmp")), Path("/var/tmp")):
+        with contextlib.suppress(OSError):
+            place = os.statvfs(folder)
+            if not place.f_flag & os.ST_NOEXEC and os.access(folder, os.W_OK):
+                yield folder, place.f_bavail * place.f_frsize
+
+
+def _memory_argument(memory: int) -> str:
+    """Return the kernel's parameter. Linux mixes its text into its random numbers, so that of 1 GiB stays as it is."""
+    return "mem=1G" if memory == USUAL_MEMORY_BYTES else f"mem={memory >> 20}M"
 
 
 @cache
@@ -178,7 +189,7 @@ def _arguments(boot: Boot) -> list[str]:
     """
     return [
         *_inproc_argument(boot.kernel),
-        f"mem={_MEMORY}",
+        _memory_argument(boot.memory),
         "root=none",
         "rootfstype=hostfs",
         "hostfs=/",

@@ -14,6 +14,7 @@ from typing import Any
 
 from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.memory import with_limits
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
 from mptcplab.engine.tools import find_program, find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
@@ -101,7 +102,13 @@ def run_session(
     with _folder() as folder:
         _write_work(folder, plan, session, terminal=None, stdin=streams.stdin is not None, merged=streams.merged)
         pump = Pipes(streams, folder / "streams")
-        return _run_lab(_boot(kernel, session, folder, seed=seed, cpu=cpu), pump, session, stop, limited=True)
+        return _run_lab(
+            _boot(kernel, session, folder, memory=plan.memory_bytes, seed=seed, cpu=cpu),
+            pump,
+            session,
+            stop,
+            limited=True,
+        )
 
 
 def run_terminal(
@@ -115,7 +122,7 @@ def run_terminal(
     with ours, guests, _folder() as folder, raw_mode(0):
         _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
         pump = Terminal(ours, folder / "streams", keyboard=0, screen=1)
-        boot = _boot(kernel, session, folder, seed=seed, cpu=cpu, terminal=guests.fileno())
+        boot = _boot(kernel, session, folder, memory=plan.memory_bytes, seed=seed, cpu=cpu, terminal=guests.fileno())
         return _run_lab(boot, pump, session, stop, limited=False)
 
 
@@ -137,7 +144,14 @@ def _run_lab(boot: Boot, pump: StreamPump, session: Session, stop: int | None, *
 
 
 def _boot(
-    kernel: KernelBuild, session: Session, folder: Path, *, seed: int, cpu: int, terminal: int | None = None
+    kernel: KernelBuild,
+    session: Session,
+    folder: Path,
+    *,
+    memory: int,
+    seed: int,
+    cpu: int,
+    terminal: int | None = None,
 ) -> Boot:
     return Boot(
         kernel=kernel,
@@ -147,6 +161,7 @@ def _boot(
         source=package_folder(),
         exposed=_exposed(session),
         terminal=terminal,
+        memory=memory,
     )
 
 
@@ -171,6 +186,7 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "out": str(session.out.resolve()) if session.out else None,
         "timeout_ns": session.timeout_ns,
     }
+    plan = with_limits(plan)
     programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
     work = {"plan": plan.described(), "programs": programs, "session": parameters | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
