@@ -44,7 +44,9 @@ STAMP := $(VENV)/.installed
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
-demo: kernel-studies
+demo:
+	@scripts/announce-demo $(VENV)
+	@$(MAKE) --no-print-directory kernel-studies
 	$(BIN)/mptcplab reproduce subramani2018/4.1
 	@$(MAKE) --no-print-directory kernel
 
