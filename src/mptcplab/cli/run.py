@@ -30,6 +30,7 @@ def run(
     links: bool,
     columns: str | None,
     sort: str | None,
+    junit: Path | None,
 ) -> None:
     """Execute the experiment in ``file``; write and print its results. :raises LabError: if a run failed."""
     real_time = not engine_kind(engine)[1].capabilities.virtual_time
@@ -38,7 +39,7 @@ def run(
     # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
     from mptcplab.cli.experiment import Shown, run_experiment
 
-    running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort)
+    running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort, junit)
     repeat = partial(repeat_command, file, overrides, out, engine=engine)
     install = install_command([str(file)], overrides, engine=engine)
     run_experiment(experiment, out or default_folder(file), running, shown, repeat, install)

@@ -10,6 +10,7 @@ import click
 from mptcplab.cli.deferred import defer_to
 from mptcplab.cli.options import (
     columns_option,
+    junit_option,
     repeats_option,
     running_options,
     scenario_argument,
@@ -25,6 +26,7 @@ Examples:
   mptcplab run two.toml --set transport.scheduler='["default", "blest"]'
   mptcplab run two.toml --links
   mptcplab run two.toml --columns scheduler,goodput,response_p99_ms --sort -goodput
+  mptcplab run @two-paths --junit tests.xml
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
 """
 
@@ -38,6 +40,7 @@ Examples:
 @click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
 @columns_option
 @sort_option
+@junit_option
 @running_options
 @defer_to("mptcplab.cli.run:run")
 def run() -> None:
@@ -45,5 +48,5 @@ def run() -> None:
 
     Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
     CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
-    partial.md holds the results so far.
+    partial.md holds the results so far. In JUnit XML, each run is a test, which fails if the run does.
     """
