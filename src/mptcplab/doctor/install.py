@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -31,7 +32,7 @@ def install(lacks: Lacks) -> list[str]:
         failures += [f"installing {', '.join(lacks.packages)} ended with status {status}"] if status else []
     for command in lacks.builds:
         # The first word is our own name, which may not be on the PATH.
-        status = _run([sys.executable, "-m", *shlex.split(command)])
+        status = _run([sys.executable, "-m", *shlex.split(command)], path=sys.path)
         failures += [f"`{command}` ended with status {status}"] if status else []
     return failures
 
@@ -58,7 +59,12 @@ def _script() -> list[str]:
     return ["sh", str(folder / _SCRIPT)]
 
 
-def _run(command: Sequence[str], *, quiet: bool = False) -> int:
-    """Run a command that can ask nothing, and return its exit status. Its output goes to standard error."""
+def _run(command: Sequence[str], *, quiet: bool = False, path: Sequence[str] = ()) -> int:
+    """Run a command that can ask nothing, and return its exit status. Its output goes to standard error.
+
+    ``path`` are the folders in which Python finds modules, where this installation has folders of its own.
+    """
     output = subprocess.DEVNULL if quiet else sys.stderr
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False).returncode
+    environment = os.environ | ({"PYTHONPATH": os.pathsep.join(filter(None, path))} if path else {})
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False)
+    return done.returncode
