@@ -17,10 +17,11 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from wheels.command import run_main
+
 from mptcplab.errors import InputError, LabError
 from release.command import ROOT, run
 from release.versions import check_changelog, check_versions, prepare
-from wheels.command import run_main
 
 #: The artifacts, and the target of the Makefile that builds each, installs it somewhere empty and runs an experiment.
 ARTIFACTS = {"wheels": "wheels", "image": "image-check", "deb": "deb-check"}

@@ -6,11 +6,12 @@ from __future__ import annotations
 import tempfile
 from pathlib import Path
 
+from wheels.command import DIST, run_main
+
 from mptcplab.errors import MissingError
 from release.command import ROOT, run
 from release.image import make_root
 from release.versions import check_versions
-from wheels.command import DIST, run_main
 
 
 def main() -> None:

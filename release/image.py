@@ -17,10 +17,11 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
+from wheels.command import run_main
+
 from mptcplab.errors import LabError, MissingError
 from release.command import FIRST_RUN, ROOT, check_first_run, run, succeeds
 from release.containerfile import Image, parse
-from wheels.command import run_main
 
 NAME = "mptcplab"
 SUITE = "bookworm"
