@@ -32,7 +32,7 @@ def install(lacks: Lacks) -> list[str]:
         failures += [f"installing {', '.join(lacks.packages)} ended with status {status}"] if status else []
     for command in lacks.builds:
         # The first word is our own name, which may not be on the PATH.
-        status = _run([sys.executable, "-m", *shlex.split(command)], path=sys.path)
+        status = _run([sys.executable, "-m", *shlex.split(command)])
         failures += [f"`{command}` ended with status {status}"] if status else []
     return failures
 
@@ -59,12 +59,10 @@ def _script() -> list[str]:
     return ["sh", str(folder / _SCRIPT)]
 
 
-def _run(command: Sequence[str], *, quiet: bool = False, path: Sequence[str] = ()) -> int:
-    """Run a command that can ask nothing, and return its exit status. Its output goes to standard error.
-
-    ``path`` are the folders in which Python finds modules, where this installation has folders of its own.
-    """
+def _run(command: Sequence[str], *, quiet: bool = False) -> int:
+    """Run a command that can ask nothing, and return its exit status. Its output goes to standard error."""
     output = subprocess.DEVNULL if quiet else sys.stderr
-    environment = os.environ | ({"PYTHONPATH": os.pathsep.join(filter(None, path))} if path else {})
+    # Our own commands find the modules where this process found them: Debian's package has a folder of its own.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False)
     return done.returncode
