@@ -119,4 +119,4 @@ def parse_arguments(arguments: Sequence[str]) -> argparse.Namespace:
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_main(main, name="release")

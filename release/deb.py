@@ -38,4 +38,4 @@ def find_package(folder: Path, version: str) -> Path:
 
 
 if __name__ == "__main__":
-    run_main(main)
+    run_main(main, name="release")

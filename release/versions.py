@@ -62,7 +62,7 @@ def check_changelog(root: Path, version: str) -> None:
     text = (root / _CHANGELOG).read_text()
     heading = re.search(rf"^## \[{re.escape(version)}\] - \d{{4}}-\d\d-\d\d\n(.*?)(?=^## |\Z)", text, re.M | re.S)
     if heading is None:
-        hint = f"scripts/release prepare {version} writes the heading"
+        hint = "`scripts/release prepare VERSION` writes the version and its heading"
         raise LabError(f"{_CHANGELOG} has no section of version {version} with a date", hint=hint)
     if not re.search(r"^- ", heading[1], re.M):
         raise LabError(f"the section of version {version} in {_CHANGELOG} names no change")

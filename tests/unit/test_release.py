@@ -12,7 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from release.__main__ import ARTIFACTS, check_clean, check_release, parse_arguments
+from release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
 from release.command import check_first_run, run
 from release.containerfile import Image, Instruction, parse
 from release.deb import find_package
@@ -114,6 +114,19 @@ def test_only_dry_runs_skip_tests(capsys: pytest.CaptureFixture[str]) -> None:
     assert "--skip-tests" in capsys.readouterr().err
     with pytest.raises(InputError, match="there is no artifact 'rpm'"):
         parse_arguments(["check", "--artifacts", "wheels,rpm"])
+
+
+@pytest.mark.slow
+def test_a_dry_run_changes_nothing_here(capsys: pytest.CaptureFixture[str]) -> None:
+    """It prepares a copy of what is committed; building artifacts is left to `make release-check`."""
+    pytest.importorskip("reuse", reason="the extra `release` is not installed")
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout of git")
+    before = run(["git", "status", "--porcelain"])
+    dry_run(NEXT, artifacts=[], skips_tests=True)
+    assert f"{NEXT}: the dry run succeeded, and nothing was changed here" in capsys.readouterr().out
+    assert run(["git", "status", "--porcelain"]) == before
+    assert check_versions(ROOT) == __version__
 
 
 def test_each_artifact_has_its_target() -> None:
