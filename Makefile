@@ -21,6 +21,9 @@
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make site    the documentation as a site, to build/site, with every link checked
 # make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
+# make image   the container image, of the wheels; `make image-check` runs an experiment in it
+# make deb     the Debian package, of the wheels, checked by lintian; `make deb-check` installs and tests it in an empty Debian
+# make release-check   everything that a release has to fulfil, all artifacts, and an experiment with each; two hours
 # make smp     congestion controls and schedulers on several CPUs with lockdep; MINUTES=60 of it, and KCSAN=1 for data races
 #
 # Each installs what it needs: Debian packages (as root or with sudo), a virtual environment, the lab kernel.
@@ -42,11 +45,13 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fuzz fuzz-syscalls modes setups site smp wheels packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fuzz fuzz-syscalls modes setups site smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
-demo: kernel-studies
+demo:
+	@scripts/announce-demo $(VENV)
+	@$(MAKE) --no-print-directory kernel-studies
 	$(BIN)/mptcplab reproduce subramani2018/4.1
 	@$(MAKE) --no-print-directory kernel
 
@@ -127,6 +132,39 @@ wheels: kernel
 	$(BIN)/python -m wheels
 	$(BIN)/python -m wheels.compare
 	$(BIN)/python -m wheels.install
+
+# The wheels and those of all libraries, for Debian's Python: what image and package install without an index.
+wheelhouse: dist-wheels
+	rm -rf build/wheelhouse
+	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary=:all: --dest build/wheelhouse dist/mptcplab*.whl
+
+# Both wheels in dist/, built unless they are there.
+dist-wheels:
+	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = 2 ] || $(MAKE) --no-print-directory wheels
+
+image: wheelhouse
+	$(BIN)/python -m release.image
+
+image-check: wheelhouse
+	@scripts/install-packages --setups
+	$(BIN)/python -m release.image --check
+
+# Built of the committed or changed checkout alike; lintian reads the result.
+deb: wheelhouse deb-packages
+	dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
+	mkdir -p dist
+	mv ../mptcplab_*.deb ../mptcplab_*.buildinfo ../mptcplab_*.changes dist/
+	lintian --fail-on error,warning --tag-display-limit 0 dist/mptcplab_*.changes
+
+deb-check: deb
+	@scripts/install-packages --setups
+	$(BIN)/python -m release.deb
+
+deb-packages: packages
+	@scripts/install-packages --deb
+
+release-check: venv
+	scripts/release check
 
 smp: venv smp-packages
 	$(BIN)/python -m smp --minutes $(MINUTES) --seed $(SEED) --jobs $(JOBS) --variant $(if $(KCSAN),kcsan,lockdep)

@@ -14,13 +14,13 @@ from mptcplab.errors import LabError, MissingError
 DIST = Path("dist")
 
 
-def run_main(main: Callable[[], None]) -> NoReturn:
-    """End this process with status 0, or with the status of the error of `main`, which is printed."""
+def run_main(main: Callable[[], None], *, name: str = "wheels") -> NoReturn:
+    """End this process with status 0, or with the status of the error of `main`, which is printed after `name`."""
     try:
         main()
     except LabError as error:
         hint = f"\n  hint: {error.hint}" if error.hint else ""
-        print(f"wheels: {error.message}{hint}", file=sys.stderr)
+        print(f"{name}: {error.message}{hint}", file=sys.stderr)
         sys.exit(error.status)
     sys.exit()
 

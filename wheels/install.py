@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """``python -m wheels.install``: installs the wheels of dist/ in an empty environment and runs a scenario there.
 
-No compiler can be called meanwhile: in a mount namespace, an empty file is in the place of each. The environment gets
-the libraries from the index that pip uses.
+Meanwhile no compiler can be called, and neither ethtool nor sysctl: in a mount namespace, an empty file is in the place
+of each. The environment gets the libraries from the index that pip uses.
 """
 
 from __future__ import annotations
@@ -35,7 +35,9 @@ _COMPILERS = (
     "ld.[bgl]*",
     "as",
 )
-_FOLDERS = ("/usr/local/bin", "/usr/bin", "/bin")
+#: Programs that plans name and whose commands the guest executes itself.
+_DISPENSABLE = ("ethtool", "sysctl")
+_FOLDERS = ("/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin")
 #: The scenario: the first of the documentation, for a second.
 _RUN = ("run", "@two-paths", "--repeats", "1", "--set", "workloads.bulk.duration=1 s")
 
@@ -82,7 +84,7 @@ def check_results(folder: Path) -> None:
 
 def _run(folder: Path, command: Sequence[str], *, is_expected: bool = True) -> None:
     """Run a command without compilers. :raises LabError: if it succeeds and is not expected to, or the reverse."""
-    patterns = " ".join(f"{place}/{name}" for place in _FOLDERS for name in _COMPILERS)
+    patterns = " ".join(f"{place}/{name}" for place in _FOLDERS for name in (*_COMPILERS, *_DISPENSABLE))
     mask = f'for file in {patterns}; do [ ! -x "$file" ] || mount --bind /dev/null "$file" || exit; done'
     script = f"set -e; {mask}; exec {shlex.join(command)}"
     rights = [] if os.geteuid() == 0 else ["--map-root-user"]

@@ -66,7 +66,7 @@ def identify(
 
     :raises MissingError: if the plan uses a program that this machine lacks.
     """
-    paths = {**find_programs(plan.uses, tools), "python": Path(sys.executable)}
+    paths = {**find_programs(plan.uses, tools, dispensable=plan.dispensable), "python": Path(sys.executable)}
     return Identity(
         {
             "format": FORMAT,

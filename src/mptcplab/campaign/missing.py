@@ -10,7 +10,7 @@ from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.memory import find_memory_missing
 from mptcplab.engine.protocol import WithMemory, WithNeeds
 from mptcplab.engine.registry import engine_kind
-from mptcplab.engine.tools import BUILDERS, find_program
+from mptcplab.engine.tools import BUILDERS, find_program, needs_compiler
 from mptcplab.errors import MissingError, try_each
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.plan.compile import compile_plan
@@ -30,24 +30,28 @@ def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE, on_cluste
     runs = list({id(run.point): run for run in runs}.values())
     by_subject: dict[str, MissingError] = {}
     memory = () if on_cluster else _memory(runs, engine)
-    for error in (*_compiler(), *_programs(runs), *_tshark(runs), *_kernels(runs, engine), *memory):
+    for error in (*_compiler(), *_programs(runs, engine), *_tshark(runs), *_kernels(runs, engine), *memory):
         by_subject.setdefault(error.subject, error)
     return list(by_subject.values())
 
 
 def _compiler() -> Iterator[MissingError]:
-    """Yield an error for each program that compiles ours, if there is no compiler.
+    """Yield an error for each program that compiles ours, if there is no compiler and ours are not installed.
 
     Without `make`, a machine still has what was compiled before.
     """
+    if not needs_compiler():
+        return
     errors = dict(try_each(find_program, BUILDERS))
     if "gcc" in errors:
         errors["gcc"].packages += (_HEADERS,)
         yield from errors.values()
 
 
-def _programs(runs: Iterable[Run]) -> Iterator[MissingError]:
-    used = {name: None for run in runs for name in compile_plan(run.point.scenario, seed=run.seed).uses}
+def _programs(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
+    executes = engine_kind(engine)[1].capabilities.executes_commands
+    plans = (compile_plan(run.point.scenario, seed=run.seed) for run in runs)
+    used = {name: None for plan in plans for name in plan.uses if not (executes and name in plan.dispensable)}
     others = (name for name in used if name != PATH_MANAGER and not name.startswith(OURS))
     yield from (error for _, error in try_each(find_program, others))
 

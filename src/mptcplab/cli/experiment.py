@@ -16,6 +16,7 @@ from mptcplab.cache import locked
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, print_table, writing
+from mptcplab.cli.junit import junit_suite, write_junit
 from mptcplab.cli.running import RunOptions, check_failures
 from mptcplab.cli.sweep import execute
 from mptcplab.figure.lines import save
@@ -51,6 +52,8 @@ def run_experiment(
     # The files of two commands that end at the same time must not be mixed.
     with writing(folder), locked("results", folder / ".work"):
         sweep.write(done)
+    if shown.junit is not None:
+        write_junit(shown.junit, "mptcplab", [junit_suite(experiment.title, done)])
     check_failures(done, repeat, folder)
     return done
 
@@ -63,6 +66,7 @@ class Shown:
     links: bool
     columns: Sequence[str]
     sort: str | None
+    junit: Path | None = None
 
 
 class _Sweep:

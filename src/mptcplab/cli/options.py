@@ -45,6 +45,12 @@ trust_option = click.option(
     "--trust", "trusted", is_flag=True, help="Let the runs of a pack execute programs that it brings or chooses."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON document and nothing else.")
+junit_option = click.option(
+    "--junit",
+    type=click.Path(dir_okay=False, path_type=Path),
+    metavar="FILE",
+    help="Also write the results as JUnit XML, for continuous integration.",
+)
 repeats_option = click.option(
     "--repeats", type=click.IntRange(min=1), help="Runs per point, each with its own seed. Default: the scenario's."
 )

@@ -31,6 +31,7 @@ def run(
     columns: str | None,
     sort: str | None,
     trusted: bool,
+    junit: Path | None,
 ) -> None:
     """Execute the experiment in ``file``; write and print its results. :raises LabError: if a run failed."""
     real_time = not engine_kind(engine)[1].capabilities.virtual_time
@@ -47,7 +48,7 @@ def run(
         # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
         from mptcplab.cli.experiment import Shown, run_experiment
 
-        running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort)
+        running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort, junit)
         repeat = partial(repeat_command, source.file, overrides, out, engine=engine)
         install = install_command([str(source.file)], overrides, engine=engine)
         folder = out or default_folder(Path(f"{source.stem}.toml"))

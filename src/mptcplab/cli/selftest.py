@@ -15,11 +15,14 @@ from pathlib import Path
 
 import click
 
+from mptcplab.cli.junit import write_junit
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
+from mptcplab.report.junit import Case, Suite
+from mptcplab.report.junit import Verdict as JunitVerdict
 from mptcplab.selftest.prepare import SelftestTree, prepare
 from mptcplab.selftest.programs import check_programs
 from mptcplab.selftest.suite import Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
@@ -36,6 +39,7 @@ def selftest(
     seed: int,
     jobs: int | None,
     out: Path | None,
+    junit: Path | None,
     as_json: bool,
 ) -> int:
     """Run the selftests and return the exit status."""
@@ -53,6 +57,8 @@ def selftest(
     duration = time.monotonic() - started
     virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
     click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {duration:.0f} s", err=True)
+    if junit is not None:
+        write_junit(junit, "mptcplab.selftest", [to_suite(outcome) for outcome in outcomes])
     if as_json:
         document = _document(outcomes, prepared, kernel.release, defaults, seed)
         click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
@@ -100,6 +106,19 @@ def _print(outcome: Outcome) -> None:
         click.echo(f"{one.verdict:6}  {outcome.part.name}: {one.name}{reason}")
     if outcome.error:
         click.echo(f"not ok  {outcome.part.name}: {outcome.error}")
+
+
+def to_suite(outcome: Outcome) -> Suite:
+    """Return the results of one lab as tests. A failure that is known as flaky counts as skipped."""
+    verdicts: dict[Verdict, JunitVerdict] = {"ok": "passed", "not ok": "failure", "skip": "skipped", "flaky": "skipped"}
+    cases = [Case(result.name, verdicts[result.verdict], _junit_reason(result)) for result in outcome.results]
+    if outcome.error:
+        cases.append(Case("the lab", "error", outcome.error))
+    return Suite(outcome.part.name, tuple(cases), outcome.virtual_ns / 1e9)
+
+
+def _junit_reason(result: Result) -> str:
+    return f"known as flaky: {result.reason}" if result.verdict == "flaky" else result.reason
 
 
 def _all(outcomes: Sequence[Outcome]) -> list[Result]:

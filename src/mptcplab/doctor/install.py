@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import shlex
 import shutil
 import subprocess
@@ -61,4 +62,7 @@ def _script() -> list[str]:
 def _run(command: Sequence[str], *, quiet: bool = False) -> int:
     """Run a command that can ask nothing, and return its exit status. Its output goes to standard error."""
     output = subprocess.DEVNULL if quiet else sys.stderr
-    return subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, check=False).returncode
+    # Our own commands find the modules where this process found them: Debian's package has a folder of its own.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False)
+    return done.returncode

@@ -14,7 +14,7 @@ from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, fine, words
 from mptcplab.doctor.packages import Distribution
 from mptcplab.engine.process import LAUNCHERS
-from mptcplab.engine.tools import BUILDERS, find_program, flow_program, package_of, prebuilt_program
+from mptcplab.engine.tools import BUILDERS, flow_program, has_program, needs_compiler, package_of, prebuilt_program
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.gateway.registry import PROGRAMS
@@ -37,9 +37,11 @@ _SELFTESTS = "`mptcplab selftest`"
 #: Programs by which gateways redirect connections.
 _FIREWALLS = get_args(Proxy.model_fields["firewall"].annotation)
 #: Programs that no plan uses. :func:`_others` adds those that compile ours.
-_OTHERS = {"tshark": "`mptcplab capture`", "ping": "`ping` in a lab"}
-#: Our programs that every run has.
-_OURS = ("flow", "sampler")
+_OTHERS = {
+    "tshark": "`mptcplab capture`",
+    "ping": "`ping` in a lab",
+    **dict.fromkeys(("ethtool", "sysctl"), "other engines, and reasons why the kernel refuses a command"),
+}
 #: The minimum versions of Linux 7.2, scripts/min-tool-version.sh: program, arguments, version.
 _MIN_VERSIONS = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
@@ -80,8 +82,7 @@ def uses() -> dict[str, str]:
 
 def _others() -> dict[str, str]:
     """Return the use of each program that no plan has. A compiler is needed for every run unless ours are installed."""
-    compiled = not all(prebuilt_program(name) for name in _OURS)
-    return _OTHERS | dict.fromkeys(BUILDERS, _EVERY_RUN if compiled else _BUILD)
+    return _OTHERS | dict.fromkeys(BUILDERS, _EVERY_RUN if needs_compiler() else _BUILD)
 
 
 def of_gateways() -> dict[str, tuple[str, ...]]:
@@ -144,8 +145,9 @@ def _needed_by(noun: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
 
 
 def _programs(scenario: Scenario) -> Iterable[str]:
-    """Return the machine's programs that a scenario uses."""
-    return (name for name in compile_plan(scenario, seed=1).uses if not name.startswith(OURS))
+    """Return the machine's programs that a scenario needs."""
+    plan = compile_plan(scenario, seed=1)
+    return (name for name in plan.uses if not name.startswith(OURS) and name not in plan.dispensable)
 
 
 def _smallest(workload: str, **tables: Any) -> Scenario:
@@ -185,15 +187,7 @@ def _lab_programs(system: Distribution) -> Iterator[Finding]:
 
 def lacking(programs: Iterable[str]) -> list[str]:
     """Return those of ``programs`` that this machine does not have."""
-
-    def is_missing(name: str) -> bool:
-        try:
-            find_program(name)
-        except MissingError:
-            return True
-        return False
-
-    return list(filter(is_missing, programs))
+    return [name for name in programs if not has_program(name)]
 
 
 def _launchers(system: Distribution) -> Iterator[Finding]:

@@ -50,6 +50,8 @@ class Capabilities:
 
     bpf: bool = False
     """It compiles and loads eBPF programs of the user."""
+    executes_commands: bool = False
+    """Its guest executes the forms of ``ethtool`` and ``sysctl`` that plans use, so a run needs neither program."""
     on_clusters: bool = True
     """Workers of a cluster can execute its runs, with nothing but the run and the name of its kernel."""
 

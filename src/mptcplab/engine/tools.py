@@ -8,7 +8,7 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
@@ -22,6 +22,8 @@ from mptcplab.shipped import shipped_folder
 
 #: The programs that compile our own programs.
 BUILDERS = ("gcc", "make")
+#: Our programs that every run has.
+_OURS = ("flow", "sampler")
 #: Debian packages of programs whose package has another name; kinds of nodes, gateways and workloads add theirs.
 _PACKAGES = {
     **dict.fromkeys(("ip", "tc", "nstat", "ss"), "iproute2"),
@@ -55,13 +57,30 @@ def find_program(name: str) -> Path:
     raise MissingError(message, subject=recipe.name, command=f"mptcplab gateways build {recipe.name}")
 
 
-def find_programs(names: Iterable[str], tools: Mapping[str, Path]) -> dict[str, Path]:
+def find_programs(
+    names: Iterable[str], tools: Mapping[str, Path], *, dispensable: Collection[str] = ()
+) -> dict[str, Path]:
     """Return the path of each program that plans name: from ``tools`` if it is ours, else from the machine.
 
-    The path manager is left out, since it is part of the guest.
-    :raises MissingError: if the machine lacks one.
+    The path manager is left out, since it is part of the guest. Of the ``dispensable`` programs, those that the machine
+    lacks are left out, too.
+    :raises MissingError: if the machine lacks another program.
     """
-    return {name: tools[name] if name in tools else find_program(name) for name in names if name != PATH_MANAGER}
+    paths: dict[str, Path] = {}
+    for name in names:
+        if name == PATH_MANAGER or (name in dispensable and not has_program(name)):
+            continue
+        paths[name] = tools[name] if name in tools else find_program(name)
+    return paths
+
+
+def has_program(name: str) -> bool:
+    """Return whether the machine has the program ``name``."""
+    try:
+        find_program(name)
+    except MissingError:
+        return False
+    return True
 
 
 def package_of(name: str) -> str:
@@ -159,6 +178,11 @@ def prebuilt_program(name: str) -> Path | None:
     """
     prebuilt = usable_prebuilt()
     return None if prebuilt is None else prebuilt.program(name, source_digest(source_folder(name)))
+
+
+def needs_compiler() -> bool:
+    """Return whether our programs, which every run has, are compiled on this machine: `mptcplab-kernel` lacks one."""
+    return not all(prebuilt_program(name) for name in _OURS)
 
 
 def source_digest(source: Path) -> str:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, fields
 from typing import Any
 
 from mptcplab.guest.sampler import SAMPLER
+from mptcplab.plan.direct import dispensable_programs
 from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
 
 #: The memory of a lab that needs no more.
@@ -88,6 +89,11 @@ class Plan:
     def uses(self) -> tuple[str, ...]:
         """The names of all programs that run, the machine's and ours."""
         return tuple(sorted({*used_by(self.steps), *([SAMPLER] if self.has_samples else [])}))
+
+    @property
+    def dispensable(self) -> frozenset[str]:
+        """The programs of ``uses`` that the guest starts only to report an error."""
+        return dispensable_programs(self.steps)
 
     @property
     def has_samples(self) -> bool:

@@ -10,6 +10,7 @@ import click
 from mptcplab.cli.deferred import defer_to
 from mptcplab.cli.options import (
     columns_option,
+    junit_option,
     repeats_option,
     running_options,
     seed_option,
@@ -26,6 +27,7 @@ Examples:
   mptcplab run two.toml --set transport.scheduler='["default", "blest"]'
   mptcplab run two.toml --links
   mptcplab run two.toml --columns scheduler,goodput,response_p99_ms --sort -goodput
+  mptcplab run @two-paths --junit tests.xml
   mptcplab run two.toml --json | jq '.rows[].goodput_mbps.mean'
   mptcplab run @handover
   mptcplab run https://example.org/two.mptcplab.zip
@@ -41,6 +43,7 @@ Examples:
 @click.option("--links", is_flag=True, help="Also show what every link carried, lost and queued.")
 @columns_option
 @sort_option
+@junit_option
 @running_options
 @trust_option
 @defer_to("mptcplab.cli.run:run")
@@ -49,7 +52,7 @@ def run() -> None:
 
     Every point of the sweep runs with every seed. The results folder receives the recordings, the table (Markdown,
     CSV), results.json and the figures. A run that is recorded there is not executed again. Until the sweep is complete,
-    partial.md holds the results so far.
+    partial.md holds the results so far. In JUnit XML, each run is a test, which fails if the run does.
 
     For a pack that has recordings (see `mptcplab pack`), it says whether the numbers are the same bytes, and what
     differs between the two machines.

@@ -9,7 +9,7 @@ import click
 
 from mptcplab.cli import complete
 from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option, patch_option
+from mptcplab.cli.options import json_option, junit_option, patch_option
 from mptcplab.selftest import DEFAULT_SCRIPTS
 
 _EPILOG = f"""\b
@@ -22,6 +22,7 @@ Examples:
   mptcplab selftest
   mptcplab selftest pm_netlink mptcp_join/fullmesh_tests --out logs
   mptcplab selftest simult_flows mptcp_connect --scheduler blest
+  mptcplab selftest pm_netlink diag --junit tests.xml
   mptcplab selftest --kernel 6.12 --json | jq '.results[] | select(.verdict == "not ok")'
 """
 
@@ -61,6 +62,7 @@ Examples:
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the complete output of the scripts.")
+@junit_option
 @json_option
 @defer_to("mptcplab.cli.selftest:selftest")
 def selftest() -> None:

@@ -13,8 +13,8 @@ from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
-from mptcplab.engine.tools import find_programs
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder, free_for_memory
+from mptcplab.engine.virtual.programs import find_lab_programs
 from mptcplab.engine.watchdog import Watchdog, watch
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
@@ -53,7 +53,7 @@ class VirtualEngine:
         :raises DiskFullError: if there is no space for the files.
         :raises RunInterruptedError: if ``stop`` becomes readable.
         """
-        programs = find_programs(plan.uses, self.tools)
+        programs = find_lab_programs(plan.uses, self.tools, dispensable=plan.dispensable)
         _write_plan(with_limits(plan), programs, folder)
         boot = Boot(
             kernel=self.kernel,
@@ -86,7 +86,7 @@ class Virtual:
     """The kind of engine that runs the lab kernel in virtual time."""
 
     capabilities = Capabilities(
-        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=True, features=None
+        virtual_time=True, needs_root=False, one_kernel=True, chooses_kernel=True, features=None, executes_commands=True
     )
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> VirtualEngine:

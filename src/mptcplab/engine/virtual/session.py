@@ -16,14 +16,16 @@ from mptcplab.cache import cache_root, work_dir
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import with_limits
 from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
-from mptcplab.engine.tools import find_program, find_programs
+from mptcplab.engine.tools import find_program
 from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
+from mptcplab.engine.virtual.programs import find_lab_programs
 from mptcplab.engine.virtual.streams import Input, Output, Streams
 from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
 from mptcplab.engine.watchdog import StreamPump, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
+from mptcplab.plan.direct import dispensable_programs
 from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command
 
@@ -187,7 +189,8 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "timeout_ns": session.timeout_ns,
     }
     plan = with_limits(plan)
-    programs = {name: str(path) for name, path in find_programs(used_by(plan.setup), {}).items()}
+    found = find_lab_programs(used_by(plan.setup), {}, dispensable=dispensable_programs(plan.setup))
+    programs = {name: str(path) for name, path in found.items()}
     work = {"plan": plan.described(), "programs": programs, "session": parameters | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
 

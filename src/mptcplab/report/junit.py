@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: MIT
+"""Results as JUnit XML, the form in which services for continuous integration read tests.
+
+The form has no standard. This is the part that Jenkins, GitLab and pytest agree on: ``testsuites``, ``testsuite``,
+``testcase``, and in that at most one of ``failure``, ``error`` and ``skipped``.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+from xml.etree import ElementTree
+
+Verdict = Literal["passed", "failure", "error", "skipped"]
+
+#: Characters that XML 1.0 cannot have, not even as references: output of programs may contain them.
+_FORBIDDEN = re.compile("[^\\t\\n\\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
+@dataclass(frozen=True)
+class Case:
+    """One test. ``message`` is the reason of a verdict other than ``passed``; ``details`` explain it."""
+
+    name: str
+    verdict: Verdict = "passed"
+    message: str = ""
+    details: str = ""
+    seconds: float | None = None
+    """The duration; None if it is not known."""
+
+
+@dataclass(frozen=True)
+class Suite:
+    """Tests that belong together, in the order in which they are shown."""
+
+    name: str
+    cases: tuple[Case, ...]
+    seconds: float | None = None
+
+
+def to_junit(name: str, suites: Sequence[Suite]) -> str:
+    """Return the document of ``suites``; ``name`` is the prefix of each test's class."""
+    root = ElementTree.Element("testsuites", {"name": _clean(name), **_counts(suites)})
+    for suite in suites:
+        attributes = {"name": _clean(suite.name), **_counts([suite]), **_time(suite.seconds)}
+        element = ElementTree.SubElement(root, "testsuite", attributes)
+        for case in suite.cases:
+            _add(element, f"{name}.{suite.name}", case)
+    ElementTree.indent(root)
+    return f"{ElementTree.tostring(root, encoding='unicode', xml_declaration=False)}\n"
+
+
+def _add(parent: ElementTree.Element, class_name: str, case: Case) -> None:
+    attributes = {"classname": _clean(class_name), "name": _clean(case.name), **_time(case.seconds)}
+    element = ElementTree.SubElement(parent, "testcase", attributes)
+    if case.verdict != "passed":
+        reason = ElementTree.SubElement(element, case.verdict, {"message": _clean(case.message)})
+        reason.text = _clean(case.details) or None
+
+
+def _counts(suites: Sequence[Suite]) -> dict[str, str]:
+    counts = Counter(case.verdict for suite in suites for case in suite.cases)
+    return {
+        "tests": str(counts.total()),
+        "failures": str(counts["failure"]),
+        "errors": str(counts["error"]),
+        "skipped": str(counts["skipped"]),
+    }
+
+
+def _time(seconds: float | None) -> dict[str, str]:
+    return {} if seconds is None else {"time": f"{seconds:.3f}"}
+
+
+def _clean(text: str) -> str:
+    return _FORBIDDEN.sub("\N{REPLACEMENT CHARACTER}", text)

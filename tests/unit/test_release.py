@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: MIT
+"""What a release checks: versions, changelog, tree, licences; and the steps of image and package, without building."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
+from release.command import check_first_run, run
+from release.containerfile import Image, Instruction, parse
+from release.deb import find_package
+from release.versions import PLACES, check_changelog, check_versions, prepare
+
+from mptcplab import __version__
+from mptcplab.errors import InputError, LabError, MissingError
+
+ROOT = Path(__file__).resolve().parents[2]
+DATE = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
+NEXT = "99.0.0"
+
+
+@pytest.fixture
+def checkout(tmp_path: Path) -> Path:
+    """A checkout with the files that name the version, in git."""
+    for name in (*(place.file for place in PLACES), "CHANGELOG.md"):
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(ROOT / name, tmp_path / name)
+    commit(tmp_path)
+    return tmp_path
+
+
+def commit(checkout: Path) -> None:
+    """Commit everything there."""
+    run(["git", "init", "--quiet"], cwd=checkout)
+    run(["git", "add", "--all"], cwd=checkout)
+    run(["git", "-c", "user.name=t", "-c", "user.email=t@t", "commit", "--quiet", "--message", "t"], cwd=checkout)
+
+
+def test_all_files_name_the_version_of_the_package() -> None:
+    assert check_versions(ROOT) == __version__
+
+
+def test_a_version_is_written_to_all_files(checkout: Path) -> None:
+    with pytest.raises(LabError, match=rf"CHANGELOG.md has no section of version {re.escape(NEXT)}"):
+        check_changelog(checkout, NEXT)
+    before = (checkout / "debian" / "changelog").read_text()
+    prepare(checkout, NEXT, DATE)
+    assert check_versions(checkout) == NEXT
+    check_changelog(checkout, NEXT)
+    changes = (checkout / "CHANGELOG.md").read_text()
+    assert f"## [Unreleased]\n\n## [{NEXT}] - 2027-01-02\n\n### Added\n" in changes
+    debian = (checkout / "debian" / "changelog").read_text()
+    assert debian.startswith(f"mptcplab ({NEXT}) bookworm; urgency=medium\n")
+    assert "  Sat, 02 Jan 2027 03:04:05 +0000\n" in debian
+    assert debian.endswith(before), "earlier entries stay"
+
+
+@pytest.mark.parametrize(
+    ("version", "message"),
+    [
+        ("0.0.1", "0.0.1 is not later than"),
+        (__version__, "is not later than"),
+        ("0.2", "'0.2' is not a version"),
+        ("v0.2.0", "'v0.2.0' is not a version"),
+        ("0.02.0", "'0.02.0' is not a version"),
+    ],
+)
+def test_a_wrong_version_changes_nothing(checkout: Path, version: str, message: str) -> None:
+    with pytest.raises(InputError, match=re.escape(message)):
+        prepare(checkout, version, DATE)
+    check_clean(checkout)
+
+
+def test_versions_are_compared_as_numbers(checkout: Path) -> None:
+    prepare(checkout, "99.9.0", DATE)
+    prepare(checkout, "99.10.0", DATE)
+    assert check_versions(checkout) == "99.10.0"
+
+
+def test_files_that_disagree_are_named(checkout: Path) -> None:
+    citation = checkout / "CITATION.cff"
+    citation.write_text(citation.read_text().replace(f"version: {__version__}", "version: 8.0.0"))
+    with pytest.raises(LabError, match=r"versions differ: .*CITATION\.cff has 8\.0\.0"):
+        check_versions(checkout)
+
+
+def test_a_section_without_changes_is_refused(checkout: Path) -> None:
+    (checkout / "CHANGELOG.md").write_text(
+        f"## [Unreleased]\n\n- later\n\n## [{NEXT}] - 2027-01-02\n\n## [0.0.1] - x\n"
+    )
+    with pytest.raises(LabError, match="names no change"):
+        check_changelog(checkout, NEXT)
+
+
+def test_the_tree_has_to_be_committed(checkout: Path) -> None:
+    check_clean(checkout)
+    (checkout / "forgotten.py").touch()
+    with pytest.raises(LabError, match=r"changes that are not committed: forgotten\.py$"):
+        check_release(checkout, artifacts=[], skips_tests=True)
+
+
+def test_only_dry_runs_skip_tests(capsys: pytest.CaptureFixture[str]) -> None:
+    assert parse_arguments(["dry-run", NEXT, "--skip-tests", "--artifacts", "none"]).skip_tests
+    with pytest.raises(SystemExit) as ended:
+        parse_arguments(["check", "--skip-tests"])
+    assert ended.value.code == 2
+    assert "--skip-tests" in capsys.readouterr().err
+    with pytest.raises(InputError, match="there is no artifact 'rpm'"):
+        parse_arguments(["check", "--artifacts", "wheels,rpm"])
+
+
+@pytest.mark.slow
+def test_a_dry_run_changes_nothing_here(capsys: pytest.CaptureFixture[str]) -> None:
+    """It prepares a copy of what is committed; building artifacts is left to `make release-check`."""
+    pytest.importorskip("reuse", reason="the extra `release` is not installed")
+    if not (ROOT / ".git").exists():
+        pytest.skip("this is no checkout of git")
+    before = run(["git", "status", "--porcelain"])
+    dry_run(NEXT, artifacts=[], skips_tests=True)
+    assert f"{NEXT}: the dry run succeeded, and nothing was changed here" in capsys.readouterr().out
+    assert run(["git", "status", "--porcelain"]) == before
+    assert check_versions(ROOT) == __version__
+
+
+def test_each_artifact_has_its_target() -> None:
+    targets = set(re.findall(r"^([\w-]+):", (ROOT / "Makefile").read_text(), re.M))
+    assert set(ARTIFACTS.values()) <= targets
+
+
+@pytest.mark.slow
+def test_every_file_has_a_licence() -> None:
+    pytest.importorskip("reuse", reason="the extra `release` is not installed")
+    done = subprocess.run(
+        [sys.executable, "-m", "reuse", "--root", ROOT, "lint", "--lines"], capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stdout
+
+
+def test_licences_are_those_of_the_parts() -> None:
+    for name, original in (("MIT", "LICENSE"), ("GPL-2.0-only", "kernel/LICENSE")):
+        assert (ROOT / "LICENSES" / f"{name}.txt").read_bytes() == (ROOT / original).read_bytes()
+
+
+def test_a_table_of_both_protocols_is_expected() -> None:
+    good = "  protocol  goodput\n  tcp  86.5  no\n  mptcp  161  2 subflows\n"
+    check_first_run(good, artifact="the image")
+    for bad in ("", good.replace("2 subflows", "no"), good.replace("  tcp", "  udp")):
+        with pytest.raises(LabError, match="the first experiment in the image printed no table"):
+            check_first_run(bad, artifact="the image")
+
+
+def test_a_command_that_fails_is_reported_with_its_output() -> None:
+    with pytest.raises(LabError, match="`sh -c 'echo so; echo bad >&2; exit 3'` failed with status 3") as caught:
+        run(["sh", "-c", "echo so; echo bad >&2; exit 3"])
+    assert caught.value.hint == "so\n  bad"
+    with pytest.raises(MissingError, match="no 'no-such-program'"):
+        run(["no-such-program"])
+
+
+def test_the_image_is_of_debian_and_its_program_is_not_root() -> None:
+    image = Image.of(parse(ROOT / "Containerfile"))
+    assert image.base == "docker.io/library/debian:bookworm-slim"
+    assert image.copies == (("build/wheelhouse", "/tmp/wheelhouse"),)
+    assert (image.user, image.folder, image.entry) == ("lab", "/home/lab", ("mptcplab",))
+    assert any("--no-index" in command for command in image.commands), "the image needs no index of packages"
+    ignored = (ROOT / ".containerignore").read_text()
+    assert ignored == (ROOT / ".dockerignore").read_text() == "*\n!build/wheelhouse\n"
+
+
+def test_an_unknown_instruction_is_refused() -> None:
+    with pytest.raises(LabError, match="the Containerfile has 'HEALTHCHECK'"):
+        Image.of([Instruction("FROM", "x"), Instruction("HEALTHCHECK", "CMD true")])
+
+
+def test_the_package_of_the_version_is_found(tmp_path: Path) -> None:
+    (tmp_path / "mptcplab_0.1.0_amd64.deb").touch()
+    assert find_package(tmp_path, "0.1.0").name == "mptcplab_0.1.0_amd64.deb"
+    with pytest.raises(MissingError, match=r"no Debian package of version 0\.2\.0"):
+        find_package(tmp_path, "0.2.0")
+
+
+def test_the_package_is_built_with_what_builds_a_kernel() -> None:
+    """`dpkg-buildpackage` builds one in a clean clone; gcc and make are essential for builds."""
+    script = (ROOT / "scripts" / "install-packages").read_text()
+    words = re.search(r'^packages="\n(.*?)"', script, re.M | re.S)
+    assert words is not None
+    source = (ROOT / "debian" / "control").read_text().partition("\n\n")[0]
+    missing = set(words[1].split()) - set(re.findall(r"[\w.+-]+", source)) - {"gcc", "make", "util-linux"}
+    assert missing == set()
+
+
+def _announce(folder: Path, kernels: str) -> list[str]:
+    """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed."""
+    programs = folder / "venv" / "bin"
+    programs.mkdir(parents=True)
+    if kernels:
+        mptcplab = programs / "mptcplab"
+        mptcplab.write_text(f'#!/bin/sh\ncase " {kernels} " in *" ${{3:-7.2}} "*) ;; *) exit 3 ;; esac\n')
+        mptcplab.chmod(0o755)
+    script = [ROOT / "scripts" / "announce-demo", programs.parent]
+    done = subprocess.run(script, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
+    return re.findall(r"^  \d\. (\w+)", done.stdout, re.M)
+
+
+@pytest.mark.parametrize(
+    ("kernels", "steps"),
+    [
+        ("", ["Install", "Build", "Make", "After"]),
+        ("7.2", ["Build", "Make"]),
+        ("7.2-hz250-window", ["Make", "After"]),
+        ("7.2 7.2-hz250-window", ["Make"]),
+    ],
+)
+def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, steps: list[str]) -> None:
+    assert _announce(tmp_path, kernels) == steps
