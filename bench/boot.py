@@ -30,7 +30,7 @@ from bench.inside_boot import FIRST, MARK
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.engine.stock import engine as stock
 from mptcplab.engine.stock.hardware import Hardware
-from mptcplab.engine.stock.machine import Boot, Machine
+from mptcplab.engine.stock.machine import StockBoot, StockMachine
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
@@ -93,12 +93,12 @@ def cpu_seconds(process: int) -> float:
     return total / 1e9
 
 
-class _Watched(Machine):
+class _Watched(StockMachine):
     """A machine whose console and firmware are read while it runs."""
 
     log: _Log
 
-    def __init__(self, boot: Boot) -> None:
+    def __init__(self, boot: StockBoot) -> None:
         self._folder = boot.work
         for name in (_BIOS, _CONSOLE):
             os.mkfifo(boot.work / name)
@@ -170,18 +170,18 @@ class _Marked(stock.StockEngine):
         }
 
 
-def measured(version: str, options: str, emulator: tuple[str, ...]) -> list[Instant]:
+def measure(version: str, options: str, emulator: tuple[str, ...]) -> list[Instant]:
     """Return the marks of one run on a stock kernel, with further options of the kernel and of QEMU."""
     run = next(iter(load(_EXAMPLE, overrides=_SETTINGS).runs))
     engines = prepare_engines([run], name=f"stock:{version}")
-    engine = engines.of(run)
+    engine = engines.engine_for(run)
     assert isinstance(engine, stock.StockEngine)
     hardware = _Talking(more=emulator, kernel_options=tuple(options.split()))
     marked = _Marked(engine.kernel, engine.tools, engine.stall_seconds, hardware)
     plan = compile_plan(run.point.scenario, seed=run.seed)
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
     log = _Watched.log = _Log()
-    with TemporaryDirectory() as folder, mock.patch.object(stock, "Machine", _Watched):
+    with TemporaryDirectory() as folder, mock.patch.object(stock, "StockMachine", _Watched):
         marked.execute(plan, seed=run.seed, folder=Path(folder), cpu=min(os.sched_getaffinity(0)))
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
@@ -200,7 +200,7 @@ def main() -> None:
     arguments = parser.parse_args()
     runs = []
     for _ in range(arguments.repeats):
-        runs.append(measured(arguments.kernel, arguments.options, tuple(arguments.qemu.split())))
+        runs.append(measure(arguments.kernel, arguments.options, tuple(arguments.qemu.split())))
     found: dict[str, Any] = {
         "kernel": arguments.kernel,
         "load": os.getloadavg()[0],

@@ -22,15 +22,15 @@ from pathlib import Path
 
 from bench import machines
 from bench.lab import plan_of
-from mptcplab.calibrate.bed import Running, bed
-from mptcplab.calibrate.fit import Costs, Sample, fit
+from mptcplab.calibrate.bed import Running, open_bed
+from mptcplab.calibrate.fit import Costs, LoadSample, fit
 from mptcplab.calibrate.measure import calibrate
-from mptcplab.calibrate.programs import PROGRAMS, Side, flow_server, shadowsocks_libev_sides
+from mptcplab.calibrate.programs import PROGRAMS, ProgramSide, flow_server, shadowsocks_libev_sides
 from mptcplab.engine.tools import compile_tools, find_program, flow_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.kernel import find_kernel
-from mptcplab.node.cpu import charged
+from mptcplab.node.cpu import with_cpu_cost
 from mptcplab.steps import Program
 from mptcplab.units import CpuTime
 from mptcplab.workload.context import FLOW
@@ -83,7 +83,7 @@ def measure(ciphers: Sequence[str], seconds: float, repeats: int, report: _Repor
     """
     rows = []
     for cipher in ciphers:
-        samples: list[tuple[Sample, ...]] = []
+        samples: list[tuple[LoadSample, ...]] = []
         native: dict[str, list[tuple[float, float]]] = {load: [] for load in LOADS}
         for number in range(1, repeats + 1):
             report(f"{cipher}, {number} of {repeats}")
@@ -105,7 +105,7 @@ def _text(row: Row) -> str:
     return f"{row.cipher:24} {row.load:30} native {native:20} {limit}  lab {row.lab_mbps:5.0f}  ratio {row.ratio:.2f}"
 
 
-def _samples(cipher: str) -> tuple[Sample, ...]:
+def _samples(cipher: str) -> tuple[LoadSample, ...]:
     """Measure the entry's CPU time under the loads of ``mptcplab calibrate``, in a control group."""
     with _group() as group:
         calibrations = calibrate(
@@ -120,16 +120,16 @@ def _samples(cipher: str) -> tuple[Sample, ...]:
     return entry.samples
 
 
-def _median(samples: Sequence[Sample]) -> Sample:
+def _median(samples: Sequence[LoadSample]) -> LoadSample:
     values = ([getattr(one, name) for one in samples] for name in ("cpu_ns", "calls", "bytes"))
-    return Sample(samples[0].load, *map(statistics.median, values))
+    return LoadSample(samples[0].load, *map(statistics.median, values))
 
 
 def _limit(running: Running, group: Path) -> None:
     (group / "cgroup.procs").write_text(str(running.pid))
 
 
-def _client(options: Sequence[str], seconds: float, entry: Side, host: str) -> tuple[str, ...]:
+def _client(options: Sequence[str], seconds: float, entry: ProgramSide, host: str) -> tuple[str, ...]:
     """Return the command line of the client of an ``entry`` on ``host``."""
     to = ("--connect", host, "--port", str(entry.port), "--seconds", f"{seconds:g}")
     return (FLOW, "client", *to, "--interval-ms", "0", *options)
@@ -154,7 +154,11 @@ def _native(cipher: str, options: Sequence[str], seconds: float) -> tuple[float,
         return place.start((paths[argv[0]], *argv[1:]), cpu=cpu, gated=gated)
 
     # A group can be removed when its programs have ended.
-    with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder, _group() as group, bed(Path(folder)) as place:
+    with (
+        tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder,
+        _group() as group,
+        open_bed(Path(folder)) as place,
+    ):
         for side in (flow_server(), exit_):
             place.wait_for_port(start(side.argv), side.port)
         running = start(entry.argv, cpu=cpus[0])
@@ -196,14 +200,18 @@ def _group() -> Iterator[Path]:
 
 
 def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> float:
-    cpu = f'{{ per_call = "{_slowed(costs.per_call_ns)}", per_byte = "{_slowed(costs.per_byte_ns)}" }}'
+    cpu = f'{{ per_call = "{_slow_down(costs.per_call_ns)}", per_byte = "{_slow_down(costs.per_byte_ns)}" }}'
     plan = plan_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
     hosts = {"entry_host": "10.0.1.2", "exit_host": "10.0.2.2", "server_host": "10.0.3.2"}
     exit_, entry = shadowsocks_libev_sides(cipher, **hosts)
     servers = [Program(one.name, one.name, "server", one.argv) for one in (flow_server(), exit_, entry)]
     client = _client(options, seconds, entry, hosts["entry_host"])
     deadline_ns = round(1e9 * (seconds + 600))
-    programs = (*servers[:-1], charged(servers[-1]), Program("client", "client", "client", client, 0, deadline_ns))
+    programs = (
+        *servers[:-1],
+        with_cpu_cost(servers[-1]),
+        Program("client", "client", "client", client, 0, deadline_ns),
+    )
     plan = replace(plan, programs=programs, sampled=(), watched=(), counters=())
     engine = VirtualEngine(find_kernel(_KERNEL), compile_tools())
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
@@ -211,7 +219,7 @@ def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> f
         return throughput_mbps(Path(folder, "out", "client.out").read_text())
 
 
-def _slowed(cost_ns: float) -> CpuTime:
+def _slow_down(cost_ns: float) -> CpuTime:
     return CpuTime(round(1000 * cost_ns / _SHARE))
 
 

@@ -58,7 +58,7 @@ class Row:
 def _plan(program: str, cipher: str, size: str) -> tuple[Plan, Any]:
     settings = [f"{_GATEWAY}.program={program}", f"{_GATEWAY}.cipher={cipher}", f"workloads.fetch.size={size}"]
     run = load(_SCENARIO, overrides=settings, seed=1).runs[0]
-    return compile_plan(run.point.scenario, seed=run.seed), prepare_engines([run]).of(run)
+    return compile_plan(run.point.scenario, seed=run.seed), prepare_engines([run]).engine_for(run)
 
 
 def measure(program: str, cipher: str, size: str) -> Row:

@@ -121,7 +121,7 @@ def proportionality(curve: Curve) -> str:
 def draw(curve: Curve, folder: Path) -> list[Path]:
     """Draw the microseconds per packet and hop at every point: a horizontal line is exact proportionality."""
     positions = tuple(point.label for point in curve.points)
-    series = figure.Series(
+    series = figure.FigureSeries(
         "lab", tuple(mean_interval([cost / 1000 for cost in point.ns_per_packet_hop]) for point in curve.points)
     )
     repeats = len(curve.points[0].cpu)

@@ -62,7 +62,7 @@ def _numbers(counts: list[int]) -> list[str]:
     return [str(len(counts)), str(len(some)), str(min(some)), str(max(some))]
 
 
-def _described(folders: Iterable[Path]) -> Iterator[str]:
+def _describe(folders: Iterable[Path]) -> Iterator[str]:
     for folder in folders:
         counts = [dropped(run) for run in recordings(folder)]
         yield f"{folder}: {sum(map(bool, counts))} of {len(counts)} runs, at most {max(counts, default=0)} segments"
@@ -72,7 +72,7 @@ def main() -> None:
     """Print a line for each folder."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("folders", nargs="+", type=Path, metavar="FOLDER")
-    print(*_described(parser.parse_args().folders), sep="\n")
+    print(*_describe(parser.parse_args().folders), sep="\n")
 
 
 if __name__ == "__main__":

@@ -108,10 +108,10 @@ def _identities(page: Page, block: Block) -> Iterator[str]:
         assert scenario is not None
         yield from _of_runs(load(scenario).runs)
     for one in experiments_of(page, block):
-        yield from _of_runs(_loaded(page, one))
+        yield from _of_runs(_load(page, one))
 
 
-def _loaded(page: Page, one: Experiment) -> list[Run]:
+def _load(page: Page, one: Experiment) -> list[Run]:
     options = dict(one.options)
     overrides = [value for name, value in one.options if name == "--set"]
     seed, repeats = (int(options[name]) if name in options else None for name in ("--seed", "--repeats"))

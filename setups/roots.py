@@ -11,11 +11,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked
-from mptcplab.doctor.programs import of_radios, uses
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock
+from mptcplab.doctor.programs import program_uses, radio_programs
 from mptcplab.engine.tools import package_of
 from mptcplab.errors import MissingError
-from mptcplab.kernel.debian import mirrors
+from mptcplab.kernel.debian import find_mirrors
 from mptcplab.kernel.process import run_logged
 from mptcplab.kernel.progress import Reporter
 
@@ -52,9 +52,9 @@ class Setup:
 
 def setups(names: Sequence[str]) -> list[Setup]:
     """Return the set-ups of these ``names``, or all."""
-    lab = {package_of(name) for name in uses()}
+    lab = {package_of(name) for name in program_uses()}
     few = tuple(sorted({*_ALWAYS, *lab}))
-    many = {*few, *(package_of(name) for name in of_radios())}
+    many = {*few, *(package_of(name) for name in radio_programs())}
     many |= {"clang", "git", "gnupg", "less", "locales-all", "man-db", "openssh-server", "openssl", "openvpn"}
     many |= {"perl", "python3-dev", "python3-pip", "qemu-system-x86", "shadowsocks-libev", "systemd", "vim", "zstd"}
     known = (
@@ -74,7 +74,7 @@ def make_root(setup: Setup, progress: Reporter) -> Path:
     if shutil.which(_BUILDER) is None:
         raise MissingError(f"this machine has no '{_BUILDER}'", hint=f"sudo apt-get install {_BUILDER}")
     root = setup.root
-    with locked(f"setup-{root.name}", cache_root()):
+    with hold_lock(f"setup-{root.name}", cache_root()):
         if root.is_dir():
             return root
         progress.stage(f"making the set-up {setup.name} of Debian {setup.suite}")
@@ -84,7 +84,7 @@ def make_root(setup: Setup, progress: Reporter) -> Path:
         with (cache_root() / "logs" / f"setup-{setup.name}.log").open("w") as log:
             command = [_BUILDER, "--variant=minbase", f"--include={','.join(setup.packages)}"]
             command += ["--aptopt=APT::Install-Recommends true"] if setup.recommended else []
-            run_logged([*command, setup.suite, str(work), mirrors()[0]], log=log)
+            run_logged([*command, setup.suite, str(work), find_mirrors()[0]], log=log)
             run_logged([*_pip(setup), "--target", f"{work}{SITE}", *_dependencies()], log=log)
         work.rename(root)
     return root

@@ -16,14 +16,14 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePath
 from typing import TextIO
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.config import lost_options, parse_config
 from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, KernelInputs, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
-from mptcplab.kernel.source import Source, unpack
+from mptcplab.kernel.source import KernelSource, unpack
 from mptcplab.kernel.steps import STEP, add_file, apply_patches
 from mptcplab.kernel.toolchain import TOOLS, build_environment, compiler_version
 
@@ -50,7 +50,7 @@ def inputs_of(variant: str, *, plain: bool = False) -> KernelInputs:
 
 @dataclass
 class _Build:
-    source: Source
+    source: KernelSource
     inputs: KernelInputs
     jobs: int
     work: Path
@@ -128,9 +128,9 @@ def build(variant: str, progress: Reporter, *, plain: bool = False, jobs: int | 
     recipe = f"{compiler_version()}; {_RECIPE}; {' '.join(WATCHED)}"
     key = inputs.key(source_sha256=source.sha256, compiler=recipe)[:KEY_CHARS]
     entry = cache / "smp" / f"{DEFAULT_VERSION}-{variant}{'-plain' if plain else ''}-{key}"
-    with locked(f"smp-{key}", cache, waiting=lambda: progress.stage("waiting for another build of this kernel")):
+    with hold_lock(f"smp-{key}", cache, waiting=lambda: progress.stage("waiting for another build of this kernel")):
         if not entry.is_dir():
-            with work_dir(f"smp-{key}", cache) as work, (logs / f"smp-{key}.log").open("w") as log:
+            with make_work_folder(f"smp-{key}", cache) as work, (logs / f"smp-{key}.log").open("w") as log:
                 _make(_Build(source, inputs, jobs or len(os.sched_getaffinity(0)), work, log, progress), entry)
     return entry / "bzImage"
 

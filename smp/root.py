@@ -64,9 +64,9 @@ def _entry(number: int, name: str, is_folder: bool) -> Iterator[bytes]:
     # inode, mode, uid, gid, links, mtime, size, device and special device (two numbers each), name, checksum
     fields = (number, mode, 0, 0, 1, 0, len(content), 0, 0, 0, 0, len(stored), 0)
     head = b"070701" + b"".join(b"%08X" % field for field in fields)
-    yield _padded(head + stored)
-    yield _padded(content)
+    yield _pad(head + stored)
+    yield _pad(content)
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)

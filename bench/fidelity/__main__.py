@@ -19,7 +19,7 @@ from typing import Any
 from bench.fidelity import classes, forms, gather, kept, pooled, sides, wire
 from bench.fidelity.forms import Form
 from bench.fidelity.inside import measured_inside
-from bench.fidelity.lines import wrapped
+from bench.fidelity.lines import wrap
 from bench.fidelity.totals import totals
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.engine.protocol import RunInterruptedError
@@ -35,7 +35,7 @@ def _report(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
 
 
-def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool = False) -> None:
+def measure(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool = False) -> None:
     """Run a form on one side, unless its results with this kernel and so many ``seeds`` are there, and write them.
 
     With ``only_refusals``, nothing runs, and only what the engine refuses is written.
@@ -67,7 +67,7 @@ def measured(form: Form, name: str, out: Path, *, seeds: int, only_refusals: boo
         document["kernels"] = kernels_of(runs, side.engine)
         if only_refusals or _is_measured(file, document):
             return
-        found = measured_inside(runs, folder) if side.engine == "local" else _executed(runs, side.engine, folder)
+        found = measured_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
         rows = found.get("rows", [])  # An engine inside the lab refuses there, without any.
         found |= {"rows": [*rows, *totals(rows, form.flows)]}
     except (RunInterruptedError, MissingError):
@@ -83,7 +83,7 @@ def kernels_of(runs: list[Run], engine: str) -> list[str]:
     :raises LabError: if the engine refuses them.
     """
     engines = prepare_engines(runs, name=sides.SIDES[sides.LAB].engine if engine == "local" else engine)
-    return sorted({engines.of(run).kernel_facts["key"] for run in runs})
+    return sorted({engines.engine_for(run).kernel_facts["key"] for run in runs})
 
 
 def _is_measured(file: Path, document: dict[str, Any]) -> bool:
@@ -95,14 +95,14 @@ def _is_measured(file: Path, document: dict[str, Any]) -> bool:
     return same and (bool(found.get("refused")) or found["seeds"] >= document["seeds"])
 
 
-def _executed(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
+def _execute(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
     """Return rows and failures of runs.
 
     :raises LabError: if the engine refuses them. :raises MissingError: if this machine lacks something for one.
     """
     engines = prepare_engines(runs, name=engine)
     stop = Stop()
-    with stop.on_signals():
+    with stop.request_on_signals():
         done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=_progress)
     for one in done:
         if isinstance(one.error, MissingError):
@@ -132,7 +132,7 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     last = {name: load(path).points[-1].scenario for name, path in files.items()}
     found["all"] = {name: classes.not_of_rates(scenario) for name, scenario in last.items()}
     found["drawn"] = [name for name, scenario in last.items() if pooled.is_drawn(scenario)]
-    file.write_text(wrapped(found) + "\n")
+    file.write_text(wrap(found) + "\n")
 
 
 def _progress(done: CompletedRun) -> None:
@@ -168,7 +168,7 @@ def main() -> None:
         for side in arguments.side or sides.PAIRS:
             _report(f"{side}: {name}")
             try:
-                measured(form, side, arguments.out, seeds=arguments.seeds, only_refusals=arguments.refusals)
+                measure(form, side, arguments.out, seeds=arguments.seeds, only_refusals=arguments.refusals)
             except MissingError as error:
                 _report(f"not measured: {error.message} ({error.hint})")
 

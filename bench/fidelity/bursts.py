@@ -73,7 +73,7 @@ def _share(row: Row, side: str) -> tuple[float, float] | None:
     return next(((one["a"], one["b"]) for one in of_row), None)
 
 
-def _measured(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[Row]:
     kernel = build_kernel(options=BuildOptions(patches=[PATCH])).path
     for name in SCENARIOS:
         yield from measured(name, kernel, options.seeds, options.out / name)
@@ -81,7 +81,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Row]:
 
 def main() -> None:
     """Measure, and write the rows."""
-    measure("bench.fidelity.bursts", __doc__, _measured, seeds=forms.SEEDS)
+    measure("bench.fidelity.bursts", __doc__, _measure, seeds=forms.SEEDS)
 
 
 if __name__ == "__main__":

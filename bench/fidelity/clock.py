@@ -21,7 +21,7 @@ from bench.fidelity import sides
 from bench.fidelity.executed import executed, last_point
 from bench.fidelity.shown import measure, rows_of_file
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
-from mptcplab.gateway.context import Context
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.gateway.shadowsocks_libev import ShadowsocksLibev
 from mptcplab.metrics.rows import rows_of
 from mptcplab.steps import Call, shell
@@ -53,7 +53,7 @@ def starting_at(second: int) -> AbstractContextManager[object]:
     """Return a context in which the entry's program sets the clock to ``second`` of the lab's first day, and starts."""
     entry_call = ShadowsocksLibev.entry_call
 
-    def after(self: ShadowsocksLibev, context: Context) -> Call:
+    def after(self: ShadowsocksLibev, context: GatewayContext) -> Call:
         call = entry_call(self, context)
         date = Call(("date", "--set", f"@{EPOCH_S + second}"))
         return shell(f"{date} >/dev/null && {call}", call, date)
@@ -91,7 +91,7 @@ def table() -> str:
     return table_of(["start of the proxy, s", *SIDES.values()], lines)
 
 
-def _measured(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[Row]:
     for side in SIDES:
         for second in SECONDS:
             yield from measured(side, second, options.out / side / str(second))
@@ -99,7 +99,7 @@ def _measured(options: argparse.Namespace) -> Iterator[Row]:
 
 def main() -> None:
     """Measure, and write the rows."""
-    measure("bench.fidelity.clock", __doc__, _measured)
+    measure("bench.fidelity.clock", __doc__, _measure)
 
 
 if __name__ == "__main__":

@@ -53,7 +53,7 @@ class Row:
     goodput_mbps: float
 
 
-def paused() -> AbstractContextManager[object]:
+def pause() -> AbstractContextManager[object]:
     """Return a context in which plans pause before each command of an `up` event."""
 
     def slow(*words: Any, **named: Any) -> Plan:
@@ -73,7 +73,7 @@ def _late(command: Command) -> Command:
 
 def measured(side: str, seeds: int, folder: Path) -> Iterator[Row]:
     """Yield runs of the lab with pauses; finished runs are kept in ``folder``. :raises LabError: if one fails."""
-    with paused():
+    with pause():
         done = executed(last_point(SCENARIO, side), sides.SIDES[side].engine, seeds=seeds, folder=folder)
     for run in done:
         assert run.result is not None
@@ -96,14 +96,14 @@ def table() -> str:
     return table_of(head, lines)
 
 
-def _measured(options: argparse.Namespace) -> Iterator[Row]:
+def _measure(options: argparse.Namespace) -> Iterator[Row]:
     for side in SIDES:
         yield from measured(side, options.seeds, options.out / side)
 
 
 def main() -> None:
     """Measure, and write the rows."""
-    measure("bench.fidelity.commands", __doc__, _measured, seeds=8)
+    measure("bench.fidelity.commands", __doc__, _measure, seeds=8)
 
 
 if __name__ == "__main__":

@@ -9,22 +9,22 @@ from pathlib import Path
 from bench.fidelity import forms, sides
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import prepare_engines
-from mptcplab.scenario.load import Point
+from mptcplab.scenario.load import SweepPoint
 
 
-def last_point(name: str, side: str) -> tuple[Point, ...]:
+def last_point(name: str, side: str) -> tuple[SweepPoint, ...]:
     """Return the last point of a scenario's short form as a side executes it, which is what a reason is shown on."""
     form = forms.form_of(name, forms.files()[name], sides.SIDES[sides.REFERENCE].engine)
     return sides.SIDES[side].points(form)[-1:]
 
 
-def executed(points: Sequence[Point], engine: str, *, seeds: int, folder: Path) -> list[CompletedRun]:
+def executed(points: Sequence[SweepPoint], engine: str, *, seeds: int, folder: Path) -> list[CompletedRun]:
     """Return the runs of points with as many ``seeds``, all of which have a result; those in ``folder`` are kept.
 
     :raises LabError: if one fails.
     """
     stop = Stop()
-    with stop.on_signals():
+    with stop.request_on_signals():
         runs = forms.runs_of(points, seeds)
         done = Lab(prepare_engines(runs, name=engine), folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
     for run in done:

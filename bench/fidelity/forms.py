@@ -15,13 +15,13 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from mptcplab.campaign.identity import resolved
+from mptcplab.campaign.identity import resolve_scenario
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.engine.stock.algorithms import SETTINGS_OF_LAB
 from mptcplab.errors import LabError
 from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import RatedNetwork
-from mptcplab.scenario.load import Point, Run, load
+from mptcplab.scenario.load import Run, SweepPoint, load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Size
@@ -50,7 +50,7 @@ class Form:
 
     name: str
     title: str
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     changes: tuple[str, ...]
     refused: str = ""
 
@@ -72,10 +72,10 @@ class Form:
         return digest_of(self.points)
 
 
-def digest_of(points: Iterable[Point]) -> str:
+def digest_of(points: Iterable[SweepPoint]) -> str:
     """Return the hash of everything that runs of these points follow from, except engine, kernel and seeds."""
     runs = [Run(point, 0, _FIRST_SEED) for point in points]
-    text = json.dumps([resolved(run, exclude_defaults=True) for run in runs], sort_keys=True)
+    text = json.dumps([resolve_scenario(run, exclude_defaults=True) for run in runs], sort_keys=True)
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
@@ -109,20 +109,20 @@ def form_of(name: str, file: Path, engine: str) -> Form:
     :raises LabError: if the file is not a scenario.
     """
     experiment = load(file)
-    candidates: dict[str, Point] = {}
+    candidates: dict[str, SweepPoint] = {}
     changes: dict[str, list[str]] = {}
     refusals: dict[str, None] = {}
     for point in experiment.points:
         short, changed = comparable(point.scenario)
         text = short.model_dump_json(by_alias=True, exclude={"title", "question"})
-        candidates.setdefault(text, Point(_settings(point, short), short))
+        candidates.setdefault(text, SweepPoint(_settings(point, short), short))
         changes.setdefault(text, changed)
     points = _ends(candidates.values(), engine, refusals)[0 if name in _BOTH_ENDS else -1 :]
     words = dict.fromkeys(word for text, point in candidates.items() if point in points for word in changes[text])
     return Form(name, experiment.title, points, tuple(words), "" if points else "; ".join(refusals))
 
 
-def _settings(point: Point, short: Scenario) -> dict[str, str]:
+def _settings(point: SweepPoint, short: Scenario) -> dict[str, str]:
     """Return the point's swept keys and values, without those that the form does not have."""
     found = {}
     for key, value in point.settings.items():
@@ -135,16 +135,16 @@ def _settings(point: Point, short: Scenario) -> dict[str, str]:
     return found
 
 
-def _ends(points: Iterable[Point], engine: str, refusals: dict[str, None]) -> tuple[Point, ...]:
+def _ends(points: Iterable[SweepPoint], engine: str, refusals: dict[str, None]) -> tuple[SweepPoint, ...]:
     every = list(points)
-    first = next(_accepted(every, engine, refusals), None)
-    last = next(_accepted(reversed(every), engine, refusals), None)
+    first = next(_accept(every, engine, refusals), None)
+    last = next(_accept(reversed(every), engine, refusals), None)
     if first is None or last is None:
         return ()
     return (first,) if last is first else (first, last)
 
 
-def _accepted(points: Iterable[Point], engine: str, refusals: dict[str, None]) -> Iterator[Point]:
+def _accept(points: Iterable[SweepPoint], engine: str, refusals: dict[str, None]) -> Iterator[SweepPoint]:
     for point in points:
         if reason := refusal(point, engine):
             refusals[reason] = None
@@ -152,7 +152,7 @@ def _accepted(points: Iterable[Point], engine: str, refusals: dict[str, None]) -
             yield point
 
 
-def refusal(point: Point, engine: str) -> str:
+def refusal(point: SweepPoint, engine: str) -> str:
     """Return why an engine cannot execute a point; empty if it can."""
     settings = {name for one in point.scenario.transports.values() for name in one.sysctl}
     if of_lab := sorted(name for name in settings if name.startswith(SETTINGS_OF_LAB)):
@@ -167,7 +167,7 @@ def refusal(point: Point, engine: str) -> str:
 def comparable(scenario: Scenario) -> tuple[Scenario, list[str]]:
     """Return a scenario cut to what every engine can execute in a short time, and the changes in words."""
     changes: list[str] = []
-    for change in (_without_algorithms, _without_kernel, _without_captures, _shortened):
+    for change in (_without_algorithms, _without_kernel, _without_captures, _shorten):
         scenario, words = change(scenario)
         changes += words
     return scenario, changes
@@ -222,7 +222,7 @@ def _without_captures(scenario: Scenario) -> tuple[Scenario, list[str]]:
     return scenario.model_copy(update={"record": record}), ["no captures"]
 
 
-def _shortened(scenario: Scenario) -> tuple[Scenario, list[str]]:
+def _shorten(scenario: Scenario) -> tuple[Scenario, list[str]]:
     """Cut durations and sizes to the budget, counted from when all workloads and events have begun."""
     end_ns = _begun_ns(scenario) + round(_seconds(scenario) * _SECOND)
     sized = sum(getattr(one, "size", None) is not None for one in scenario.workloads.values())
@@ -254,11 +254,11 @@ def _seconds(scenario: Scenario) -> float:
     return min(_MAX_SECONDS, max(least, 8 * _BUDGET_BYTES / bps)) if bps else _MAX_SECONDS
 
 
-def changed(form: Form, change: Any) -> tuple[Point, ...]:
+def changed(form: Form, change: Any) -> tuple[SweepPoint, ...]:
     """Return the points of a form with another change of their scenarios."""
     return tuple(replace(point, scenario=change(point.scenario)) for point in form.points)
 
 
-def runs_of(points: Sequence[Point], seeds: int) -> list[Run]:
+def runs_of(points: Sequence[SweepPoint], seeds: int) -> list[Run]:
     """Return every point with each of the first ``seeds`` seeds."""
     return [Run(point, repeat, _FIRST_SEED + repeat) for point in points for repeat in range(seeds)]

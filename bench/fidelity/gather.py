@@ -18,7 +18,7 @@ from bench.fidelity.single import with_single_runs
 from bench.fidelity.spread import spread_of
 from mptcplab.cli.commands.compare import compare
 from mptcplab.errors import InputError
-from mptcplab.metrics.compare import sides as values_of
+from mptcplab.metrics.compare import collect_sides as values_of
 from mptcplab.metrics.named import metric_of
 
 FILE = Path(__file__).with_name("measured.json")
@@ -47,7 +47,7 @@ def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
     kernels: dict[str, dict[str, Any]] = {}
     for name, of_now in present.items():
         read = {side: one for side in SIDES if (one := _read(out / side / name)) is not None}
-        there = {side: one for side, one in read.items() if of_now.made(one, side)}
+        there = {side: one for side, one in read.items() if of_now.make(one, side)}
         beside = {side: one for side in PAIRS if (one := _side(name, side, there, out, kernels)) is not None}
         if beside:
             found[name] = {"form": _form(next(iter(there.values()))), "sides": beside}

@@ -39,7 +39,7 @@ class Present:
         except ValueError:
             return ""
 
-    def made(self, document: dict[str, Any], side: str) -> bool:
+    def make(self, document: dict[str, Any], side: str) -> bool:
         """Return whether results are those of what a side would execute now; a refusal runs nothing."""
         same = "refused" in document or document["ran"] == self.ran(side)
         return bool(document["form"] == self.digest and same)

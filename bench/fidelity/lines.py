@@ -10,17 +10,17 @@ from typing import Any
 _LINE = 500
 
 
-def wrapped(value: Any, indent: str = "") -> str:
+def wrap(value: Any, indent: str = "") -> str:
     """Return a value as JSON: in one line if that is short enough, else each of its parts in lines of its own."""
     text = json.dumps(value, ensure_ascii=False)
     if len(text) <= _LINE or not isinstance(value, (dict, list)):
         return text
     inner = f"{indent} "
     if isinstance(value, dict):
-        parts = [f"{json.dumps(key, ensure_ascii=False)}: {wrapped(one, inner)}" for key, one in value.items()]
+        parts = [f"{json.dumps(key, ensure_ascii=False)}: {wrap(one, inner)}" for key, one in value.items()]
         first, last = "{}"
     else:
-        parts = [wrapped(one, inner) for one in value]
+        parts = [wrap(one, inner) for one in value]
         first, last = "[]"
     lines = ",\n".join(f"{inner}{part}" for part in parts)
     return f"{first}\n{lines}\n{indent}{last}"

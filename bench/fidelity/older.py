@@ -100,7 +100,7 @@ class Row:
     seconds: float
 
 
-def measured(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row]:
+def measure(variant: str, kernel: str, seeds: int, folder: Path) -> Iterator[Row]:
     """Yield the runs of one variant on one kernel, which are executed unless they are in ``folder``.
 
     :raises LabError: if one fails.
@@ -145,7 +145,7 @@ def main() -> None:
     for variant in arguments.variant or VARIANTS:
         for kernel in KERNELS:
             try:
-                new = list(measured(variant, kernel, arguments.seeds, arguments.out / variant))
+                new = list(measure(variant, kernel, arguments.seeds, arguments.out / variant))
             except LabError as error:
                 print(f"python -m bench.fidelity.older: {error.message}\n  hint: {error.hint}", file=sys.stderr)
                 sys.exit(error.status)

@@ -28,7 +28,7 @@ def difference_of(rows: Iterable[Mapping[str, Any]]) -> float | None:
     return statistics.mean(row["percent"] for row in together or found) if found else None
 
 
-def pooled(
+def pool(
     scenarios: Mapping[str, dict[str, Any]], drawn: Collection[str], kernel: str = SLOWER
 ) -> dict[str, list[float]]:
     """Return the differences of scenarios on a fast CPU: of all, then of those that are ``drawn``, and of the others.

@@ -14,7 +14,7 @@ from bench.fidelity.cells import Row, cell, document, label, scenario_text, scen
 from bench.fidelity.chance import deviation_percent, rank_p, spreads_of
 from bench.fidelity.classes import COMPARED, SLOWER
 from bench.fidelity.place import IN_POINTS, place, units_of
-from bench.fidelity.pooled import MIN_POOLED, pooled
+from bench.fidelity.pooled import MIN_POOLED, pool
 from mptcplab.report.table import interval_text
 from mptcplab.stats import mean_interval, median_interval
 
@@ -74,7 +74,7 @@ def pooled_table() -> str:
     lines = []
     compared, drawn = scenarios(), document().get("drawn", ())
     for kernel, name in ON_SLOWER.items():
-        for title, values in pooled(compared, drawn, kernel).items():
+        for title, values in pool(compared, drawn, kernel).items():
             if len(values) < MIN_POOLED:
                 continue
             found = median_interval(values)
@@ -111,12 +111,12 @@ def offload_table() -> str:
     for name, sides in scenarios().items():
         for (settings, workload, metric), rows in table.rows(sides).items():
             first = next(iter(rows.values()))
-            cells = [_changed(rows[side]) if side in rows else "" for side in OFFLOADS]
+            cells = [_change(rows[side]) if side in rows else "" for side in OFFLOADS]
             lines.append([scenario_text(name, settings), workload, _OF_OFFLOAD[metric], f"{first['a']:#.4g}", *cells])
     return table_of(head, lines)
 
 
-def _changed(row: Row) -> str:
+def _change(row: Row) -> str:
     value, half = units_of(row)
     unit = "points" if row["metric"] in IN_POINTS else "%"
     spread = "" if row[half] is None else f" ± {row[half]:.1f}"

@@ -11,7 +11,7 @@ from bench.fidelity import forms
 from bench.fidelity.forms import Form
 from bench.fidelity.slower import MANY_TIMES, MOST_TIMES, Slowdown, slower, slower_for_older
 from mptcplab.scenario.links import DirectionSettings
-from mptcplab.scenario.load import Point
+from mptcplab.scenario.load import SweepPoint
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Size
 
@@ -68,7 +68,7 @@ class Side:
     change: Change = _as_it_is
     whole: bool = False
 
-    def points(self, form: Form) -> tuple[Point, ...]:
+    def points(self, form: Form) -> tuple[SweepPoint, ...]:
         """Return the points of a form as this side executes them. :raises ValueError: if it refuses one."""
         points = forms.changed(form, self.of)
         is_last_only = not self.whole and (self.change is not _as_it_is or self.kernel != "7.2")

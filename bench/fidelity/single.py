@@ -28,7 +28,7 @@ def with_single_runs(rows: Iterable[dict[str, Any]], margin: float) -> list[dict
     """
     found = list(rows)
     family = sum(map(_is_single, found))
-    return [_filled(row, margin, SIGNIFICANCE / family) if _is_single(row) else row for row in found]
+    return [_fill(row, margin, SIGNIFICANCE / family) if _is_single(row) else row for row in found]
 
 
 def _is_single(row: dict[str, Any]) -> bool:
@@ -37,7 +37,7 @@ def _is_single(row: dict[str, Any]) -> bool:
     return len(other) == 1 and len(lab) >= MIN_LAB and len(set(lab)) > 1 and row["verdict"] == Verdict.TOO_FEW
 
 
-def _filled(row: dict[str, Any], margin: float, significance: float) -> dict[str, Any]:
+def _fill(row: dict[str, Any], margin: float, significance: float) -> dict[str, Any]:
     lab, (other,) = row["values"]
     mean = statistics.mean(lab)
     error = statistics.stdev(lab) * math.sqrt(1 + 1 / len(lab))

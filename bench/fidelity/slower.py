@@ -35,7 +35,7 @@ from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.plan.estimate import RatedNetwork
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.schema import Scenario
-from mptcplab.scenario.trace import Series, Step, Trace
+from mptcplab.scenario.trace import Trace, TraceSeries, TraceStep
 from mptcplab.units import Duration, QueueLength, Rate
 
 #: How many times slower a network is made, which makes the CPU as many times faster for it: usually, and where that
@@ -161,10 +161,10 @@ class Slowdown:
             links[name] = links[name].model_copy(update={side: settings})
         return scenario.model_copy(update={"links": links})
 
-    def _series(self, series: Series) -> Series:
+    def _series(self, series: TraceSeries) -> TraceSeries:
         """Return a trace whose steps come later, with lower rates, longer delays, and the same losses."""
         steps = (
-            Step(step.at_ns * self.times, tuple((key, self._of_trace(key, value)) for key, value in step.values))
+            TraceStep(step.at_ns * self.times, tuple((key, self._of_trace(key, value)) for key, value in step.values))
             for step in series.steps
         )
         digest = hashlib.sha256(f"{series.sha256}, {self.times} times slower".encode()).hexdigest()

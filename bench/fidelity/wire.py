@@ -15,7 +15,7 @@ from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.capture.read import read_packets
 from mptcplab.recording.record import Recording
-from mptcplab.scenario.load import Point
+from mptcplab.scenario.load import SweepPoint
 from mptcplab.scenario.record import Capture
 
 _EXAMPLE, _WORKLOAD, _CLIENT = "transfer", "bulk", "client"
@@ -51,7 +51,7 @@ def _parts(form: forms.Form, side: str, folder: Path, repeats: int) -> list[dict
     points = [_captured(point) for point in forms.changed(form, sides.SIDES[side].of)[-1:]]
     runs = forms.runs_of(points, repeats)
     stop = Stop()
-    with stop.on_signals():
+    with stop.request_on_signals():
         engines = prepare_engines(runs, name=sides.SIDES[side].engine)
         done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
     for one in done:
@@ -60,10 +60,10 @@ def _parts(form: forms.Form, side: str, folder: Path, repeats: int) -> list[dict
     return [parts_of(one.folder) for one in done if one.folder is not None]
 
 
-def _captured(point: Point) -> Point:
+def _captured(point: SweepPoint) -> SweepPoint:
     captures = tuple(Capture(node=_CLIENT, link=link) for link in _LINKS)
     record = point.scenario.record.model_copy(update={"captures": captures})
-    return Point(point.settings, point.scenario.model_copy(update={"record": record}))
+    return SweepPoint(point.settings, point.scenario.model_copy(update={"record": record}))
 
 
 def parts_of(folder: Path) -> dict[str, float]:

@@ -12,7 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench.steering.layouts import HELD_OUT, Layout, drawn, scenario
+from bench.steering.layouts import HELD_OUT, Layout, draw, scenario
 from bench.steering.page import Row, table
 
 #: The lines of each policy's table. Nobody steers: all terminals stay where their first subflow is.
@@ -26,7 +26,7 @@ _HEAD = '[steering]\nat = "server"\nperiod = "1 s"\nfloor_dbm = -90.0\n'
 _SERVER = '[hosts.server.transport]\npath_manager = "userspace"\nendpoints = "none"\n'
 
 
-def measured(layout: Layout, policy: str, folder: Path, *, duration_s: int, repeats: int) -> Row:
+def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repeats: int) -> Row:
     """Run a layout with one policy. :raises RuntimeError: with the message of `mptcplab run` if it fails."""
     out = folder / layout.name / policy
     out.mkdir(parents=True, exist_ok=True)
@@ -59,9 +59,9 @@ def main() -> None:
     arguments = parser.parse_args()
     rows = []
     for seed in arguments.layouts:
-        layout = drawn(seed)
+        layout = draw(seed)
         of_layout = [
-            measured(layout, policy, arguments.out, duration_s=arguments.duration, repeats=arguments.repeats)
+            measure(layout, policy, arguments.out, duration_s=arguments.duration, repeats=arguments.repeats)
             for policy in POLICIES
         ]
         print(table(of_layout).splitlines()[-1], flush=True)

@@ -68,7 +68,7 @@ class Layout:
         return f"layout-{self.seed}"
 
 
-def drawn(seed: int) -> Layout:
+def draw(seed: int) -> Layout:
     """Return the layout of a seed."""
     random = Random(f"layout {seed}")
     points, count, radios = _SIZES[seed % len(_SIZES)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from bench.steering.layouts import drawn
+from bench.steering.layouts import draw
 from mptcplab.report.table import interval_text
 from mptcplab.stats import Interval, mean_interval
 
@@ -52,7 +52,7 @@ def _cells(measured: Sequence[Row]) -> Iterator[tuple[str, ...]]:
     by_policy = {(row.layout, row.policy): row for row in measured}
     for seed in dict.fromkeys(row.layout for row in measured):
         none, ratio, fair = (by_policy[seed, policy] for policy in ("none", "ratio", "fair"))
-        layout = drawn(seed)
+        layout = draw(seed)
         yield (
             str(seed),
             f"{len(layout.access_points)}, {len(layout.terminals)}",

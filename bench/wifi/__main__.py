@@ -57,7 +57,7 @@ PARTS: dict[str, _Part] = {
     "distance-n": lambda run: _each(
         [ht.distance_n(metres, run, seconds=_SECONDS_DISTANCE) for metres in ht.DISTANCES_N_M]
     ),
-    "cost": lambda run: _each([cost.measured(name, run) for name in cost.NETWORKS]),
+    "cost": lambda run: _each([cost.measure(name, run) for name in cost.NETWORKS]),
 }
 
 
@@ -79,7 +79,7 @@ def main() -> None:
         ),
         _COST_N: lambda: _each(
             [
-                *(cost.measured(name, run) for name in cost.NETWORKS_N),
+                *(cost.measure(name, run) for name in cost.NETWORKS_N),
                 *(cost.measured_scenario(name, arguments.out, seed=arguments.seed) for name in cost.SCENARIOS_N),
             ]
         ),

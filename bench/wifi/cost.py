@@ -71,7 +71,7 @@ class CostRow:
     us_per_attempt: float
 
 
-def measured(name: str, run: Measure) -> CostRow:
+def measure(name: str, run: Measure) -> CostRow:
     """Run a network of :data:`NETWORKS` or :data:`NETWORKS_N` for a minute."""
     networks = {**NETWORKS, **NETWORKS_N}
     network = replace(networks[name](), warm_s=0.0, measured_s=_SECONDS)

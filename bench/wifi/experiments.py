@@ -122,7 +122,7 @@ def model_of(phy: Phy, stations: int) -> Saturation:
     return saturation(phy, stations, mpdu=MPDU, payload=PAYLOAD, attempts=ATTEMPTS[phy.name])
 
 
-def saturated(phy: Phy, stations: int, run: Measure, *, seconds: float) -> SaturationRow:
+def saturate(phy: Phy, stations: int, run: Measure, *, seconds: float) -> SaturationRow:
     """Measure goodput and collisions of a ring of stations."""
     measured = run(ring(phy, stations, seconds=seconds), f"{phy.name}-{stations}")
     model = model_of(phy, stations)
@@ -189,6 +189,6 @@ def all_saturated(run: Measure, report: Callable[[str], None], seconds: Sequence
     rows = []
     for phy, duration in zip((DOT11B, DOT11G), seconds, strict=True):
         for stations in STATIONS:
-            rows.append(saturated(phy, stations, run, seconds=duration))
+            rows.append(saturate(phy, stations, run, seconds=duration))
             report(str(rows[-1]))
     return rows

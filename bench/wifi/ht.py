@@ -68,7 +68,7 @@ def model_of_aggregates(stations: int, ht: Ht = DOT11N) -> Saturation:
     return saturation(ht, stations, mpdu=MPDU_N, payload=PAYLOAD, plain=PLAIN_ATTEMPTS, attempts=ATTEMPTS_N)
 
 
-def aggregated(stations: int, run: Measure, *, seconds: float) -> AggregationRow:
+def aggregate(stations: int, run: Measure, *, seconds: float) -> AggregationRow:
     """Measure goodput, collisions and the length of aggregates of a ring of stations."""
     measured = run(ring_n(stations, seconds=seconds), f"{DOT11N.name}-{stations}")
     model = model_of_aggregates(stations)
@@ -97,6 +97,6 @@ def all_aggregated(run: Measure, report: Callable[[str], None], seconds: float) 
     """Measure all numbers of stations."""
     rows = []
     for stations in STATIONS_N:
-        rows.append(aggregated(stations, run, seconds=seconds))
+        rows.append(aggregate(stations, run, seconds=seconds))
         report(str(rows[-1]))
     return rows

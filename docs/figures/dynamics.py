@@ -14,7 +14,7 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mptcplab.metrics.ends import described, ends_of_workload
+from mptcplab.metrics.ends import ends_of_workload, manifest_workload
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.record import Recording
 
@@ -121,7 +121,7 @@ def window_samples(recording: Recording, workload: str, path: str, begin_s: floa
 
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path and the samples, in time order, of each subflow of one side."""
-    ends = ends_of_workload(described(recording, workload))
+    ends = ends_of_workload(manifest_workload(recording, workload))
     program = ends.sending if sending else ends.receiving
     rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
     for (_, local, remote), group in rows.group_by("conn", "local", "remote", maintain_order=True):

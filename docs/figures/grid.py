@@ -86,20 +86,20 @@ def joined(*names: Name) -> Name:
 def value(metric: str = "goodput_mbps") -> Name:
     """Return a function that prints mean and half width (95 %) of one of METRICS."""
 
-    def printed(result: ResultRow) -> str:
+    def capture_output(result: ResultRow) -> str:
         interval = result.metrics.get(metric)
         return "" if interval is None else interval_text(interval)
 
-    return printed
+    return capture_output
 
 
 def share(link: str) -> Name:
     """Return a function that prints the part of the payload that went over ``link``, in percent."""
 
-    def printed(result: ResultRow) -> str:
+    def capture_output(result: ResultRow) -> str:
         return f"{100 * sum(part for path, part in result.shares.items() if link in path.split('>')):.0f}"
 
-    return printed
+    return capture_output
 
 
 def workload(names: Mapping[str, str]) -> Name:

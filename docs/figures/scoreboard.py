@@ -23,7 +23,7 @@ from mptcplab.study.full import REFERENCE
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import study_names
 from mptcplab.study.shipped import counted_tables, judge_shipped
-from mptcplab.study.verdict import Cell
+from mptcplab.study.verdict import JudgedCell
 from mptcplab.study.words import NONE, over_beds_text, published_text, value_text, verdict_text, with_unit
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
@@ -87,7 +87,7 @@ def _rows_of(judged: JudgedTable) -> list[list[str]]:
     return [[name, *_row_of(cell, judged)] for name, cell in zip(names, judged.cells, strict=True)]
 
 
-def _row_of(cell: Cell, judged: JudgedTable) -> list[str]:
+def _row_of(cell: JudgedCell, judged: JudgedTable) -> list[str]:
     table = judged.selected.table
     kind = table.value_of(cell.column)
     verdict = verdict_text(cell) if cell.first is None else f"counted in {cell.first[0]}"

@@ -59,7 +59,7 @@ def refreshed(block: Block, folder: Path, *, accept: bool = False) -> str:
     for command in block.commands:
         output = run(command, folder).splitlines()
         try:
-            shown = updated(command.shown, output, command.line)
+            shown = update(command.shown, output, command.line)
         except ChangedOutputError:
             if not accept:
                 raise
@@ -76,7 +76,7 @@ def printed(script: str, folder: Path) -> str:
     return done.stdout
 
 
-def updated(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]:
+def update(shown: Sequence[str], output: Sequence[str], what: str) -> list[str]:
     """Return ``shown`` with each line replaced by the line of ``output`` that differs in numbers only.
 
     Lines between two ``...`` must match together and in order; a line with another number of columns does not match.

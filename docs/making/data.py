@@ -101,7 +101,7 @@ def text_of(name: str, tables: Mapping[str, str]) -> str:
                 models = _models(data, dict(zip(reversed(head), reversed(row), strict=True)), beside, column)
                 count = row[head.index(_N)] if _N in head else ""
                 writer.writerow(
-                    [*row[: data.keys], *([words] if data.by else []), *_interval(text), count, *_padded(models, data)]
+                    [*row[: data.keys], *([words] if data.by else []), *_interval(text), count, *_pad(models, data)]
                 )
     return made.getvalue()
 
@@ -123,7 +123,7 @@ def _models(data: Data, row: Mapping[str, str], beside: Sequence[Sequence[str]],
         yield from _EXPECTED.findall(row[column].partition("(")[2])
 
 
-def _padded(models: Iterator[str], data: Data) -> list[str]:
+def _pad(models: Iterator[str], data: Data) -> list[str]:
     found = list(models)
     return found + [""] * (len(data.models) - len(found))
 

@@ -162,7 +162,7 @@ class Tables:
 
         try:
             tree = ast.parse(_REFERENCE.sub(named, quote.expression), mode="eval")
-            return _evaluated(tree.body, names)
+            return _evaluate(tree.body, names)
         except QuoteError as error:
             raise QuoteError(f"{quote.place}: {error}") from None
         except (SyntaxError, TypeError, AttributeError, IndexError, ZeroDivisionError) as error:
@@ -184,7 +184,7 @@ class Tables:
         if not at:
             raise QuoteError(f"[{reference}] is not of the form [TABLE: COLUMN @ ROW]")
         head, *rows = self._tables[name]
-        places = _chosen(column, head, name)
+        places = _choose(column, head, name)
         wanted = [line for line in rows if _matches(row, line)]
         cells = [Cell.read(line[place]) for line in wanted for place in places if line[place]]
         if not cells:
@@ -193,7 +193,7 @@ class Tables:
         return cells if several else cells[0]
 
 
-def _chosen(column: str, head: list[str], table: str) -> list[int]:
+def _choose(column: str, head: list[str], table: str) -> list[int]:
     wanted = [name.strip() for name in column.split(" | ")]
     if wanted == ["*"]:
         return [place for place, name in enumerate(head) if place and name != "n"]
@@ -208,28 +208,28 @@ def _matches(row: str, line: list[str]) -> bool:
     return wanted == ["*"] or any(", ".join(line[:count]) in wanted for count in range(1, len(line)))
 
 
-def _evaluated(node: ast.expr, names: Mapping[str, Any]) -> Any:
+def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:
     if isinstance(node, ast.Constant) and isinstance(node.value, (int, float)):
         return node.value
     if isinstance(node, ast.Name) and node.id in names:
         return names[node.id]
     if isinstance(node, ast.UnaryOp) and isinstance(node.op, ast.USub):
-        return -_evaluated(node.operand, names)
+        return -_evaluate(node.operand, names)
     if isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
-        return _combined(_OPERATORS[type(node.op)], _evaluated(node.left, names), _evaluated(node.right, names))
+        return _combine(_OPERATORS[type(node.op)], _evaluate(node.left, names), _evaluate(node.right, names))
     if isinstance(node, ast.BoolOp):
-        values = [_evaluated(value, names) for value in node.values]
+        values = [_evaluate(value, names) for value in node.values]
         return all(values) if isinstance(node.op, ast.And) else any(values)
     if isinstance(node, ast.Compare) and all(type(sign) in _OPERATORS for sign in node.ops):
-        values = [_evaluated(value, names) for value in (node.left, *node.comparators)]
+        values = [_evaluate(value, names) for value in (node.left, *node.comparators)]
         pairs = zip(node.ops, values, values[1:], strict=False)
-        return all(all(_listed(_combined(_OPERATORS[type(sign)], one, other))) for sign, one, other in pairs)
+        return all(all(_listed(_combine(_OPERATORS[type(sign)], one, other))) for sign, one, other in pairs)
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in FUNCTIONS:
-        return FUNCTIONS[node.func.id](*(_evaluated(argument, names) for argument in node.args))
+        return FUNCTIONS[node.func.id](*(_evaluate(argument, names) for argument in node.args))
     raise QuoteError(f"{ast.unparse(node)!r} is not allowed in an expression")
 
 
-def _combined(function: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
+def _combine(function: Callable[[Any, Any], Any], one: Any, other: Any) -> Any:
     """Apply ``function`` member by member where one or both are lists."""
     if isinstance(one, list) and isinstance(other, list):
         return [function(a, b) for a, b in zip(one, other, strict=True)]

@@ -45,7 +45,7 @@ def document(folder: Path) -> dict[str, Any]:
     return loaded
 
 
-def filled(block: str, folder: Path) -> str:
+def fill(block: str, folder: Path) -> str:
     """Return the table with the same head, and one row for each point of the results in ``folder``.
 
     :raises ValueError: for a column that the results do not have.
@@ -69,7 +69,7 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
     workload, _, title = written.rpartition(": ")
     if workload in _OVER_WORKLOADS:
         name, unit = _asked(title)
-        of_workloads = [_measured(row, name)["values"] for row in rows]
+        of_workloads = [_measure(row, name)["values"] for row in rows]
         of_runs = [_OVER_WORKLOADS[workload](of_run) for of_run in zip(*of_workloads, strict=True)]
         return _text(mean_interval(of_runs), unit)
     wanted = [row for row in rows if not workload or row["workload"] == workload]
@@ -84,7 +84,7 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
             f"{100 * sum(share for path, share in row['shares'].items() if link in path.replace('>', ' ').split()):.0f}"
         )
     name, unit = _asked(title)
-    found = _measured(row, name)
+    found = _measure(row, name)
     return "" if found is None else _text(Interval(found["mean"], found["ci95_half_width"], found["n"]), unit)
 
 
@@ -95,7 +95,7 @@ def _asked(title: str) -> tuple[str, Unit]:
     return _TITLES[title]
 
 
-def _measured(row: Row, name: str) -> Any:
+def _measure(row: Row, name: str) -> Any:
     return row.get(name) or row["metrics"].get(name)
 
 

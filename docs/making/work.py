@@ -109,7 +109,7 @@ def make(
             results = folder / block.source
             if not (results / "results.json").exists():
                 raise CannotMakeError(f"{block.key}: no command of the page makes {block.source}")
-            return rows.filled(block.text, results), [rows.document(results)]
+            return rows.fill(block.text, results), [rows.document(results)]
         if block.kind == "python":
             return console.printed(block.source, folder), []
         text = console.refreshed(block, folder, accept=accept)

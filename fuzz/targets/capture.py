@@ -11,7 +11,7 @@ from tests.unit.capture_packets import CLIENT, SERVER, Pipe, first_data, option,
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.connections import statistics_of
-from mptcplab.capture.files import FilesStatistics, FileStatistics, documented
+from mptcplab.capture.files import FilesStatistics, FileStatistics, to_json
 from mptcplab.capture.frame import frames_of_lines
 from mptcplab.capture.packet import Packet
 from mptcplab.capture.read import packets_of_lines
@@ -57,7 +57,7 @@ class CaptureTarget:
         if kind == _FRAMES:
             frames = frames_of_lines(rest.decode(errors="replace").splitlines(keepends=True), Path("fuzz.pcap"))
             found = FilesStatistics((FileStatistics(Path("fuzz.pcap"), statistics_of(frames)),), "4.0")
-            json.dumps(documented(found, are_runs=True))
+            json.dumps(to_json(found, are_runs=True))
             statistics_tables(found, are_runs=False)
             return
         lines = list(_lines(rest)) if kind == _PACKETS else rest.decode(errors="replace").splitlines(keepends=True)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.files import documented, statistics_of_files
+from mptcplab.capture.files import statistics_of_files, to_json
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 
@@ -39,7 +39,7 @@ class PcapTarget:
         for packet in read_packets([self._file]):
             analysis.add(packet)
         summarise(analysis, [self._file.name])
-        documented(statistics_of_files([self._file]), are_runs=False)
+        to_json(statistics_of_files([self._file]), are_runs=False)
 
 
 def _beginning(capture: bytes) -> bytes:

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 
 from mptcplab.errors import InputError
 from mptcplab.steering.configuration import AccessPointConfig, AgentConfig, DaemonConfig
-from mptcplab.steering.counters import Counters, without_conflicts
-from mptcplab.steering.reports import Report, ReportError, Station, sealed, sender_of, unsealed
-from mptcplab.steering.tables import parsed
+from mptcplab.steering.counters import Counters, drop_conflicts
+from mptcplab.steering.reports import ReportError, Station, StationReport, sender_of, sign, verify
+from mptcplab.steering.tables import parse_table
 
 _KEY = bytes(range(32))
 _S = 10**9
@@ -33,7 +33,7 @@ class SteeringTarget:
             {"02:00": Station(["10.0.1.1"], 5, 7, -60, 3)},
             {"eth0": Station(["fd00::1"], 0, 0, None)},
         ):
-            datagram = Report("ap1", _S, stations).sealed(_KEY)
+            datagram = StationReport("ap1", _S, stations).to_datagram(_KEY)
             yield bytes([_DATAGRAM]) + datagram
             yield bytes([_BODY]) + datagram[datagram.index(b"{") :]
         points = {name: {"key": _KEY.hex(), "networks": ["10.0.0.0/8"], "wired": True} for name in ("ap1", "ap2")}
@@ -53,27 +53,27 @@ class SteeringTarget:
         """Read the input as the daemon or the agent would."""
         kind, rest = data[:1], data[1:]
         if kind in (bytes([_DAEMON]), bytes([_AGENT])):
-            table = parsed(rest.decode(errors="replace"), "argument", json.loads)
+            table = parse_table(rest.decode(errors="replace"), "argument", json.loads)
             DaemonConfig(table) if kind == bytes([_DAEMON]) else AgentConfig(table)
             return
         try:
             if kind == bytes([_DATAGRAM]):
                 sender_of(rest)
-                unsealed(_KEY, rest)
+                verify(_KEY, rest)
             else:
-                _use(unsealed(_KEY, sealed("ap1", _KEY, rest)))
+                _use(verify(_KEY, sign("ap1", _KEY, rest)))
         except ReportError as error:
             # The daemon logs the message.
             raise InputError(f"the report {error}", hint="see docs/steering.md") from error
 
 
-def _use(report: Report) -> None:
+def _use(report: StationReport) -> None:
     """Use a report as the daemon does, after one without stations."""
     points = [AccessPointConfig(name, _KEY, [], is_wired=False, max_bps=1e9) for name in ("ap1", "ap2")]
     counters = Counters(points, patience_ns=3 * _S, tolerance_ns=_S, max_signal_age_ms=1000)
     now_ns = report.time_ns
     if now_ns > 0:
-        counters.take(Report("ap1", now_ns - 1, report.stations), now_ns, now_ns)
+        counters.take(StationReport("ap1", now_ns - 1, report.stations), now_ns, now_ns)
         counters.periods(now_ns)
     counters.take(report, now_ns, now_ns)
-    without_conflicts(counters.periods(now_ns))
+    drop_conflicts(counters.periods(now_ns))

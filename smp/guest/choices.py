@@ -56,6 +56,6 @@ def endpoint(node: str, number: int, path: int, *flags: str, six: bool = False) 
     return ("ip", "mptcp", "endpoint", "add", *where, "id", str(number), *flags)
 
 
-def prefixed(node: str, path: int, *, six: bool = False) -> str:
+def add_prefix(node: str, path: int, *, six: bool = False) -> str:
     """Return an address of `node` as `ip address` takes it."""
     return f"{address(node, path, six=six)}/{64 if six else 24}"

@@ -18,10 +18,10 @@ from smp.guest.choices import (
     PATHS,
     SCHEDULERS,
     SWITCHES,
+    add_prefix,
     address,
     endpoint,
     interface,
-    prefixed,
 )
 
 #: How often each kind is drawn.
@@ -113,24 +113,26 @@ class Events:
         largest = self._chance.choice((20_000, 50_000, 100_000, 1_000_000))
         return Event("", writes=((file, f"4096 {min(largest, 65536)} {largest}"),))
 
-    def _toggled(self, failed: set[_T], all_of_them: list[_T]) -> _T:
+    def _toggle(self, failed: set[_T], all_of_them: list[_T]) -> _T:
         """Let one fail, or more often one that has failed work again, so that most work at any time."""
         one = self._chance.choice(sorted(failed) if failed and self._chance.random() < 0.9 else all_of_them)
         failed ^= {one}
         return one
 
     def _interface(self) -> Event:
-        path = self._toggled(self._down, list(PATHS))
+        path = self._toggle(self._down, list(PATHS))
         state = "down" if path in self._down else "up"
         return Event("", commands=(("ip", "link", "set", "dev", interface(self._node, path), state),))
 
     def _address(self) -> Event:
         # The first path keeps its addresses: some connections can always begin.
-        path, six = self._toggled(self._without, [(path, six) for path in PATHS[1:] for six in (False, True)])
+        path, six = self._toggle(self._without, [(path, six) for path in PATHS[1:] for six in (False, True)])
         verb = "del" if (path, six) in self._without else "add"
         name = interface(self._node, path)
         extra = ("nodad",) if six and verb == "add" else ()
-        return Event("", commands=(("ip", "address", verb, prefixed(self._node, path, six=six), "dev", name, *extra),))
+        return Event(
+            "", commands=(("ip", "address", verb, add_prefix(self._node, path, six=six), "dev", name, *extra),)
+        )
 
     def _path(self) -> Event:
         """Another delay, loss and rate of what this node sends, or another queue altogether."""

@@ -23,7 +23,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from mptcplab.guest import system
     from smp.guest import agent, talk
-    from smp.guest.choices import FIRST_ENDPOINTS, NODES, PATHS, endpoint, interface, prefixed
+    from smp.guest.choices import FIRST_ENDPOINTS, NODES, PATHS, add_prefix, endpoint, interface
 
 _TRANSFERS, _CALLS = 4, 3
 #: The last connections and events end themselves meanwhile.
@@ -79,7 +79,7 @@ def _nodes() -> None:
             name = interface(node, path)
             # What arrives is processed on the CPU that its addresses and ports lead to: subflows on different ones.
             script += [f"echo {cpus} > /sys/class/net/{name}/queues/rx-0/rps_cpus", f"ip link set {name} up"]
-            script += [f"ip address add {prefixed(node, path, six=six)} dev {name}" for six in (False, True)]
+            script += [f"ip address add {add_prefix(node, path, six=six)} dev {name}" for six in (False, True)]
             script += [f"tc qdisc add dev {name} root netem delay {path * path}ms rate 10mbit limit 100"]
         script += [" ".join(endpoint(node, n, *where)) for n, where in FIRST_ENDPOINTS[node].items()]
         _run("ip", "netns", "exec", node, "sh", "-ec", "\n".join(script))
@@ -184,6 +184,6 @@ if __name__ == "__main__":
     sys.path[:0] = sys.argv[4:]
     from mptcplab.guest import system
     from smp.guest import agent, talk
-    from smp.guest.choices import FIRST_ENDPOINTS, NODES, PATHS, endpoint, interface, prefixed
+    from smp.guest.choices import FIRST_ENDPOINTS, NODES, PATHS, add_prefix, endpoint, interface
 
     main(*sys.argv[1:4])

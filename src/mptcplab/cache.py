@@ -31,7 +31,7 @@ def cache_root() -> Path:
 
 
 @contextmanager
-def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
+def hold_lock(name: str, cache: Path, *, waiting: Callable[[], None] | None = None) -> Iterator[None]:
     """Hold the lock `name` among all processes; call `waiting` first if another process holds it."""
     directory = cache / "locks"
     directory.mkdir(parents=True, exist_ok=True)
@@ -46,7 +46,7 @@ def locked(name: str, cache: Path, *, waiting: Callable[[], None] | None = None)
 
 
 @contextmanager
-def work_dir(name: str, cache: Path) -> Iterator[Path]:
+def make_work_folder(name: str, cache: Path) -> Iterator[Path]:
     """Create a working directory in the cache, and always remove it afterwards.
 
     Directories of killed processes are removed first; the lock on its pid file, which ends
@@ -55,7 +55,7 @@ def work_dir(name: str, cache: Path) -> Iterator[Path]:
     parent = cache / "tmp"
     parent.mkdir(parents=True, exist_ok=True)
     # One process at a time: a new directory has no lock for an instant.
-    with locked("tmp", cache):
+    with hold_lock("tmp", cache):
         _remove_leftovers(parent)
         directory = Path(tempfile.mkdtemp(prefix=f"{name}-", dir=parent))
         pid_file = (directory / "pid").open("w")

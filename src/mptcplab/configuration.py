@@ -59,7 +59,7 @@ class Rule:
 
 
 @dataclass(frozen=True)
-class Chain:
+class NftChain:
     """A chain of ``rules`` at a ``hook``, in the language of ``nft``."""
 
     name: str
@@ -68,14 +68,14 @@ class Chain:
 
 
 @dataclass(frozen=True)
-class Table:
+class NftTable:
     """A table of nftables.
 
     ``masquerades`` has the devices of a table that does nothing but this: packets that leave by one get its address.
     """
 
     name: str
-    chains: tuple[Chain, ...]
+    chains: tuple[NftChain, ...]
     family: str = "inet"
     masquerades: tuple[str, ...] = ()
 
@@ -91,17 +91,17 @@ class Table:
             yield from (f"add rule {table} {chain.name} {rule}" for rule in chain.rules)
 
 
-def going_out(devices: tuple[str, ...]) -> str:
+def match_outgoing(devices: tuple[str, ...]) -> str:
     """Return the match of ``nft`` for packets that leave by one of ``devices``, or by any device if it is empty."""
     names = ", ".join(f'"{device}"' for device in devices)
     return f"oifname {{ {names} }} " if devices else ""
 
 
-def masquerading(name: str, devices: tuple[str, ...]) -> Table:
+def masquerade_table(name: str, devices: tuple[str, ...]) -> NftTable:
     """Return a table that gives packets which leave by one of ``devices`` its address."""
-    return Table(name, (masquerade(going_out(devices)),), masquerades=devices)
+    return NftTable(name, (masquerade(match_outgoing(devices)),), masquerades=devices)
 
 
-def masquerade(match: str) -> Chain:
+def masquerade(match: str) -> NftChain:
     """Return a chain that gives packets with a ``match``, which ends with a blank, the address of their way out."""
-    return Chain("out", "type nat hook postrouting priority srcnat;", (f"{match}masquerade",))
+    return NftChain("out", "type nat hook postrouting priority srcnat;", (f"{match}masquerade",))

@@ -39,19 +39,19 @@ _VERSION = re.compile(r"([A-Za-z0-9][A-Za-z0-9._+-]{0,62}|~?/[^\x00-\x1f]{1,1000
 _MAX_TIME = Duration(1000 * 3600 * 10**9)
 
 
-def invalid(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
+def value_error(message: str, hint: str, *key: str | int, kind: Mistake = Mistake.VALUE) -> PydanticCustomError:
     """Return an error for pydantic to report, with a hint for the user; ``key`` is its place in the checked value."""
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
 
 
 #: Errors for a value that conflicts with another key, one without effect, and one that the path manager lacks.
-conflict = partial(invalid, kind=Mistake.CONFLICT)
-idle = partial(invalid, kind=Mistake.IDLE)
-unavailable = partial(invalid, kind=Mistake.UNAVAILABLE)
+conflict = partial(value_error, kind=Mistake.CONFLICT)
+idle = partial(value_error, kind=Mistake.IDLE)
+unavailable = partial(value_error, kind=Mistake.UNAVAILABLE)
 
 
 @dataclass(frozen=True, eq=False)
-class _Text:
+class _TextType:
     """Text that ``check`` accepts; ``shape`` is the corresponding JSON Schema for editors."""
 
     check: Callable[[str], str]
@@ -107,41 +107,43 @@ def _ecma(pattern: re.Pattern[str]) -> str:
     return f"^{pattern.pattern.removesuffix(_END)}$"
 
 
-def _name_of(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
+def _name_type(length: int, noun: str, reserved: tuple[str, ...] = ()) -> Any:
     def check(name: str) -> str:
         if not _NAME.match(name):
-            raise invalid(f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)")
+            raise value_error(
+                f"is not a name for a {noun}", "use a letter, then letters, digits, '-' or '_' (ASCII only)"
+            )
         if len(name) > length:
-            raise invalid(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
+            raise value_error(f"is too long a name for a {noun}", f"use at most {length} characters, not {len(name)}")
         if name in reserved:
-            raise invalid(f"is a reserved name, not one for a {noun}", f"use another name, like {name}1")
+            raise value_error(f"is a reserved name, not one for a {noun}", f"use another name, like {name}1")
         return name
 
     words = {"not": {"enum": list(reserved)}} if reserved else {}
-    return _Text(check, {"pattern": _ecma(_NAME), "maxLength": length, **words})
+    return _TextType(check, {"pattern": _ecma(_NAME), "maxLength": length, **words})
 
 
-def matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
+def text_matching(pattern: re.Pattern[str], message: str, hint: str) -> Any:
     def check(text: str) -> str:
         if not pattern.match(text):
-            raise invalid(message, hint)
+            raise value_error(message, hint)
         return text
 
-    return _Text(check, {"pattern": _ecma(pattern)})
+    return _TextType(check, {"pattern": _ecma(pattern)})
 
 
-def whole_units(unit: Duration, word: str) -> Any:
+def whole_multiple(unit: Duration, word: str) -> Any:
     def check(time: Duration) -> Duration:
         if int(time) % int(unit):
-            raise invalid(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
+            raise value_error(f"is not a whole number of {word}", f"round it to a multiple of {unit}")
         return time
 
     return AfterValidator(check)
 
 
-def _not_longer(time: Duration) -> Duration:
+def _check_time(time: Duration) -> Duration:
     if time > _MAX_TIME:
-        raise invalid("is not plausible", f"use at most {_MAX_TIME}")
+        raise value_error("is not plausible", f"use at most {_MAX_TIME}")
     return time
 
 
@@ -152,25 +154,27 @@ def _algorithm(example: str) -> Any:
         if not _ALGORITHM.match(text):
             joined = text.replace("-", "")
             shown = joined if _ALGORITHM.match(joined) else example
-            raise invalid("is not a valid kernel identifier", f'write one word, like "{shown}"')
+            raise value_error("is not a valid kernel identifier", f'write one word, like "{shown}"')
         return text
 
-    return _Text(check, {"pattern": _ecma(_ALGORITHM)})
+    return _TextType(check, {"pattern": _ecma(_ALGORITHM)})
 
 
-NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
-LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
+NodeName = Annotated[str, _name_type(_MAX_NODE_NAME, "node", _NOT_NODES)]
+LinkName = Annotated[str, _name_type(_MAX_LINK_NAME, "link", _NOT_LINKS)]
 #: The loopback interface of every node. No link has its name.
 LOOPBACK = "lo"
-InterfaceName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", tuple(name for name in _NOT_LINKS if name != LOOPBACK))]
-GatewayName = Annotated[str, _name_of(_MAX_NODE_NAME, "gateway")]
-WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
+InterfaceName = Annotated[
+    str, _name_type(_MAX_LINK_NAME, "link", tuple(name for name in _NOT_LINKS if name != LOOPBACK))
+]
+GatewayName = Annotated[str, _name_type(_MAX_NODE_NAME, "gateway")]
+WorkloadName = Annotated[str, _name_type(_MAX_NODE_NAME, "workload")]
 Algorithm = Annotated[str, _algorithm("cubic")]
 Scheduler = Annotated[str, _algorithm("default")]
-Version = Annotated[str, matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
+Version = Annotated[str, text_matching(_VERSION, "is not a version", 'write for example kernel = "7.2"')]
 Line = Annotated[
     str,
-    matching(
+    text_matching(
         re.compile(r"[^\x00-\x1f\x7f]*[^\s\x00-\x1f\x7f][^\x00-\x1f\x7f]*\Z"),
         "is not a line of text",
         "write one line of text that is not empty",
@@ -179,8 +183,8 @@ Line = Annotated[
 Whole = Annotated[int, Strict()]
 Boolean = Annotated[bool, Strict()]
 Number = Annotated[float, Strict(), Field(allow_inf_nan=False)]
-Time = Annotated[Duration, AfterValidator(_not_longer)]
-Microseconds = Annotated[Time, whole_units(Duration(1000), "microseconds")]
+Time = Annotated[Duration, AfterValidator(_check_time)]
+Microseconds = Annotated[Time, whole_multiple(Duration(1000), "microseconds")]
 #: The distribution of random times.
 TimeDistribution = Literal["exponential", "fixed"]
 Protocol = Literal["mptcp", "tcp"]

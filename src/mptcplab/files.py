@@ -12,19 +12,19 @@ from typing import Any
 
 def write_text(file: Path, text: str) -> None:
     """Replace ``file`` atomically."""
-    part = _beside(file)
+    part = _temporary_path(file)
     part.write_text(text)
     part.rename(file)
 
 
 def write_bytes(file: Path, content: bytes) -> None:
     """Replace ``file`` atomically."""
-    part = _beside(file)
+    part = _temporary_path(file)
     part.write_bytes(content)
     part.rename(file)
 
 
-def _beside(file: Path) -> Path:
+def _temporary_path(file: Path) -> Path:
     """Return a name for the parts of ``file`` that no other process or thread uses."""
     return file.with_name(f".{file.name}.{os.getpid()}.{threading.get_ident()}")
 

@@ -11,13 +11,13 @@ from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.report.html import to_html
 from mptcplab.report.html_build import experiment
-from mptcplab.report.html_model import Report
+from mptcplab.report.html_model import ReportPage
 from mptcplab.results import DAMAGED_RESULTS, open_every
 from mptcplab.study.page_scoreboard import scoreboard_report, study_folders
 from mptcplab.study.page_study import study_report
 
 
-def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
+def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> ReportPage:
     """Return the report of a results folder. ``known`` has runs that were measured already, by identity.
 
     :raises InputError: if it has no recordings. :raises LabError: if a file in it is damaged.
@@ -30,11 +30,11 @@ def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
             return page
     results = open_every(folder)
     with reporting_damage(f"cannot report on {folder}", hint=DAMAGED_RESULTS):
-        one = experiment(results.of_experiment())
-        return Report(one.title, (one,))
+        section = experiment(results.select_experiment())
+        return ReportPage(section.title, (section,))
 
 
-def write_report(folder: Path, file: Path, *, known: Mapping[str, RunResult] | None = None) -> Report:
+def write_report(folder: Path, file: Path, *, known: Mapping[str, RunResult] | None = None) -> ReportPage:
     """Build the report of ``folder`` and write it to ``file``."""
     report = build_report(folder, known=known)
     write_text(file, to_html(report))

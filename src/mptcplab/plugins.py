@@ -38,17 +38,17 @@ def modules_of(package: ModuleType) -> Iterator[ModuleType]:
 
 @cache
 def _names_of(package: ModuleType) -> tuple[str, ...]:
-    return tuple(found.name for found in pkgutil.iter_modules(package.__path__) if found.name != "registry")
+    return tuple(pair.name for pair in pkgutil.iter_modules(package.__path__) if pair.name != "registry")
 
 
 @cache
 def plugins() -> tuple[ModuleType, ...]:
     """Import and return all plugins. :raises InputError: if a file cannot be imported."""
     named = [Path(name) for name in os.environ.get(VARIABLE, "").split(":") if name]
-    return (*(point.load() for point in entry_points(group=GROUP)), *map(_imported, named))
+    return (*(point.load() for point in entry_points(group=GROUP)), *map(_import_file, named))
 
 
-def _imported(file: Path) -> ModuleType:
+def _import_file(file: Path) -> ModuleType:
     name = f"mptcplab_plugin_{file.stem}"
     spec = importlib.util.spec_from_file_location(name, file)
     if spec is None or spec.loader is None or not file.is_file():
@@ -68,17 +68,17 @@ def named_classes(base: type[Kind], package: ModuleType) -> dict[str, type[Kind]
 
     A class without a name of its own is a base class of several. :raises InputError: if two have the same name.
     """
-    found: dict[str, type[Kind]] = {}
+    classes: dict[str, type[Kind]] = {}
     for module in (*modules_of(package), *plugins()):
         for value in vars(module).values():
             if isinstance(value, type) and issubclass(value, base) and value.__module__ == module.__name__:
                 name = vars(value).get("name")
-                if name in found:
+                if name in classes:
                     hint = f"rename it, or remove its file from {VARIABLE}"
                     raise InputError(f"{module.__name__}: {base.__name__} {name} exists already", hint=hint)
                 if name is not None:
-                    found[name] = value
-    return found
+                    classes[name] = value
+    return classes
 
 
 class TaggedModels(Mapping[str, type[Model]]):
@@ -95,9 +95,9 @@ class TaggedModels(Mapping[str, type[Model]]):
         name = word.replace("-", "_")
         # A plugin may replace a model of ours.
         if not plugins() and name in _names_of(self._package):
-            own = dict(self._models_in(importlib.import_module(f"{self._package.__name__}.{name}")))
-            if word in own:
-                return own[word]
+            own_models = dict(self._models_in(importlib.import_module(f"{self._package.__name__}.{name}")))
+            if word in own_models:
+                return own_models[word]
         return self._all[word]
 
     def __iter__(self) -> Iterator[str]:
@@ -109,8 +109,8 @@ class TaggedModels(Mapping[str, type[Model]]):
     @cached_property
     def _all(self) -> dict[str, type[Model]]:
         modules = (*modules_of(self._package), *plugins())
-        found = (model for module in modules for model in self._models_in(module))
-        return dict(sorted(found, key=lambda model: (model[0] != self._first, model[0])))
+        pairs = (model for module in modules for model in self._models_in(module))
+        return dict(sorted(pairs, key=lambda model: (model[0] != self._first, model[0])))
 
     def _models_in(self, module: ModuleType) -> Iterator[tuple[str, type[Model]]]:
         for value in vars(module).values():

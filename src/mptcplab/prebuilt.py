@@ -83,7 +83,7 @@ def find_prebuilt() -> Prebuilt | None:
         return None
 
 
-def usable_prebuilt() -> Prebuilt | None:
+def find_usable_prebuilt() -> Prebuilt | None:
     """Return the installed package if this machine can run its contents."""
     prebuilt = find_prebuilt()
     return prebuilt if prebuilt is not None and prebuilt.obstacle is None else None

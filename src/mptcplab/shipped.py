@@ -9,7 +9,7 @@ from pathlib import Path
 STUDY_DESCRIPTIONS = frozenset({"study.toml", "source.toml", "beds.toml"})
 
 
-def shipped_folder(installed: str, checkout: str, *, proof: str) -> Path | None:
+def find_shipped_folder(installed: str, checkout: str, *, proof: str) -> Path | None:
     """Return the folder with the file ``proof``: ``_data/INSTALLED`` of an installed package, or ``CHECKOUT``."""
     package = Path(__file__).resolve().parent
     candidates = [package / "_data" / installed, *(parent / checkout for parent in (package, *package.parents))]

@@ -15,7 +15,7 @@ from typing import Literal
 OURS = "mptcplab-"
 
 
-class Step:
+class CommandLine:
     """A command line in a plan. ``starts`` names the programs that it starts, beside its own, ``argv[0]``.
 
     An engine makes exactly these programs available to the steps of a plan, so a missing name causes an error.
@@ -31,7 +31,7 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Call(Step):
+class Call(CommandLine):
     """A command line that is not yet part of a plan."""
 
     argv: tuple[str, ...]
@@ -48,12 +48,12 @@ class Call(Step):
 
 def shell(line: str, *starts: str | Call) -> Call:
     """Return a call of ``sh`` with ``line``. ``starts`` are the programs in it, without shell built-ins."""
-    names = [name for one in starts for name in (one.uses if isinstance(one, Call) else (one,))]
+    names = [name for start in starts for name in (start.uses if isinstance(start, Call) else (start,))]
     return Call(("sh", "-c", line), tuple(dict.fromkeys(names)))
 
 
 @dataclass(frozen=True)
-class Command(Step):
+class Command(CommandLine):
     """A command that must succeed. It runs on ``node``, or outside of all nodes if that is None.
 
     ``features`` are the kernel's packet processing features that it uses: queueing disciplines and filter actions by
@@ -67,7 +67,7 @@ class Command(Step):
 
 
 @dataclass(frozen=True)
-class Program(Step):
+class Program(CommandLine):
     """A program of a workload. The recording keeps its standard output and error as ``NAME.out`` and ``NAME.err``.
 
     A ``server`` starts before time zero and is terminated when all clients have ended, unless it has ended by itself; a
@@ -84,7 +84,7 @@ class Program(Step):
 
 
 @dataclass(frozen=True)
-class Counter(Step):
+class Counter(CommandLine):
     """A command that runs after the workloads; the recording keeps its output as ``counters/NODE/NAME``."""
 
     node: str

@@ -65,7 +65,7 @@ class Quantity(int):
         if isinstance(text, (int, float)) and not isinstance(text, bool):
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(str(text)))
         _refuse_comma(text)
-        split = _split(text)
+        split = _split_quantity(text)
         if split is None:
             raise UnitError(f"is not a {cls.noun}", hint=f'write a number and a unit, like "{cls.example}"')
         number, unit = split
@@ -73,12 +73,12 @@ class Quantity(int):
             cls._refuse_pair(unit[1:])
         if unit is None:
             raise UnitError(f"a {cls.noun} needs a unit", hint=cls._unit_hint(number))
-        return cls._checked(Fraction(number) * cls._factor(unit, number))
+        return cls._from_fraction(Fraction(number) * cls._factor(unit, number))
 
     @classmethod
     def _refuse_pair(cls, rest: str) -> None:
         """Refuse ``10/50 Mbit/s``, two values of which each is for one direction."""
-        other = _split(rest.strip())
+        other = _split_quantity(rest.strip())
         if other is not None and other[1] in cls.units:
             hint = (
                 f"write two keys: in a preset backward.{cls.noun} is the download and forward.{cls.noun} the upload; "
@@ -98,12 +98,12 @@ class Quantity(int):
     def _factor(cls, unit: str, number: str) -> int:
         if unit in cls.units:
             return cls.units[unit]
-        hint = cls.mistaken.get(unit) or _near_unit(unit, cls.units, number)
+        hint = cls.mistaken.get(unit) or _suggest_unit(unit, cls.units, number)
         known = ", ".join(_first_spellings(cls.units))
         raise UnitError(f"'{unit}' is not a unit of a {cls.noun}", hint=hint or f"use one of {known}")
 
     @classmethod
-    def _checked(cls, value: Fraction) -> Self:
+    def _from_fraction(cls, value: Fraction) -> Self:
         smallest = next(iter(cls.units))
         if value < 0:
             raise UnitError(f"a {cls.noun} cannot be negative", hint=f'write for example "{cls.example}"')
@@ -157,12 +157,12 @@ def as_pydantic(parse: Any, text: object) -> Any:
 
 def _refuse_comma(text: object) -> None:
     """Refuse a number with a decimal comma, as several languages write it."""
-    found = _COMMA.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
-    if found is not None:
-        raise UnitError("has a decimal comma", hint=f'write a decimal point: "{found[1]}.{found[2]}"')
+    match = _COMMA.fullmatch(text) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
+    if match is not None:
+        raise UnitError("has a decimal comma", hint=f'write a decimal point: "{match[1]}.{match[2]}"')
 
 
-def _split(text: object) -> tuple[str, str | None] | None:
+def _split_quantity(text: object) -> tuple[str, str | None] | None:
     """Return number and unit of ``text``, without blanks and underscores; None if it does not begin with a number."""
     match = _QUANTITY.fullmatch(text.strip()) if isinstance(text, str) and len(text) <= _MAX_TEXT else None
     if match is None or not (match[2] or "").isprintable():
@@ -170,7 +170,7 @@ def _split(text: object) -> tuple[str, str | None] | None:
     return match[1].replace("_", ""), match[2]
 
 
-def _near_unit(unit: str, known: dict[str, int], number: str) -> str | None:
+def _suggest_unit(unit: str, known: dict[str, int], number: str) -> str | None:
     """Return a hint if ``unit`` resembles a known one."""
     # ``Mbytes`` and ``megabytes`` resemble ``bytes`` most, a millionth of what they are.
     words = _BYTES.fullmatch(unit)
@@ -384,7 +384,7 @@ class QueueLength:
         """Parse ``"100 packets"``, ``"64 KiB"`` or ``"50 ms"``. :raises UnitError: for anything else, and for zero."""
         if isinstance(text, cls):
             return text
-        split = _split(text if isinstance(text, str) else str(text))
+        split = _split_quantity(text if isinstance(text, str) else str(text))
         if split is None:
             raise UnitError("is not a queue length", hint=_QUEUE_HINT)
         number, unit = split
@@ -399,7 +399,7 @@ class QueueLength:
         if unit in Duration.units:
             return cls(time=Duration.parse(text))
         mistaken = {**Packets.mistaken, **Size.mistaken, **Duration.mistaken}
-        hint = mistaken.get(unit) or _near_unit(unit, {**Packets.units, **Size.units, **Duration.units}, number)
+        hint = mistaken.get(unit) or _suggest_unit(unit, {**Packets.units, **Size.units, **Duration.units}, number)
         raise UnitError(f"'{unit}' is not a unit of a queue length", hint=hint or _QUEUE_HINT)
 
     def __str__(self) -> str:

@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import mptcplab
 
-from mptcplab.calibrate.bed import bed
-from mptcplab.calibrate.syscalls import counting
+from mptcplab.calibrate.bed import open_bed
+from mptcplab.calibrate.syscalls import count_calls
 from mptcplab.errors import LabError
 from mptcplab.node.cpu import Cpu
 
@@ -47,7 +47,7 @@ def test_calls_and_bytes_are_counted_exactly() -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         assert process.stdout.read(5) == b"ready"
-        with counting() as counter:
+        with count_calls() as counter:
             counter.watch(process.pid)
             process.stdin.write(b"!")
             process.wait(60)
@@ -59,7 +59,7 @@ def test_calls_and_bytes_are_counted_exactly() -> None:
 
 
 def test_a_program_that_cannot_start_is_named(tmp_path: Path) -> None:
-    with bed(tmp_path) as place:
+    with open_bed(tmp_path) as place:
         running = place.start(("sh", "-c", "echo no such cipher >&2; exit 3"), cpu=min(os.sched_getaffinity(0)))
         with pytest.raises(LabError, match="'sh' ended with status 3 before it listened") as caught:
             place.wait_for_port(running, 1234)

@@ -11,11 +11,11 @@ import pytest
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import prepare_engines, prepare_job
 from mptcplab.ebpf import own
-from mptcplab.ebpf.own import CONTROL, SCHEDULER, compiled, names_of
+from mptcplab.ebpf.own import CONTROL, SCHEDULER, compile_user_programs, names_of
 from mptcplab.ebpf.types import KernelTypes, types_of
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel.stock import find_stock
-from mptcplab.plan.model import Source
+from mptcplab.plan.model import ProgramSource
 from mptcplab.scenario.load import Run, load
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/ebpf/my-control.toml"
@@ -34,26 +34,28 @@ SEC(".struct_ops") struct mptcp_sched_ops first = { .init = (void *)init, .name 
 _FORBIDDEN = ("tp->snd_ssthresh = tp->snd_cwnd", "tp->srtt_us = 0")
 
 
-def _sources(text: str = "", *, change: tuple[str, str] = ("", ""), file: str = "mine.bpf.c") -> tuple[Source, ...]:
+def _sources(
+    text: str = "", *, change: tuple[str, str] = ("", ""), file: str = "mine.bpf.c"
+) -> tuple[ProgramSource, ...]:
     changed = text or PROGRAM.read_text().replace(*change)
-    return (Source(file, changed),)
+    return (ProgramSource(file, changed),)
 
 
-def _refused(*sources: Source, version: str = "6.12") -> LabError:
+def _expect_refusal(*sources: ProgramSource, version: str = "6.12") -> LabError:
     with pytest.raises((InputError, MissingError)) as caught:
-        compiled(sources, find_stock(version))
+        compile_user_programs(sources, find_stock(version))
     assert caught.value.hint
     return caught.value
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
 def test_the_example_compiles_for_every_kernel(version: str) -> None:
-    (program,) = compiled(_sources(), find_stock(version))
+    (program,) = compile_user_programs(_sources(), find_stock(version))
     assert program.names(CONTROL) == ("calm",)
 
 
 def test_a_mistake_in_c_is_reported_with_its_line() -> None:
-    error = _refused(*_sources(change=("shortest_us +", "shortest +")))
+    error = _expect_refusal(*_sources(change=("shortest_us +", "shortest +")))
     line = next(n for n, text in enumerate(PROGRAM.read_text().splitlines(), start=1) if "shortest_us +" in text)
     expected = f"'mine.bpf.c' does not compile: mine.bpf.c, line {line}: use of undeclared identifier 'shortest'"
     assert expected in error.message
@@ -71,27 +73,27 @@ def test_a_mistake_in_c_is_reported_with_its_line() -> None:
     ],
 )  # fmt: skip
 def test_a_program_that_cannot_be_used_is_refused_before_anything_boots(text: str, message: str) -> None:
-    error = _refused(*_sources(text))
+    error = _expect_refusal(*_sources(text))
     assert message in error.message
     assert error.status == Exit.BAD_INPUT
 
 
 def test_two_programs_with_one_name_are_refused() -> None:
-    error = _refused(*_sources(), *_sources(file="other.bpf.c"))
+    error = _expect_refusal(*_sources(), *_sources(file="other.bpf.c"))
     assert error.message == "'mine.bpf.c' and 'other.bpf.c' both register 'calm'"
 
 
 def test_two_controls_in_one_file_are_both_found() -> None:
     """Their names are at different places of one section."""
     more = '\nSEC(".struct_ops")\nstruct tcp_congestion_ops other = { .ssthresh = (void *)calm_ssthresh, .name = "b" };'
-    (program,) = compiled(_sources(PROGRAM.read_text() + more), find_stock("6.12"))
+    (program,) = compile_user_programs(_sources(PROGRAM.read_text() + more), find_stock("6.12"))
     assert sorted(program.names(CONTROL)) == ["b", "calm"]
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
 def test_a_scheduler_is_refused_by_kernels_without_schedulers_in_ebpf(version: str) -> None:
     """Debian's kernels do not have them; the day one has, this fails, and the scheduler can be run."""
-    error = _refused(*_sources(_HEAD + _SCHEDULER), version=version)
+    error = _expect_refusal(*_sources(_HEAD + _SCHEDULER), version=version)
     assert "is an MPTCP scheduler, and the stock kernel" in error.message
 
 
@@ -101,7 +103,7 @@ def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.
     header = tmp_path / "vmlinux.h"
     header.write_text(types_of(kernel).header.read_text() + "\nstruct bpf_struct_ops_mptcp_sched_ops {\n};\n")
     monkeypatch.setattr(own, "types_of", lambda _: KernelTypes(header))
-    programs = compiled(_sources(_HEAD + _SCHEDULER, file="first.bpf.c"), kernel)
+    programs = compile_user_programs(_sources(_HEAD + _SCHEDULER, file="first.bpf.c"), kernel)
     assert names_of(programs, SCHEDULER) == ("first",)
 
 
@@ -109,7 +111,9 @@ def test_a_header_beside_the_program_is_included() -> None:
     text = PROGRAM.read_text().replace("#define TARGET_US\t5000", '#include "target.h"')
     assert '#include "target.h"' in text
     found = [
-        compiled((*_sources(text), Source("target.h", f"#define TARGET_US {target}\n")), find_stock("6.12"))[0]
+        compile_user_programs(
+            (*_sources(text), ProgramSource("target.h", f"#define TARGET_US {target}\n")), find_stock("6.12")
+        )[0]
         for target in (5000, 5000, 9000)
     ]
     assert found[0].content == found[1].content != found[2].content
@@ -179,5 +183,5 @@ def test_a_plan_without_programs_is_as_before() -> None:
     from mptcplab.plan.compile import compile_plan
 
     plan = compile_plan(_runs()[0].point.scenario, seed=1)
-    assert "bpf" in plan.described()
-    assert "bpf" not in replace(plan, bpf=()).described()
+    assert "bpf" in plan.to_dict()
+    assert "bpf" not in replace(plan, bpf=()).to_dict()

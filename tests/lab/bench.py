@@ -131,9 +131,9 @@ class Bench:
         if out is not None:
             return [Recording(place) for place in places]
         mine = self.folder / f"recordings{len(list(self.folder.glob('recordings*')))}"
-        return [self._copied(place, mine / place.name, run) for place, run in zip(places, runs, strict=True)]
+        return [self._copy(place, mine / place.name, run) for place, run in zip(places, runs, strict=True)]
 
-    def _copied(self, place: Path, mine: Path, run: Run) -> Recording:
+    def _copy(self, place: Path, mine: Path, run: Run) -> Recording:
         if not mine.exists():
             # A worker that labels it anew has a hidden file there for a moment.
             shutil.copytree(place, mine, ignore=shutil.ignore_patterns(".*"))

@@ -132,13 +132,13 @@ def test_what_the_preparation_does_leaves_no_trace(bench: Bench, reads: int) -> 
     process_1.write_text(text.replace(place, f"{place}    for _ in range({reads}):\n        time.monotonic_ns()\n"))
     _run(file, bench.folder / "here")
     _run(file, bench.folder / "there", env={"PYTHONPATH": str(other / "src")})
-    here, there = (_measured(bench.folder / out / "runs") for out in ("here", "there"))
+    here, there = (_measure(bench.folder / out / "runs") for out in ("here", "there"))
     assert len(here) > 5, f"only {sorted(here)} was recorded"
     differ = sorted(name for name in here.keys() | there.keys() if here.get(name) != there.get(name))
     assert not differ, f"{', '.join(differ)} differ with {reads} more reads of the clock"
 
 
-def _measured(runs: Path) -> dict[str, bytes]:
+def _measure(runs: Path) -> dict[str, bytes]:
     """All files of the only run but those that name the guest's code, or say how long the set-up took."""
     (run,) = runs.iterdir()
     return {

@@ -10,7 +10,7 @@ import pytest
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.read import read_packets
-from mptcplab.capture.summary import Subflow, summarise
+from mptcplab.capture.summary import CapturedSubflow, summarise
 
 from .bench import Bench
 
@@ -31,7 +31,7 @@ FIRST = ("10.0.1.1", "10.0.3.2")
 DIRECT, ROUTED, MESHED = ("10.0.2.1", "10.0.3.2"), ("10.0.1.1", "10.0.4.2"), ("10.0.2.1", "10.0.4.2")
 
 
-def _subflows(bench: Bench, client: str, server: str) -> list[Subflow]:
+def _subflows(bench: Bench, client: str, server: str) -> list[CapturedSubflow]:
     """Return the subflows of the only connection; ``client`` and ``server`` are flags of their second addresses."""
     text = MESH.replace("CLIENT", _endpoints("a2", client)).replace("SERVER", _endpoints("b2", server))
     (recording,) = bench.record(text)
@@ -46,7 +46,7 @@ def _endpoints(link: str, flags: str) -> str:
     return f'[{{ link = "{link}", flags = {flags.split()} }}]' if flags else '"none"'
 
 
-def _pair(subflow: Subflow) -> tuple[str, str]:
+def _pair(subflow: CapturedSubflow) -> tuple[str, str]:
     client, server = (end.rpartition(":")[0] for end in subflow.ends)
     return client, server
 

@@ -15,7 +15,7 @@ from tests.unit.exported import everything
 
 import mptcplab
 from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, SOURCE, Machine, collect
+from mptcplab.export.collect import PREFIX, SOURCE, ExportMachine, collect
 from mptcplab.plan import events, links
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -66,12 +66,12 @@ def _links_of(network: Network) -> Iterator[Command]:
     yield from events.hook_commands(network)
 
 
-def _scripted(scenario: Scenario, plan: Plan) -> Plan:
+def _script(scenario: Scenario, plan: Plan) -> Plan:
     """Return ``plan`` with scripts in the place of its own set-up of nodes, and of the programs of nodes."""
     network = Network(scenario)
     setup, own = list(_links_of(network)), set[str]()
     for name, node in network.nodes.items():
-        configuration = collect(scenario, name, Machine({}))
+        configuration = collect(scenario, name, ExportMachine({}))
         (file,) = sh.write(configuration)
         text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
         starts = (*sh.programs(configuration), *(word for one in configuration.services for word in one.programs))
@@ -87,7 +87,7 @@ def _state_counters(nodes: Iterable[str]) -> tuple[Counter, ...]:
 
 def _both(bench: Bench, scenario: Scenario, plan: Plan) -> tuple[LabOutput, LabOutput]:
     plan = replace(plan, counters=(*plan.counters, *_state_counters(plan.nodes)))
-    return bench.live(plan), bench.live(_scripted(scenario, plan))
+    return bench.live(plan), bench.live(_script(scenario, plan))
 
 
 def _check_same_state(scenario: Scenario, plain: LabOutput, scripted: LabOutput) -> None:
@@ -200,7 +200,7 @@ try up; state failed
 def _states(bench: Bench, node: str, steps: str, **devices: str) -> tuple[dict[str, list[str]], LabOutput]:
     """Return what the steps print of a bare node's states, and all that they print."""
     scenario = everything()
-    configuration = collect(scenario, node, Machine(devices))
+    configuration = collect(scenario, node, ExportMachine(devices))
     (file,) = sh.write(configuration)
     text = file.text.replace(SOURCE, str(Path(mptcplab.__file__).parents[1]))
     renamed = [

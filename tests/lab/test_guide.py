@@ -16,7 +16,7 @@ import pytest
 from docs.figures import semicoupled
 
 from mptcplab.kernel import find_kernel
-from mptcplab.kernel.build import build_kernel, kept_tree
+from mptcplab.kernel.build import build_kernel, find_tree
 from mptcplab.kernel.data import data_dir, load_inputs
 
 GUIDE = Path(__file__).parents[2] / "docs" / "add-a-congestion-control.md"
@@ -24,7 +24,7 @@ GUIDE = Path(__file__).parents[2] / "docs" / "add-a-congestion-control.md"
 
 def test_new_control_is_built_in_seconds(tmp_path: Path) -> None:
     kernel = find_kernel()
-    if kept_tree(kernel) is None:
+    if find_tree(kernel) is None:
         pytest.skip("no tree of the kernel was kept: mptcplab kernel build --keep-tree")
     shutil.copytree(data_dir(), tmp_path / "kernel")
     shutil.copytree(GUIDE.parents[1] / "examples" / "semicoupled", tmp_path / "examples" / "semicoupled")

@@ -48,7 +48,7 @@ def checkpatch(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "scripts" / SCRIPTS[0]
 
 
-def _found(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str:
+def _find(checkpatch: Path, options: tuple[str, ...], files: list[Path]) -> str:
     done = subprocess.run(
         ["perl", checkpatch, "--no-tree", "--terse", "--quiet", "--no-summary", *options, *files],
         capture_output=True,
@@ -89,7 +89,7 @@ def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tup
     marks = {file: _mark(checkpatch, options, file) for file in files}
     unknown = [file for file in files if not kept.keeps() or not marks[file].exists()]
     print(len(unknown), "of them new or changed")
-    assert not unknown or _found(checkpatch, options, unknown) == ""
+    assert not unknown or _find(checkpatch, options, unknown) == ""
     for mark in marks.values():
         mark.parent.mkdir(parents=True, exist_ok=True)
         mark.touch()
@@ -98,5 +98,5 @@ def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tup
 def test_it_would_find_something(checkpatch: Path, tmp_path: Path) -> None:
     file = tmp_path / "wrong.c"
     file.write_text("// SPDX-License-Identifier: GPL-2.0-only\nint f(void)\n{\n\tif(1) return 2;\n}\n")
-    found = _found(checkpatch, ("--strict", "--file"), [file])
+    found = _find(checkpatch, ("--strict", "--file"), [file])
     assert "wrong.c:4: ERROR: space required before the open parenthesis" in found, found

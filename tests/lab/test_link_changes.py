@@ -23,7 +23,7 @@ _CHANGE_S = 6
 SECONDS = 8
 
 
-def _changed(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per_burst: int = 1) -> ProbeResult:
+def _change(bench: Bench, *keys: str, to: dict[str, object], gap_us: float, per_burst: int = 1) -> ProbeResult:
     """Datagrams for 8 s over a line that gets other values after 4 s."""
     settings = [FORWARD + key for key in keys]
     scenario = bench.experiment(LINE + UNUSED_WORKLOAD, *settings).points[0].scenario
@@ -61,7 +61,7 @@ def test_rate_changes_with_every_discipline(bench: Bench, discipline: str) -> No
     """10 Mbit/s become 4, under a load of 12: before and after, exactly the rate arrives."""
     queue = [] if discipline == "cake" else ["queue=50 packets"]
     keys = ("rate=10 Mbit/s", f"discipline={discipline}", *queue)
-    probed = _changed(bench, *keys, to={"rate": "4 Mbit/s"}, gap_us=1514 * 8 / 12)
+    probed = _change(bench, *keys, to={"rate": "4 Mbit/s"}, gap_us=1514 * 8 / 12)
     before, after = _rate_mbps(probed, 1, 3.8), _rate_mbps(probed, 4.2, 8)
     print(f"{discipline}: {before:.3f} Mbit/s, then {after:.3f} Mbit/s")
     assert abs(before - 10) < 0.1
@@ -71,7 +71,7 @@ def test_rate_changes_with_every_discipline(bench: Bench, discipline: str) -> No
 def test_a_queue_in_packets_keeps_its_length(bench: Bench) -> None:
     """tbf hands its limit in bytes to what is below it when it is changed: the packets have to be said again."""
     keys = ("rate=10 Mbit/s", "queue=20 packets")
-    probed = _changed(bench, *keys, to={"rate": "5 Mbit/s"}, gap_us=1514 * 8 / 12)
+    probed = _change(bench, *keys, to={"rate": "5 Mbit/s"}, gap_us=1514 * 8 / 12)
     late = [one.delay_ms for one in probed.arrivals if one.sent_ns > probed.arrivals[0].sent_ns + 5 * 10**9]
     frame_ms = 1514 * 8 / 5e6 * 1000
     print(f"{max(late) / frame_ms:.2f} frames waited at most at 5 Mbit/s")
@@ -80,7 +80,7 @@ def test_a_queue_in_packets_keeps_its_length(bench: Bench) -> None:
 
 def test_a_delay_gets_shorter_in_order(bench: Bench) -> None:
     """From 200 ms to 30 ms: what is under way arrives as it would have, and what comes later does not overtake it."""
-    probed = _changed(bench, "rate=100 Mbit/s", "delay=200 ms", to={"delay": "30 ms"}, gap_us=2000)
+    probed = _change(bench, "rate=100 Mbit/s", "delay=200 ms", to={"delay": "30 ms"}, gap_us=2000)
     assert len(probed.arrivals) == probed.sent
     by_number = sorted(probed.arrivals, key=lambda one: one.number)
     zero = by_number[0].sent_ns
@@ -93,7 +93,7 @@ def test_a_delay_gets_shorter_in_order(bench: Bench) -> None:
 
 
 def test_loss_begins_on_a_line_that_had_none(bench: Bench) -> None:
-    bare = _changed(bench, to={"loss": "10 %"}, gap_us=2000)
+    bare = _change(bench, to={"loss": "10 %"}, gap_us=2000)
     lost = bare.lost
     first, second = sum(lost[:1900]), sum(lost[2100:])
     print(f"{first} lost before, {second} of {len(lost) - 2100} with 10 %")

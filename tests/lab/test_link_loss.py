@@ -55,7 +55,7 @@ def _loss_bounds(chain: BurstLoss) -> tuple[float, float, float]:
 def test_gilbert_bursts(bench: Bench, table: str, mean_length: float) -> None:
     """All is lost in the bad state: bursts are as long as it lasts, 1/r packets on average, geometrically spread."""
     probed = _probe(bench, f"burst_loss={table}")
-    chain = BurstLoss.model_validate(_parsed(table))
+    chain = BurstLoss.model_validate(_parse(table))
     mean, low, high = _loss_bounds(chain)
     share, bursts = sum(probed.lost) / SENT, probed.bursts
     length = sum(bursts) / len(bursts)
@@ -74,7 +74,7 @@ def test_gilbert_bursts(bench: Bench, table: str, mean_length: float) -> None:
         assert _geometric(bursts, 1 / mean_length) > 0.001
 
 
-def _parsed(table: str) -> dict[str, str]:
+def _parse(table: str) -> dict[str, str]:
     pairs = (pair.split("=") for pair in table.strip("{} ").split(","))
     return {key.strip().strip('"'): value.strip().strip('"') for key, value in pairs}
 
@@ -93,7 +93,7 @@ def test_gilbert_elliott(bench: Bench) -> None:
     """With 1-h below 100 % and 1-k above 0 %: the mean is as computed, and losses come together."""
     table = '{ p = "1 %", r = "10 %", "1-h" = "50 %", "1-k" = "0.5 %" }'
     probed = _probe(bench, f"burst_loss={table}")
-    mean, low, high = _loss_bounds(BurstLoss.model_validate(_parsed(table)))
+    mean, low, high = _loss_bounds(BurstLoss.model_validate(_parse(table)))
     lost = probed.lost
     share = sum(lost) / SENT
     after_loss = sum(1 for before, now in itertools.pairwise(lost) if before and now) / sum(lost)

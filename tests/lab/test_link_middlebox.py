@@ -45,7 +45,7 @@ def _run(bench: Bench, *settings: str) -> tuple[Recording, ResultRow]:
     return recording, row
 
 
-def _counted(recording: Recording, node: str) -> dict[str, int]:
+def _count(recording: Recording, node: str) -> dict[str, int]:
     """The kernel's counters of MPTCP."""
     kernel: dict[str, int] = recording.counter(node, "nstat.json")["kernel"]
     return {key.removeprefix("MPTcpExt"): value for key, value in kernel.items() if key.startswith("MPTcpExt")}
@@ -82,7 +82,7 @@ def test_without_mp_capable_it_is_tcp(bench: Bench, options: str, family: str) -
         note(f"strip {json.loads(options)[0]} s", _seconds(row))
     assert row.mptcp == "fell back"
     assert FELL_BACK in row.warnings
-    assert _counted(recording, "client")["MPCapableFallbackSYNACK"] == 1
+    assert _count(recording, "client")["MPCapableFallbackSYNACK"] == 1
     assert _touched(recording, "r1") == 1, "only the SYN had an option"
     assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
@@ -91,15 +91,15 @@ def test_only_the_answer_is_stripped(bench: Bench) -> None:
     """`out` names where packets leave: the SYN passes, and the server's answer loses its option."""
     recording, row = _run(bench, 'routers.r1.middlebox={ strip = ["mp_capable"], out = ["access1"] }')
     assert row.mptcp == "fell back"
-    assert _counted(recording, "server")["MPCapableSYNRX"] == 1, "the server was asked for MPTCP"
-    assert _counted(recording, "client")["MPCapableFallbackSYNACK"] == 1
+    assert _count(recording, "server")["MPCapableSYNRX"] == 1, "the server was asked for MPTCP"
+    assert _count(recording, "client")["MPCapableFallbackSYNACK"] == 1
     assert _touched(recording, "r1") >= 1
 
 
 @pytest.mark.parametrize("key", ["strip", "drop"])
 def test_without_mp_join_one_subflow_is_left(bench: Bench, key: str) -> None:
     recording, row = _run(bench, f'routers.r2.middlebox.{key}=["mp_join"]')
-    client = _counted(recording, "client")
+    client = _count(recording, "client")
     print(f"{key} mp_join: {_seconds(row):.3f} s, {row.mptcp}, {_touched(recording, 'r2')} packets touched")
     note(f"{key} mp_join s", _seconds(row))
     assert row.mptcp == "1 subflow"
@@ -126,8 +126,8 @@ def test_stripped_add_addr_ends_mptcp(bench: Bench) -> None:
     client that finds none there has to take it for a path that removes MPTCP (RFC 8684, 3.7)."""
     recording, row = _run(bench, 'routers.r1.middlebox.strip=["add_addr"]')
     assert row.mptcp == "fell back"
-    assert _counted(recording, "client")["MPCapableDataFallback"] == 1
-    assert _counted(recording, "server")["AddAddrTx"] >= 1
+    assert _count(recording, "client")["MPCapableDataFallback"] == 1
+    assert _count(recording, "server")["AddAddrTx"] >= 1
     assert _touched(recording, "r1") == 1
 
 
@@ -137,15 +137,15 @@ def test_without_mappings_both_sides_fall_back(bench: Bench) -> None:
     print(f"strip dss and add_addr: {_seconds(row):.3f} s, {row.mptcp}")
     note("strip dss, add_addr s", _seconds(row))
     assert row.mptcp == "fell back"
-    assert _counted(recording, "client")["MPCapableDataFallback"] == 1
-    assert _counted(recording, "server")["DssFallback"] == 1
+    assert _count(recording, "client")["MPCapableDataFallback"] == 1
+    assert _count(recording, "server")["DssFallback"] == 1
     assert ONE_PATH_S[0] < _seconds(row) < ONE_PATH_S[1]
 
 
 def test_second_subflow_without_mappings_is_reset(bench: Bench) -> None:
     """It is joined, and then reset by the side that sends: the client."""
     recording, row = _run(bench, 'routers.r2.middlebox.strip=["dss"]', "workloads.bulk.size=8 MB")
-    client, server = _counted(recording, "client"), _counted(recording, "server")
+    client, server = _count(recording, "client"), _count(recording, "server")
     note("strip dss second path, 8 MB s", _seconds(row))
     assert client["MPJoinSynAckRx"] >= 1, "the second subflow was made"
     assert (client["MPRstTx"], server["MPRstRx"]) == (1, 1), "and reset by the client"
@@ -171,7 +171,7 @@ def test_one_side_alone_falls_back(bench: Bench) -> None:
 
 def test_mangled_join_is_of_no_connection(bench: Bench) -> None:
     recording, row = _run(bench, 'routers.r2.middlebox.mangle=["mp_join"]')
-    server = _counted(recording, "server")
+    server = _count(recording, "server")
     print(f"mangled join: {row.mptcp}, {server['MPJoinNoTokenFound']} tokens not found, {_seconds(row):.3f} s")
     note("mangle mp_join s", _seconds(row))
     assert row.mptcp == "1 subflow"
@@ -183,7 +183,7 @@ def test_mangled_join_is_of_no_connection(bench: Bench) -> None:
 def test_mangled_address_is_not_believed(bench: Bench) -> None:
     """An announcement has an HMAC over its address: it is said again, and no subflow is ever made to it."""
     recording, row = _run(bench, 'routers.r1.middlebox.mangle=["add_addr"]')
-    client, server = _counted(recording, "client"), _counted(recording, "server")
+    client, server = _count(recording, "client"), _count(recording, "server")
     print(f"mangled address: {row.mptcp}, announced {server['AddAddrTx']} times, {_seconds(row):.3f} s")
     note("mangle add_addr s", _seconds(row))
     assert row.mptcp == "1 subflow"
@@ -195,7 +195,7 @@ def test_mptcp_finds_damage_by_its_checksum(bench: Bench) -> None:
     """With checksums the damaged subflow is reset, its data goes by the other one, and the payload is right."""
     checksum = 'transport.sysctl={ "net.mptcp.checksum_enabled" = 1 }'
     recording, row = _run(bench, "routers.r2.middlebox.damage=1 %", checksum)
-    client, server = _counted(recording, "client"), _counted(recording, "server")
+    client, server = _count(recording, "client"), _count(recording, "server")
     print(f"damage: {_seconds(row):.3f} s, {row.mptcp}, shares {row.shares}, touched {_touched(recording, 'r2')}")
     note("damage s", _seconds(row))
     assert server["DataCsumErr"] == server["MPFailTx"] == client["MPFailRx"] == 1

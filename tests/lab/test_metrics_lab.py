@@ -47,7 +47,7 @@ link = "link1"
 """
 
 
-def _measured(recording: Recording) -> WorkloadMeasurement:
+def _measure(recording: Recording) -> WorkloadMeasurement:
     (measured,) = measure(recording)
     print({name: round(value, 4) for name, value in measured.metrics.items()})
     return measured
@@ -56,7 +56,7 @@ def _measured(recording: Recording) -> WorkloadMeasurement:
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_tcp_has_nothing_while_its_line_is_down(bench: Bench, kind: str) -> None:
     """10 s without the line, and then until TCP tries again: its timeout doubles, so up to as long as it waited."""
-    figures = _measured(bench.record(FAILURE.format(kind=kind), "transport.protocol=tcp")[0]).metrics
+    figures = _measure(bench.record(FAILURE.format(kind=kind), "transport.protocol=tcp")[0]).metrics
     assert 9.9 < figures["gap_s"] <= 20.5
     note(f"tcp gap {kind} s", figures["gap_s"])
     assert "recovery_after_failure_s" not in figures
@@ -67,7 +67,7 @@ def test_tcp_has_nothing_while_its_line_is_down(bench: Bench, kind: str) -> None
 @pytest.mark.parametrize("kind", ["flow", "iperf3"])
 def test_mptcp_goes_on_by_the_other_line(bench: Bench, kind: str) -> None:
     """The gap is some timeouts of line 1 (at least 200 ms each), after which what it lost is sent on line 2."""
-    figures = _measured(bench.record(FAILURE.format(kind=kind))[0]).metrics
+    figures = _measure(bench.record(FAILURE.format(kind=kind))[0]).metrics
     assert "recovery_after_failure_s" not in figures, "half of the capacity is gone"
     assert figures["recovery_after_restoration_s"] < 15
     assert ("gap_s" in figures) == (kind == "flow"), "what iperf3 reads is not known"
@@ -80,7 +80,7 @@ def test_mptcp_goes_on_by_the_other_line(bench: Bench, kind: str) -> None:
 def test_a_line_that_is_enough_alone_lets_mptcp_recover_from_the_failure(bench: Bench) -> None:
     """Line 1 carries 1 of 21 Mbit/s: what is left is more than 90 %."""
     recording = bench.record(FAILURE.format(kind="flow"), "links.link1.rate=1 Mbit/s")[0]
-    figures = _measured(recording).metrics
+    figures = _measure(recording).metrics
     assert figures["recovery_after_failure_s"] < 5
     assert figures["recovery_after_restoration_s"] < 1, "there is nothing to recover from any more"
 
@@ -131,7 +131,7 @@ def test_head_of_line_delay_is_what_the_slower_line_makes_the_faster_wait(bench:
     before it: it is there after 10 ms and needed after 55. So half of the bytes wait 45 ms: 22.5 ms on average, and
     200,000 B/s x 22.5 ms = 4500 B are in the queue. The samples' 13 ms meet every phase of the 10 ms alike."""
     (recording,) = bench.record(ALTERNATING)
-    measured = _measured(recording)
+    measured = _measure(recording)
     print(measured.sockets.shares)
     assert measured.sockets.shares["access1>link1"] == pytest.approx(0.5, abs=0.02)
     figures = measured.metrics
@@ -166,7 +166,7 @@ scheduler = "{scheduler}"
 
 def test_redundant_data_comes_twice(bench: Bench) -> None:
     """Everything is sent on both of two equal lines: as much again as is needed, and no benefit of the second."""
-    figures = _measured(bench.record(LINES.format(second=20, scheduler="redundant"))[0]).metrics
+    figures = _measure(bench.record(LINES.format(second=20, scheduler="redundant"))[0]).metrics
     assert figures["duplicate_percent"] == pytest.approx(100, abs=10)
     note("redundant twice %", figures["duplicate_percent"])
     note("redundant reinjected %", figures["reinjected_percent"])
@@ -177,7 +177,7 @@ def test_redundant_data_comes_twice(bench: Bench) -> None:
 
 @pytest.mark.parametrize("second", [20, 5])
 def test_the_default_scheduler_adds_the_lines_up(bench: Bench, second: int) -> None:
-    measured = _measured(bench.record(LINES.format(second=second, scheduler="default"))[0])
+    measured = _measure(bench.record(LINES.format(second=second, scheduler="default"))[0])
     benefit = measured.metrics["aggregation_benefit_of_capacity"]
     assert 0.7 < benefit < 1
     goodput = (20 + benefit * second) * _PAYLOAD

@@ -80,10 +80,10 @@ def whole(engines: dict[str, VirtualEngine], tmp_path_factory: pytest.TempPathFa
     scenario = bench.experiment(text).points[0].scenario
     found = {name: {port, *scenario.workloads[name].data_ports(port)} for name, port in scenario.server_ports.items()}
     (recording,) = bench.record(text)
-    return Whole(recording, found, _measured(recording))
+    return Whole(recording, found, _measure(recording))
 
 
-def _measured(recording: Recording) -> dict[str, WorkloadMeasurement]:
+def _measure(recording: Recording) -> dict[str, WorkloadMeasurement]:
     return {one.workload: one for one in measure(recording)}
 
 
@@ -166,7 +166,7 @@ link = "link1"
 def test_a_request_beside_a_flow_has_the_gap_that_it_had(bench: Bench) -> None:
     """The line is down for 10 s, and TCP's timeout doubles. Only the flow's receiver tells its pauses itself."""
     (recording,) = bench.record(REQUESTS_WAIT, "transport.protocol=tcp")
-    gaps = {name: one.metrics["gap_s"] for name, one in _measured(recording).items()}
+    gaps = {name: one.metrics["gap_s"] for name, one in _measure(recording).items()}
     print(gaps)
     assert set(gaps) == {"ask", "bulk"}
     assert all(9.9 < gap <= 21 for gap in gaps.values()), gaps
@@ -177,10 +177,10 @@ def test_a_gap_that_does_not_end_is_not_one_of_zero(bench: Bench) -> None:
     text = REQUESTS_WAIT.replace('"requests"', '"voip"\nprotocol = "udp"').replace('"flow"', '"udp"\nrate = "1 Mbit/s"')
     down = text[: text.rindex("[[events]]")]
     (recording,) = bench.record(down.replace("40 s", "20 s"))
-    for one in _measured(recording).values():
+    for one in _measure(recording).values():
         print(one.workload, one.metrics)
         assert one.metrics["lost_percent"] == pytest.approx(75, abs=1)
         assert "gap_s" not in one.metrics
     (brief,) = bench.record(text.replace("15 s", "5.5 s").replace("40 s", "20 s"))
-    for one in _measured(brief).values():
+    for one in _measure(brief).values():
         assert 0.5 <= one.metrics["gap_s"] < 0.53, "the receiver's end, a second after the last data, is no gap"

@@ -97,7 +97,7 @@ def _wait_for_runs(folder: Path, count: int) -> None:
         time.sleep(0.02)
 
 
-def _measured(out: Path) -> Any:
+def _measure(out: Path) -> Any:
     return json.loads((out / "first" / "table-1.json").read_text())["measured"]
 
 
@@ -123,7 +123,7 @@ def test_it_goes_on_where_it_was_ended(
     if number == signal.SIGKILL:
         with bench.reusing(load(studies / "first" / "s.toml").runs, tmp_path / "whole" / "first"):
             ended, _, said = _end(_start(studies, "first", "--out", tmp_path / "whole"))
-        assert (ended, _measured(out)) == (0, _measured(tmp_path / "whole")), said
+        assert (ended, _measure(out)) == (0, _measure(tmp_path / "whole")), said
 
 
 def test_what_fails_and_what_lacks(bench: Bench, studies: Path, tmp_path: Path) -> None:

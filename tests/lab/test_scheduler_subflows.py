@@ -96,11 +96,11 @@ def _interfere(monkeypatch: pytest.MonkeyPatch, **lines: str) -> None:
     """Run lines of shell on nodes beside the workload, from its beginning."""
     programs = [client(f"at-{node}", "sh", "-c", line, node=node) for node, line in lines.items()]
 
-    def compiled(scenario: Scenario, *, seed: int) -> Plan:
+    def compile_program(scenario: Scenario, *, seed: int) -> Plan:
         plan = compile_plan(scenario, seed=seed)
         return replace(plan, programs=(*plan.programs, *programs))
 
-    monkeypatch.setattr(record, "compile_plan", compiled)
+    monkeypatch.setattr(record, "compile_plan", compile_program)
 
 
 def test_redundant_hides_a_dead_path(bench: Bench, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -135,7 +135,7 @@ def test_common_networks_need_no_program(bench: Bench, name: str) -> None:
     without.live(_plan(name), fresh=True)
 
 
-def _counted(bench: Bench, name: str, override: str) -> tuple[LabOutput, tuple[Counter, ...]]:
+def _count(bench: Bench, name: str, override: str) -> tuple[LabOutput, tuple[Counter, ...]]:
     """An example's run with its counters: as the guest reads them, and ``by-`` their programs after that."""
     run = load(EXAMPLES / f"{name}.toml", overrides=[override]).runs[-1]
     plan = compile_plan(run.point.scenario, seed=run.seed)
@@ -157,7 +157,7 @@ def _counted(bench: Bench, name: str, override: str) -> tuple[LabOutput, tuple[C
     ],
 )
 def test_counters_are_the_same_as_by_the_programs(bench: Bench, name: str, override: str) -> None:
-    output, counters = _counted(bench, name, override)
+    output, counters = _count(bench, name, override)
     is_same_version = IPROUTE2 in subprocess.run(["ip", "-V"], capture_output=True, text=True, check=True).stdout
     packets = 0
     for counter in counters:

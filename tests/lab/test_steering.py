@@ -52,7 +52,7 @@ def _events(text: str, event: str) -> list[dict[str, Any]]:
     return [line for line in lines if line["event"] == event]
 
 
-def _wrapped(plan: Plan, name: str, script: str) -> Plan:
+def _wrap(plan: Plan, name: str, script: str) -> Plan:
     """A plan with the program ``name`` run by a script, in which ``$0`` is the program and ``$@`` are its words."""
     programs = [
         replace(one, argv=("sh", "-c", script, *one.argv), starts=(*one.starts, STEER, "sleep"))
@@ -90,7 +90,7 @@ def test_fair_moves_once(bench: Bench) -> None:
 def test_a_daemon_that_is_killed_and_starts_again(bench: Bench) -> None:
     """In mid-transfer. The second one finds who is where, and moves nobody as long as all three are there."""
     script = '"$0" "$@" & first=$!; sleep 12.5; kill -9 $first; wait $first; exec "$0" "$@"'
-    output = bench.live(_wrapped(_plan(bench, FAIR.replace("8 MB", "14 MB")), "steering", script))
+    output = bench.live(_wrap(_plan(bench, FAIR.replace("8 MB", "14 MB")), "steering", script))
     log = output.text("steering")
     assert len(_events(log, "ready")) == 2
     restart_ns = _events(log, "ready")[1]["t_ns"]
@@ -107,7 +107,7 @@ def test_a_daemon_that_is_killed_and_starts_again(bench: Bench) -> None:
 def test_an_agent_that_stops_moves_nobody(bench: Bench) -> None:
     """Its access point is left out while it is stopped, and counts again when it goes on."""
     script = '"$0" "$@" & agent=$!; sleep 13; kill -STOP $agent; sleep 6; kill -CONT $agent; wait'
-    output = bench.live(_wrapped(_plan(bench, RATIO), "steering-agent.ap2", script))
+    output = bench.live(_wrap(_plan(bench, RATIO), "steering-agent.ap2", script))
     log = output.text("steering")
     decisions = _events(log, "decision")
     silent = [one for one in decisions if one["silent"] == ["ap2"] and one["t_ns"] > 13 * S]
@@ -140,7 +140,7 @@ time.sleep(5)
 def test_a_daemon_that_misses_events_reads_the_state_anew(bench: Bench) -> None:
     """It is stopped while 400 connections come and go, whose events do not fit into a socket's buffer (ENOBUFS)."""
     script = '"$0" "$@" & daemon=$!; sleep 11; kill -STOP $daemon; sleep 5; kill -CONT $daemon; wait $daemon'
-    plan = _wrapped(_plan(bench, FAIR), "steering", script)
+    plan = _wrap(_plan(bench, FAIR), "steering", script)
     burst = client("burst", "python3", "-c", _BURST, node="t1", start_ns=2 * S + S // 2)
     plan = replace(plan, programs=(*plan.programs, server("sink", "python3", "-c", _SINK), burst))
     output = bench.live(plan)

@@ -57,7 +57,7 @@ def _wait_for_manifests(out: Path, count: int, process: subprocess.Popen[bytes])
         time.sleep(0.02)
 
 
-def _executed(out: Path) -> list[str]:
+def _execute(out: Path) -> list[str]:
     """The runs that the log says were executed."""
     return [json.loads(line)["run"] for line in (out / "log.jsonl").read_text().splitlines()]
 
@@ -109,8 +109,8 @@ def test_killed_five_times_and_resumed(bench: Bench) -> None:
     assert recorded == sorted(recorded)
     assert_equal_results(whole, resumed)
     assert_nothing_left(resumed)
-    assert len(set(_executed(resumed))) >= 20 - 2 * 5, "a run is logged after it is recorded, so a kill may hide two"
-    assert len(set(_executed(resumed))) == len(_executed(resumed)), "a recorded run was made again"
+    assert len(set(_execute(resumed))) >= 20 - 2 * 5, "a run is logged after it is recorded, so a kill may hide two"
+    assert len(set(_execute(resumed))) == len(_execute(resumed)), "a recorded run was made again"
 
 
 def test_interrupted_sweep_says_that_it_is_incomplete(bench: Bench) -> None:
@@ -133,7 +133,7 @@ def test_two_commands_at_once_share_the_work(bench: Bench) -> None:
     file, out = bench.write(SHORT.replace("repeats = 10", "repeats = 4")), bench.folder / "results"
     processes = [_sweep(file, out) for _ in range(2)]
     assert [process.wait(timeout=120) for process in processes] == [0, 0]
-    executed = _executed(out)
+    executed = _execute(out)
     assert len(executed) == len(set(executed)) == 8, "a run was made twice, or not at all"
     assert_nothing_left(out)
     document = json.loads((out / "results.json").read_text())

@@ -65,7 +65,7 @@ def programs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("programs")
 
 
-def _compiled(folder: Path, name: str, form: str) -> Path:
+def _compile_program(folder: Path, name: str, form: str) -> Path:
     """Return the program ``name``, compiled."""
     program = folder / f"{name}-{form}"
     sources = [SOURCES / f"{name}.c", SOURCES / "check.c", *([SOURCES / "probe.S"] if name == "registers" else [])]
@@ -101,7 +101,7 @@ def _check(folder: Path, case: Case) -> None:
     """Run the forms of a program one after the other: all checks are good, and the same in all modes."""
     lines = []
     for form in case.forms:
-        words = " ".join((str(_compiled(folder, case.name, form)), *case.arguments))
+        words = " ".join((str(_compile_program(folder, case.name, form)), *case.arguments))
         lines.append(f"echo '== {form}'; {words} 2>&1; echo status $?")
     text = _same("; ".join(lines), "--expose", folder)
     print(text)

@@ -32,7 +32,7 @@ def _reverse(direction: str) -> str:
     return str(direction == "download").lower()
 
 
-def _measured(bench: Bench, line: str, workload: str, *overrides: str) -> WorkloadMeasurement:
+def _measure(bench: Bench, line: str, workload: str, *overrides: str) -> WorkloadMeasurement:
     (recording,) = bench.record(LINE.format(line=line, workload=workload), *overrides)
     (measured,) = measure(recording)
     print({name: round(value, 3) for name, value in measured.metrics.items()})
@@ -50,7 +50,7 @@ def test_a_stream_over_udp_shows_the_line(bench: Bench, direction: str) -> None:
         f'kind = "stream"\nduration = "60 s"\ninterval = "20 ms"\nprotocol = "udp"\nreverse = {_reverse(direction)}'
     )
     line = 'delay = "30 ms"\njitter = "10 ms"\nloss = "2 %"'
-    measured = _measured(bench, line, f'{stream}\ndeadline = "35 ms"')
+    measured = _measure(bench, line, f'{stream}\ndeadline = "35 ms"')
     figures = measured.metrics
     note(f"udp delay {direction} ms", figures["delay_mean_ms"])
     note(f"udp jitter {direction} ms", figures["jitter_ms"])
@@ -69,7 +69,7 @@ def test_a_stream_over_udp_shows_the_line(bench: Bench, direction: str) -> None:
 def test_a_stream_over_tcp_arrives_whole_and_late(bench: Bench, protocol: str, direction: str) -> None:
     """Nothing is lost; a message that was, and all behind it, wait at least a round trip of 60 ms more."""
     stream = f'kind = "stream"\nduration = "60 s"\ninterval = "20 ms"\nprotocol = "{protocol}"'
-    lossy = _measured(bench, 'delay = "30 ms"\nloss = "2 %"', f"{stream}\nreverse = {_reverse(direction)}")
+    lossy = _measure(bench, 'delay = "30 ms"\nloss = "2 %"', f"{stream}\nreverse = {_reverse(direction)}")
     figures = lossy.metrics
     assert figures["lost_percent"] == 0
     assert figures["delay_p50_ms"] == pytest.approx(30, abs=0.1)
@@ -81,7 +81,7 @@ def test_a_stream_over_tcp_arrives_whole_and_late(bench: Bench, protocol: str, d
 
 def test_a_call_is_judged_by_the_e_model(bench: Bench) -> None:
     """50 ms of line, 60 ms of buffer, 20 ms of voice: Id = 0.024 x 130 = 3.12, R = 90.08, MOS = 4.341."""
-    figures = _measured(bench, 'delay = "50 ms"', 'kind = "voip"\nduration = "20 s"\nprotocol = "udp"').metrics
+    figures = _measure(bench, 'delay = "50 ms"', 'kind = "voip"\nduration = "20 s"\nprotocol = "udp"').metrics
     assert figures["delay_mean_ms"] == pytest.approx(50, abs=0.01)
     assert figures["jitter_ms"] < 0.01
     assert (figures["late_percent"], figures["lost_percent"]) == (0, 0)
@@ -119,7 +119,7 @@ def test_on_off_traffic_has_its_mean_rate(bench: Bench, times: str, tolerance: f
     a = 0.1 s and b = 0.3 s, the deviation is 4.3 % of a quarter; four of them are 17 %.
     """
     cross = f'kind = "udp"\nduration = "240 s"\nrate = "4 Mbit/s"\non = "100 ms"\noff = "300 ms"\ntimes = "{times}"'
-    measured = _measured(bench, 'delay = "10 ms"', cross)
+    measured = _measure(bench, 'delay = "10 ms"', cross)
     print(f"{times}: {measured.goodput_bps / 1e6:.4f} Mbit/s")
     note(f"on-off {times} Mbit/s", measured.goodput_bps / 1e6)
     assert measured.goodput_bps == pytest.approx(36 * 1400 * 8 / 0.4, rel=tolerance)
@@ -191,9 +191,9 @@ def test_same_seed_same_traffic(bench: Bench) -> None:
     cross = 'kind = "udp"\nduration = "5 s"\nrate = "1 Mbit/s"\non = "100 ms"\noff = "100 ms"'
     text = LINE.format(line='delay = "1 ms"', workload=cross)
 
-    def described(seed: int, out: str | None = None) -> list[dict[str, Any]]:
+    def describe(seed: int, out: str | None = None) -> list[dict[str, Any]]:
         (recording,) = bench.record(text, seed=seed, out=out)
         return events(recording, "it.server", "end")
 
-    assert described(1) == described(1, "again")
-    assert described(1)[0]["messages"] != described(2)[0]["messages"]
+    assert describe(1) == describe(1, "again")
+    assert describe(1)[0]["messages"] != describe(2)[0]["messages"]

@@ -8,9 +8,9 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import LinkName, Time, Whole, invalid
+from mptcplab.fields import LinkName, Time, Whole, value_error
 from mptcplab.node.base import NodeBase
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.steps import Call, Command, Counter, Event, Program
 from mptcplab.units import Duration
 
@@ -33,29 +33,29 @@ class Clamp(NodeBase):
     def named_links(self) -> Iterator[tuple[tuple[str, ...], tuple[str, ...]]]:
         yield ("out",), self.out
 
-    def check(self, context: Context) -> None:
+    def check(self, context: NodeContext) -> None:
         if len(context.ports) < 2:
-            raise invalid("has only one link, so it forwards nothing", "connect it to two nodes")
+            raise value_error("has only one link, so it forwards nothing", "connect it to two nodes")
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def commands(self, context: NodeContext) -> Iterator[Command]:
         hook = "type filter hook forward priority mangle;"
         chain = f"add table inet clamp; add chain inet clamp out {{ {hook} }}"
         yield Command(context.name, ("nft", chain), features=("nft",))
         if not self.since:
             yield self._rule(context)
 
-    def events(self, context: Context) -> Iterator[Event]:
+    def events(self, context: NodeContext) -> Iterator[Event]:
         if self.since:
             yield Event(int(self.since), "clamped", context.name, "both", str(self.mss), (self._rule(context),))
 
-    def programs(self, context: Context) -> Iterator[Program]:
+    def programs(self, context: NodeContext) -> Iterator[Program]:
         yield self.server(context, "monitor", Call(("nft", "monitor", "rules")))
 
-    def counters(self, context: Context) -> Iterator[Counter]:
+    def counters(self, context: NodeContext) -> Iterator[Counter]:
         yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
         yield Counter(context.name, "snmp.txt", ("cat", "/proc/net/snmp"))
 
-    def _rule(self, context: Context) -> Command:
+    def _rule(self, context: NodeContext) -> Command:
         names = ", ".join(f'"{link}"' for link in self.out)
         out = f"oifname {{ {names} }} " if names else ""
         rule = f"add rule inet clamp out {out}{_CAP} {self.mss} counter"

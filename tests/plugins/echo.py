@@ -12,7 +12,7 @@ from mptcplab.fields import Whole
 from mptcplab.recording.record import Recording
 from mptcplab.steps import Call, Program, shell
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import Context, client, mptcpized, server
+from mptcplab.workload.context import WorkloadContext, client, server, wrap_with_mptcpize
 from mptcplab.workload.outputs import NS, Reading, goodput
 
 
@@ -24,11 +24,11 @@ class Echo(WorkloadBase):
     kind: Literal["echo"]
     letters: Whole = Field(ge=1, le=1000, description="length of the line", examples=[80])
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """See the base class."""
         serve = Call(("socat", f"TCP4-LISTEN:{context.port},fork", "EXEC:cat"), ("cat",))
-        yield server(name, self, mptcpized(serve, context.server_protocol))
-        ask = mptcpized(Call(("socat", "-t", "9", "STDIO", f"TCP4:{context.address}:{context.port}")), "mptcp")
+        yield server(name, self, wrap_with_mptcpize(serve, context.server_protocol))
+        ask = wrap_with_mptcpize(Call(("socat", "-t", "9", "STDIO", f"TCP4:{context.address}:{context.port}")), "mptcp")
         yield client(name, self, shell(f"echo {'x' * self.letters} | {ask}", ask))
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002

@@ -12,7 +12,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Part, Whole, invalid
+from mptcplab.fields import Part, Whole, value_error
 from mptcplab.network.behaviour import Behaviour, EffectCounter, VariableKey, Words
 from mptcplab.network.captions import Table
 from mptcplab.network.disciplines.base import Discipline, Shaping
@@ -43,7 +43,7 @@ class Police(Behaviour[PoliceKeys]):
     def check(self, keys: PoliceKeys) -> None:
         """See the base class."""
         if keys.police is not None and keys.police < 8000:
-            raise invalid("drops almost every packet", "use at least 8 kbit/s", "police")
+            raise value_error("drops almost every packet", "use at least 8 kbit/s", "police")
 
     def actions(self, keys: PoliceKeys) -> Words:
         """See the base class."""

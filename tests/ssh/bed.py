@@ -222,7 +222,7 @@ class Bed:
             for subject, text in _state(machine)
         }
 
-    def settled(self, names: Iterable[str] | None = None) -> dict[str, str]:
+    def settle(self, names: Iterable[str] | None = None) -> dict[str, str]:
         """Return the state when the kernel has checked all IPv6 addresses for duplicates, which takes 1 to 2 s."""
         end = time.monotonic() + 10
         chosen = [self.machines[name] for name in names or self.machines]
@@ -258,7 +258,7 @@ def _state(machine: Machine) -> Iterator[tuple[str, str]]:
 
 
 @contextmanager
-def made(folder: Path) -> Iterator[Bed]:
+def make(folder: Path) -> Iterator[Bed]:
     """Make a hub without machines; end everything at the end."""
     if reason := why_not():
         pytest.skip(reason)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .bed import Bed, made
+from .bed import Bed, make
 
 #: What the machines' interfaces have before a run: everything of it must come back.
 _BEFORE = """
@@ -33,7 +33,7 @@ ip mptcp endpoint add 192.0.2.{n} dev eth1 subflow
 @pytest.fixture
 def pair(tmp_path: Path) -> Iterator[Bed]:
     """Make machines `client` and `server` with the cables eth1 and eth2, and with settings of their own."""
-    with made(tmp_path) as bed:
+    with make(tmp_path) as bed:
         for name in ("client", "server"):
             bed.add(name)
         for device in ("eth1", "eth2"):

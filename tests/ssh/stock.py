@@ -229,7 +229,7 @@ def _root(bed: Bed, kernel: StockKernel, name: str) -> bytes:
     missing = [program for program, path in found.items() if path is None]
     assert not missing, f"this machine lacks {', '.join(missing)}"
     programs = {program: Path(path) for program, path in found.items() if path is not None} | {"sshd": Path(SSHD)}
-    modules = ModuleTree(kernel).in_order(_MODULES)
+    modules = ModuleTree(kernel).sort_by_dependency(_MODULES)
     texts = {
         "/init": _INIT.format(name=name, sshd=SSHD),
         "/etc/passwd": _USERS,

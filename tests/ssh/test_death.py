@@ -65,7 +65,7 @@ def _wait_for_flow(pair: Bed) -> None:
 def test_killed_at_random_moments(pair: Bed, tmp_path: Path) -> None:
     """SIGKILL: of every five, one from the start of Python on, three from the first change of a machine to the middle
     of a transfer that would last for minutes, and one while the machines are being put back after Ctrl-C."""
-    before, rng, taken = pair.settled(), random.Random(1), 0
+    before, rng, taken = pair.settle(), random.Random(1), 0
     for number in range(KILLS):
         command = _run(pair, tmp_path, f"out{number}")
         if number % 5:
@@ -82,7 +82,7 @@ def test_killed_at_random_moments(pair: Bed, tmp_path: Path) -> None:
         assert not list((tmp_path / f"out{number}").glob("runs/*/manifest.json"))
         shutil.rmtree(tmp_path / f"out{number}", ignore_errors=True)
         if number % 10 == 9:  # a check of everything takes a second
-            different = changes(before, pair.settled())
+            different = changes(before, pair.settle())
             assert not different, f"after kill {number}: {different}"
     print(f"in {taken} of {KILLS} kills the machines were in use")
     assert taken >= KILLS // 2, taken
@@ -105,7 +105,7 @@ def _unplug(pair: Bed) -> None:
     ],
 )
 def test_a_lost_machine_puts_itself_back(pair: Bed, tmp_path: Path, accident: Callable[[Bed], None]) -> None:
-    before = pair.settled()
+    before = pair.settle()
     command = _run(pair, tmp_path, "out")
     _wait_for_flow(pair)
     accident(pair)
@@ -119,7 +119,7 @@ def test_a_lost_machine_puts_itself_back(pair: Bed, tmp_path: Path, accident: Ca
         pair.start_sshd("client")
     processes = ("ps", "-e", "-o", "args=")
     _wait(lambda: "@notty" not in pair.machines["client"].run(*processes), _RETRANSMITTED_SECONDS, "a session is left")
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
@@ -135,7 +135,7 @@ exec {ip} "$@"
 
 def test_interrupted_while_a_machine_takes_its_interfaces(pair: Bed, tmp_path: Path) -> None:
     """Its keeper waits until the agent has taken them: both would move the same ones, and what fails stays as it is."""
-    before = pair.settled()
+    before = pair.settle()
     client = pair.machines["client"]
     (tmp_path / "ip").write_text(_SLOW_IP.format(ip=tmp_path / "real-ip"))
     (tmp_path / "ip").chmod(0o755)
@@ -151,13 +151,13 @@ def test_interrupted_while_a_machine_takes_its_interfaces(pair: Bed, tmp_path: P
     assert "put back" not in log, log
     _wait(lambda: not _folders(pair), _LATER_SECONDS, "the machines are not put back")
     client.run("umount", str(place))
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
 def test_next_start_cleans_up_where_the_keeper_died(pair: Bed, tmp_path: Path) -> None:
     """Nothing is left that could put the machine back by itself, as after a machine ran out of memory."""
-    before = pair.settled()
+    before = pair.settle()
     command = _run(pair, tmp_path, "out")
     _wait_for_flow(pair)
     _kill(pair, "keeper.sh")
@@ -170,7 +170,7 @@ def test_next_start_cleans_up_where_the_keeper_died(pair: Bed, tmp_path: Path) -
     done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "next")
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path / "next")[0]["mptcp"] == "2 subflows"
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 

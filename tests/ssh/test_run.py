@@ -71,7 +71,7 @@ def _check_clocks(clocks: dict[str, dict[str, Any]]) -> None:
 
 
 def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
-    before = pair.settled()
+    before = pair.settle()
     inventory = pair.inventory(INTERFACES)
     done = pair.mptcplab(
         "run", scenario(tmp_path, TWO_CABLES), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out"
@@ -84,7 +84,7 @@ def test_two_machines_and_two_cables(pair: Bed, tmp_path: Path) -> None:
     _check_clocks(json.loads((folder / "machine.json").read_text())["clocks"])
     kernel = json.loads((folder / "manifest.json").read_text())["facts"]["kernel"]
     assert kernel["nodes"]["server"]["release"] == os.uname().release
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
@@ -115,7 +115,7 @@ def shaped(text: str) -> str:
 
 def test_links_shaped_where_the_inventory_allows_it(pair: Bed, tmp_path: Path) -> None:
     """Rates by `tbf` on the named interfaces: MPTCP gets the sum of both, less headers and its start."""
-    before = pair.settled()
+    before = pair.settle()
     inventory = pair.inventory(SHAPED)
     text = shaped(TWO_CABLES.replace('size = "200 MB"', 'duration = "4 s"'))
     done = pair.mptcplab("run", scenario(tmp_path, text), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
@@ -124,7 +124,7 @@ def test_links_shaped_where_the_inventory_allows_it(pair: Bed, tmp_path: Path) -
     goodput = row["goodput_mbps"]["mean"]
     print(f"{goodput:.1f} Mbit/s, {row['shares']}")
     assert 0.85 * 70 < goodput < 70, row
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
@@ -210,7 +210,7 @@ captures = [{ node = "client", link = "two", snaplen = "128 B" }]
 
 def test_another_program_with_events_and_a_capture(pair: Bed, tmp_path: Path) -> None:
     """Sockets of programs that do not report their own are sampled on the machines, queues as well."""
-    before = pair.settled()
+    before = pair.settle()
     inventory = pair.inventory(SHAPED)
     file = scenario(tmp_path, shaped(SEVERAL))
     done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
@@ -231,19 +231,19 @@ def test_another_program_with_events_and_a_capture(pair: Bed, tmp_path: Path) ->
     assert recording.events["kind"].to_list() == ["down", "up"]
     (capture,) = recording.captures.values()
     assert capture.stat().st_size > 100_000
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
 def test_a_cable_that_is_not_where_the_inventory_says(pair: Bed, tmp_path: Path) -> None:
-    before = pair.settled()
+    before = pair.settle()
     inventory = pair.inventory({**INTERFACES, "server": {"one": "eth2", "two": "eth1"}})
     words = ("--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     done = pair.mptcplab("run", scenario(tmp_path, TWO_CABLES), *words)
     assert done.returncode == 1, done.stderr
     assert "eth1 of client (client) is not connected with eth2 of server (server) (10.0.1.2)" in done.stderr
     assert f"--engine ssh:{inventory}" in done.stderr, "the command that repeats it has the engine"
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different
 
 
@@ -283,11 +283,11 @@ def test_routers_with_busybox(pair: Bed, tmp_path: Path) -> None:
         for name in ("setsid", "python3"):
             place = str(Path(machine.run("which", name).strip()).resolve())
             machine.run("mount", "--bind", "/dev/null", place)
-    before = pair.settled()
+    before = pair.settle()
     inventory = pair.inventory(SHAPED)
     file = scenario(tmp_path, shaped(TWO_CABLES).replace("200 MB", "5 MB"))
     done = pair.mptcplab("run", file, "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     assert done.returncode == 0, done.stderr
     assert rows(tmp_path / "out")[0]["mptcp"] == "2 subflows"
-    different = changes(before, pair.settled())
+    different = changes(before, pair.settle())
     assert not different, different

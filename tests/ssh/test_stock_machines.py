@@ -17,7 +17,7 @@ from mptcplab.errors import LabError
 from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.recording.record import Recording
 
-from .bed import Bed, made
+from .bed import Bed, make
 from .stock import Emulated, boot
 from .test_run import SHAPED, changes, rows, scenario
 
@@ -80,7 +80,7 @@ def _kernel() -> StockKernel:
 @pytest.fixture(scope="module")
 def emulated(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bed]:
     """Make machines `client` and `server` with the cables eth1 and eth2."""
-    with made(tmp_path_factory.mktemp("bed")) as bed:
+    with make(tmp_path_factory.mktemp("bed")) as bed:
         boot(bed, _kernel(), ("client", "server"), ("one", "two"))
         for n, machine in enumerate(bed.machines.values(), start=1):
             machine.shell(_BEFORE.format(n=n, other=3 - n))
@@ -101,7 +101,7 @@ def _wait(is_true: Callable[[], object], seconds: float, subject: str) -> None:
 
 
 def test_rates_and_delays_of_netem(emulated: Bed, tmp_path: Path) -> None:
-    before = emulated.settled()
+    before = emulated.settle()
     inventory = emulated.inventory(SHAPED, lease=LEASE)
     words = ("run", scenario(tmp_path, SLOW), "--engine", f"ssh:{inventory}", "--out", tmp_path / "out")
     done = emulated.mptcplab(*words, timeout=900)
@@ -125,7 +125,7 @@ def test_rates_and_delays_of_netem(emulated: Bed, tmp_path: Path) -> None:
     assert all(clock["is_consistent"] for clock in clocks.values())
     kernel = json.loads((folder / "manifest.json").read_text())["facts"]["kernel"]
     assert {node["release"] for node in kernel["nodes"].values()} == {_kernel().release}
-    different = changes(before, emulated.settled())
+    different = changes(before, emulated.settle())
     assert not different, different
 
 
@@ -149,7 +149,7 @@ def _begun(bed: Bed, folder: Path) -> subprocess.Popen[bytes]:
 @pytest.mark.parametrize("plugged", [True, False], ids=["connected", "unplugged"])
 def test_a_killed_command(emulated: Bed, tmp_path: Path, plugged: bool) -> None:
     """SIGKILL. Only its own timer can put back the unplugged machine, which does not notice that the command ends."""
-    before = emulated.settled()
+    before = emulated.settle()
     client, server = (_machine(emulated, name) for name in ("client", "server"))
     command = _begun(emulated, tmp_path)
     _wait(lambda: client.runs == ["client"], 60, f"the client says that it has the runs {client.runs}")
@@ -166,13 +166,13 @@ def test_a_killed_command(emulated: Bed, tmp_path: Path, plugged: bool) -> None:
         client.connect(connected=True)
     if not plugged:
         assert seconds > 0.5 * float(LEASE.split()[0]), "not by its lease"
-    different = changes(before, emulated.settled())
+    different = changes(before, emulated.settle())
     assert not different, different
 
 
 def test_next_start_cleans_up_where_the_keeper_died(emulated: Bed, tmp_path: Path) -> None:
     """SIGKILL for the keeper, and then for the command: the machine stays as it is until somebody runs the next lab."""
-    before = emulated.settled()
+    before = emulated.settle()
     client, server = (_machine(emulated, name) for name in ("client", "server"))
     command = _begun(emulated, tmp_path)
     client.shell("kill -9 $(cat /run/mptcplab-ssh/client/keeper.pid)")
@@ -185,5 +185,5 @@ def test_next_start_cleans_up_where_the_keeper_died(emulated: Bed, tmp_path: Pat
     done = emulated.mptcplab(*words, timeout=900)
     assert done.returncode == 0, done.stdout + done.stderr
     assert rows(tmp_path / "next")[0]["mptcp"] == "2 subflows"
-    different = changes(before, emulated.settled())
+    different = changes(before, emulated.settle())
     assert not different, different

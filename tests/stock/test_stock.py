@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.stock.conftest import Measure
 
-from mptcplab.engine.stock.machine import Machine
+from mptcplab.engine.stock.machine import StockMachine
 from mptcplab.kernel.stock import find_stock
 
 CPU_THREAD = "/TCG"
@@ -93,7 +93,7 @@ def test_an_interrupted_run_leaves_nothing(measure: Measure, monkeypatch: pytest
 
     processes: list[int] = []
 
-    def interrupt(machine: Machine, *_: object) -> None:
+    def interrupt(machine: StockMachine, *_: object) -> None:
         # The programs that start QEMU replace each other first. By the name of this thread, turns.c finds that of the
         # CPU: without it, the library does nothing.
         until = time.monotonic() + _START_SECONDS

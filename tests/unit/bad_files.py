@@ -42,7 +42,7 @@ def summary(file: Path, error: ScenarioError) -> str:
     return ": ".join(part for part in (place, error.key, error.kind) if part)
 
 
-def described(file: Path, error: ScenarioError) -> str:
+def describe(file: Path, error: ScenarioError) -> str:
     """Return message and hint in the form of :data:`MESSAGES`, without the folder."""
     text = f"{file.stem}\n  {error.message}\n  hint: {error.hint}\n"
     return text.replace(f"{BAD}/", "")
@@ -63,4 +63,4 @@ def _rewrite(file: Path) -> None:
 if __name__ == "__main__":
     for bad in FILES:
         _rewrite(bad)
-    MESSAGES.write_text("\n".join(described(bad, refusal(bad)) for bad in FILES if bad.stem in reviewed()))
+    MESSAGES.write_text("\n".join(describe(bad, refusal(bad)) for bad in FILES if bad.stem in reviewed()))

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Packet, SocketAddress, VantagePoint
 from mptcplab.capture.summary import Summary, summarise
 
 CLIENT, SERVER = b"client!!", b"server!!"
@@ -74,7 +74,7 @@ class Pipe:
     """A TCP connection that appends its packets to a list. Side 0 opened it."""
 
     packets: list[Packet]
-    ends: tuple[Endpoint, Endpoint] = (Endpoint("10.0.1.1", 40000), Endpoint("10.0.2.2", 5001))
+    ends: tuple[SocketAddress, SocketAddress] = (SocketAddress("10.0.1.1", 40000), SocketAddress("10.0.2.2", 5001))
     starts: tuple[int, int] = (1000, 9000)
     vantages: tuple[VantagePoint, ...] = (HERE,)
     sent: list[int] = field(default_factory=lambda: [1, 1])
@@ -139,7 +139,7 @@ class Pipe:
 
 def second(packets: list[Packet], **more: object) -> Pipe:
     """Return a second pipe, between other addresses."""
-    ends = (Endpoint("10.0.3.1", 40001), Endpoint("10.0.4.2", 5001))
+    ends = (SocketAddress("10.0.3.1", 40001), SocketAddress("10.0.4.2", 5001))
     return Pipe(packets, ends=ends, starts=(77, 88), **more)  # type: ignore[arg-type]
 
 

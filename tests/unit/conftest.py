@@ -13,7 +13,7 @@ from tests.unit.written import Write
 from mptcplab import prebuilt
 from mptcplab.cli import beds, measuring
 from mptcplab.doctor import lacks
-from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study import load as study_load
 
@@ -39,7 +39,7 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
 @pytest.fixture
 def debian(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Debian whose user is not root, with all that builds need."""
-    monkeypatch.setattr(lacks, "this_system", lambda: Distribution("debian", "Debian"))
+    monkeypatch.setattr(lacks, "this_system", lambda: LinuxDistribution("debian", "Debian"))
     monkeypatch.setattr(lacks, "find_missing_tools", list)
     monkeypatch.setattr(lacks, "toolchain_of", lambda _: None)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from mptcplab.export.collect import Machine, collect
+from mptcplab.export.collect import ExportMachine, collect
 from mptcplab.export.model import Configuration
 from mptcplab.export.registry import FORMATS
 from mptcplab.scenario.schema import Scenario
@@ -84,7 +84,7 @@ def everything(family: str = "ipv4") -> Scenario:
 
 def configuration(node: str, family: str = "ipv4", **devices: str) -> Configuration:
     by_link = {link.replace("__", "-"): device for link, device in devices.items()}
-    return collect(everything(family), node, Machine(by_link))
+    return collect(everything(family), node, ExportMachine(by_link))
 
 
 def files(form: str, node: str, family: str = "ipv4", **devices: str) -> dict[str, str]:

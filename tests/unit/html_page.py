@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from mptcplab.report.html_model import Drawing, Experiment
+from mptcplab.report.html_model import Drawing, ExperimentSection
 
 #: Whatever a title or a name may try.
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""
 
 
-def drawing_of(one: Experiment, kind: str) -> Drawing:
+def drawing_of(one: ExperimentSection, kind: str) -> Drawing:
     return next(drawing for drawing in one.drawings if drawing.kind == kind)
 
 

@@ -11,10 +11,10 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, SocketAddress
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples" / "captures"
-CLIENT, SERVER = Endpoint("10.0.1.1", 40000), Endpoint("10.0.2.2", 20)
+CLIENT, SERVER = SocketAddress("10.0.1.1", 40000), SocketAddress("10.0.2.2", 20)
 #: Bytes of Ethernet, IPv4 and TCP without options.
 HEADERS = 54
 #: 2026-01-01, in microseconds.
@@ -35,7 +35,7 @@ class Segment:
     at: int = 1
     acked: int = 1
     length: int = 0
-    ends: tuple[Endpoint, Endpoint] = (CLIENT, SERVER)
+    ends: tuple[SocketAddress, SocketAddress] = (CLIENT, SERVER)
     starts: tuple[int, int] = _STARTS
 
     @property
@@ -62,7 +62,7 @@ def pcap(segments: Iterable[Segment | tuple[int, bytes]], *, snaplen: int = 6553
 
 
 def handshake(
-    begin: int = 0, *, ends: tuple[Endpoint, Endpoint] = (CLIENT, SERVER), starts: tuple[int, int] = _STARTS
+    begin: int = 0, *, ends: tuple[SocketAddress, SocketAddress] = (CLIENT, SERVER), starts: tuple[int, int] = _STARTS
 ) -> list[Segment]:
     """Return the first three segments; the round trip takes 10.1 ms."""
     return [

@@ -12,7 +12,7 @@ from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import Value
 from mptcplab.study.schema import Study
-from mptcplab.study.source import Source
+from mptcplab.study.source import TableSource
 
 STUDY = """
 name = "made"
@@ -214,7 +214,7 @@ def selected(number: str) -> SelectedTable:
     return SelectedTable(study, Path("made"), number, study.tables[number])
 
 
-def measured(number: str) -> dict[tuple[str, str], Value]:
+def measure(number: str) -> dict[tuple[str, str], Value]:
     found = {}
     for (table, row, column), (mean, apart) in MEASURED.items():
         if table == number:
@@ -227,5 +227,5 @@ OVER_BEDS = over_beds("5 %", BEDS // 2, "queue", "buffer") | over_beds("6 %", BE
 
 
 def judged(number: str, *, with_evidence: bool = True) -> JudgedTable:
-    sources = {"made/e": Source(measured("e"))} if with_evidence else {}
-    return judge(selected(number), measured(number), (), sources, over_beds=OVER_BEDS if number == "2" else {})
+    sources = {"made/e": TableSource(measure("e"))} if with_evidence else {}
+    return judge(selected(number), measure(number), (), sources, over_beds=OVER_BEDS if number == "2" else {})

@@ -16,13 +16,13 @@ def manifest(workloads: dict[str, dict[str, Any]], **others: Any) -> dict[str, A
         "format": FORMAT,
         "nodes": [],
         "links": [],
-        "workloads": described(workloads),
+        "workloads": describe(workloads),
         "paths": {name: {} for name in workloads},
         **others,
     }
 
 
-def described(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
+def describe(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
     """Workloads as a manifest has them; their ports are those that plans give."""
     made = []
     for port, (name, described) in enumerate(workloads.items(), FIRST_PORT):

@@ -80,7 +80,7 @@ def write_run(folder: Path, run: Run, steps: int = STEPS) -> Recording:
         counted = {"MPTcpExtMPCapableACKRX": 1} if _is_mptcp(run) else {}
         (place / "counters" / node / "nstat.json").write_text(json.dumps({"kernel": counted}))
         (place / "counters" / node / "algorithms.json").write_text(json.dumps({"sockets": []}))
-    (place / "plan.json").write_text(json.dumps({"plan": plan.described(), "tools": {}}))
+    (place / "plan.json").write_text(json.dumps({"plan": plan.to_dict(), "tools": {}}))
     manifest = json.loads(json.dumps(_manifest(run, identity, network)))
     write_counters(place, manifest, _counts(manifest))
     (place / "manifest.json").write_text(json.dumps(manifest, indent=1, sort_keys=True))

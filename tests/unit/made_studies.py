@@ -112,7 +112,7 @@ class Labs:
         """In place of :func:`mptcplab.cli.sweep.execute`, which is not to look again for what is missing."""
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
-        return rounds.ordered(self._one(run, out) for run in rounds.first())
+        return rounds.sorted_runs(self._one(run, out) for run in rounds.first())
 
     def _one(self, run: Run, out: Path) -> CompletedRun:
         error = self.fate(run)

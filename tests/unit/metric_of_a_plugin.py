@@ -57,7 +57,7 @@ def runs_until_certain(folder: Path, of: str) -> list[int]:
     while todo:
         run = todo.pop(0)
         counts[rounds.points.index(run.point)] += 1
-        todo += rounds.after(CompletedRun(run, result=run_result(write_run(folder, run))))
+        todo += rounds.plan_next_round(CompletedRun(run, result=run_result(write_run(folder, run))))
     return counts
 
 

@@ -14,7 +14,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mptcplab.scenario.document import dotted, split_key
+from mptcplab.scenario.document import join_key, split_key
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.preset import Topology, expand
@@ -74,7 +74,7 @@ def namers(
     found = {}
     for selected in tables:
         own = selected.table.is_of_the_source
-        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, own=own)]
+        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, own_flag=own)]
         for key in (*keys_of(selected.scenario), *(always(selected.scenario) if own else ())):
             if allowance(key.key) is None:
                 found[selected.number, key] = [one for one, its in about if _is_among(key.key, its)]
@@ -90,7 +90,7 @@ def _is_among(key: Key, patterns: Iterable[Key]) -> bool:
 def always(file: Path) -> tuple[SetKey, ...]:
     """Every key of :data:`ALWAYS`, as a resolved scenario has it."""
     names = _names(_copied_once(read(file).tables))
-    return tuple(SetKey(key, text) for text in ALWAYS for key in _resolved(tuple(text.split(".")), names))
+    return tuple(SetKey(key, text) for text in ALWAYS for key in _resolve(tuple(text.split(".")), names))
 
 
 @cache
@@ -99,12 +99,12 @@ def keys_of(file: Path) -> tuple[SetKey, ...]:
     tables = _copied_once(read(file).tables)
     sweep = dict(tables.pop("sweep", {}))
     names = _names(tables)
-    written = [(dotted(key), key) for key, _ in _leaves(tables)]
+    written = [(join_key(key), key) for key, _ in _leaves(tables)]
     for axis in (sweep, *sweep.pop("zip", [])):
         for text, values in axis.items():
             path = tuple(map(str, split_key(text) or ()))
             written += [(text, path + below) for value in values for below, _ in _leaves(value)]
-    found = {SetKey(whole, text): None for text, key in written for whole in _resolved(key, names)}
+    found = {SetKey(whole, text): None for text, key in written for whole in _resolve(key, names)}
     return tuple(found)
 
 
@@ -151,13 +151,13 @@ def _names(tables: Mapping[str, Any]) -> Names:
     return {kind: (*made.get(kind, {}), *tables.get(kind, {})) for kind in ("hosts", "routers", "links", "workloads")}
 
 
-def _resolved(key: Key, names: Names) -> Iterator[Key]:
+def _resolve(key: Key, names: Names) -> Iterator[Key]:
     """Yield the keys of a resolved scenario that a written one is about: of every host, of both directions."""
     if key[0] == "transport":
-        yield from _resolved(("hosts", "*", *key), names)
+        yield from _resolve(("hosts", "*", *key), names)
     elif len(key) > 2 and key[0] == "links" and key[2] in DirectionSettings.model_fields:
         for direction in ("forward", "backward"):
-            yield from _resolved((*key[:2], direction, *key[2:]), names)
+            yield from _resolve((*key[:2], direction, *key[2:]), names)
     elif key[0] in names:
         alike = [name for name in names[key[0]] if fnmatch.fnmatchcase(name, key[1])]
         yield from ((key[0], name, *key[2:]) for name in alike)

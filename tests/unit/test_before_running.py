@@ -133,7 +133,7 @@ def test_an_interrupted_command_says_how_to_go_on(
 
 @pytest.mark.parametrize(("kept", "text"), [(0, "0 runs are"), (1, "1 run is"), (2, "2 runs are")])
 def test_what_an_interrupted_sweep_has_kept(kept: int, text: str) -> None:
-    assert sweep._kept_text(kept, Path("r")).startswith(f"{text} recorded in r and {text.split()[-1]} not")
+    assert sweep._recorded_text(kept, Path("r")).startswith(f"{text} recorded in r and {text.split()[-1]} not")
 
 
 class _Cluster:
@@ -149,7 +149,7 @@ class _Cluster:
 def test_a_lost_worker_is_reported(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(cluster, "_WATCH_SECONDS", 0.01)
     client, said = _Cluster(), list[str]()
-    with cluster._watching(client, said.append):  # type: ignore[arg-type]
+    with cluster._watch_workers(client, said.append):  # type: ignore[arg-type]
         time.sleep(0.1)
         del client.workers["tcp://192.0.2.1:1"]
         end = time.monotonic() + 10
@@ -168,7 +168,7 @@ def test_a_version_without_a_package_names_the_tested_ones(tmp_path: Path) -> No
     code = (
         "import sys\nfrom pathlib import Path\nfrom mptcplab.errors import MissingError\n"
         "from mptcplab.kernel import debian\nfrom mptcplab.kernel.console import StderrReporter\n"
-        "debian.mirrors = lambda: []\n"
+        "debian.find_mirrors = lambda: []\n"
         "try:\n    with StderrReporter() as progress:\n"
         "        debian.debian_source('5.10', Path(sys.argv[1]), progress=progress, log=sys.stderr)\n"
         "except MissingError as error:\n    print(error.message)\n"

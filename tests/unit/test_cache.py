@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.cache import cache_root, locked, work_dir
+from mptcplab.cache import cache_root, hold_lock, make_work_folder
 
 
 def test_cache_root_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -22,7 +22,7 @@ def test_cache_root_follows_xdg(monkeypatch: pytest.MonkeyPatch, tmp_path: Path)
 
 def test_work_dir_is_gone_after_a_failure(tmp_path: Path) -> None:
     def fail() -> None:
-        with work_dir("job", tmp_path) as work:
+        with make_work_folder("job", tmp_path) as work:
             (work / "half").touch()
             raise RuntimeError("the build failed")
 
@@ -37,7 +37,7 @@ def test_leftovers_are_removed_unless_in_use(tmp_path: Path) -> None:
     (tmp_path / "tmp" / "dead" / "pid").write_text("1\n")
     with (tmp_path / "tmp" / "alive" / "pid").open("w") as held:
         fcntl.flock(held, fcntl.LOCK_EX)
-        with work_dir("job", tmp_path) as work:
+        with make_work_folder("job", tmp_path) as work:
             assert {path.name for path in (tmp_path / "tmp").iterdir()} == {"alive", work.name}
             assert (work / "pid").read_text() == f"{os.getpid()}\n"
 
@@ -48,7 +48,7 @@ def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
     ready, tell_ready = os.pipe()
     child = os.fork()
     if child == 0:
-        with locked("x", tmp_path):
+        with hold_lock("x", tmp_path):
             os.write(tell_ready, b".")
             # Ends, and releases the lock, when the parent reports that it waits.
             while not (tmp_path / "waiting").exists():
@@ -60,6 +60,6 @@ def test_a_second_one_waits_for_the_lock(tmp_path: Path) -> None:
         calls.append("waiting")
         (tmp_path / "waiting").touch()
 
-    with locked("x", tmp_path, waiting=waiting):
+    with hold_lock("x", tmp_path, waiting=waiting):
         assert calls == ["waiting"]
     os.waitpid(child, 0)

@@ -12,8 +12,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mptcplab.calibrate import syscalls
-from mptcplab.calibrate.fit import Costs, Sample, fit
-from mptcplab.calibrate.measure import Calibration
+from mptcplab.calibrate.fit import Costs, LoadSample, fit
+from mptcplab.calibrate.measure import SideCalibration
 from mptcplab.calibrate.programs import PROGRAMS, flow_payload, iperf3_payload
 from mptcplab.cli import calibrate as command
 from mptcplab.cli.commands.calibrate import calibrate
@@ -25,11 +25,11 @@ from mptcplab.units import CpuTime
 LOADS = [(0.0002, 2.0), (0.0003, 2.0), (0.001, 2.0), (0.005, 2.1), (0.05, 3.0)]
 
 
-def _samples(costs: Costs, factors: list[float] | None = None) -> list[Sample]:
-    exact = [Sample(str(number), 1.0, *load) for number, load in enumerate(LOADS)]
+def _samples(costs: Costs, factors: list[float] | None = None) -> list[LoadSample]:
+    exact = [LoadSample(str(number), 1.0, *load) for number, load in enumerate(LOADS)]
     factors = factors or [1.0] * len(LOADS)
     return [
-        Sample(one.load, costs.of(one) * factor, one.calls, one.bytes)
+        LoadSample(one.load, costs.cost_of(one) * factor, one.calls, one.bytes)
         for one, factor in zip(exact, factors, strict=True)
     ]
 
@@ -40,7 +40,7 @@ def test_exact_costs_are_found(per_call: float, per_byte: float) -> None:
     samples = _samples(costs)
     assume(min(one.cpu_ns for one in samples) > 1e-6)
     found = fit(samples)
-    assert [found.of(one) for one in samples] == pytest.approx([one.cpu_ns for one in samples], rel=1e-6)
+    assert [found.cost_of(one) for one in samples] == pytest.approx([one.cpu_ns for one in samples], rel=1e-6)
 
 
 @given(st.lists(st.floats(0.7, 1.4), min_size=len(LOADS), max_size=len(LOADS)), st.floats(0, 1e4), st.floats(0.01, 10))
@@ -61,7 +61,7 @@ def test_no_other_costs_fit_better(factors: list[float], per_call: float, per_by
 
 def test_a_cost_is_never_negative() -> None:
     """Bytes that seem to save time: the calls have to explain it alone."""
-    samples = [Sample("a", 1.0, 0.001, 1.0), Sample("b", 0.9, 0.001, 2.0)]
+    samples = [LoadSample("a", 1.0, 0.001, 1.0), LoadSample("b", 0.9, 0.001, 2.0)]
     found = fit(samples)
     assert found.per_byte_ns == 0
     assert found.per_call_ns == pytest.approx(947.5, rel=0.01)
@@ -69,8 +69,8 @@ def test_a_cost_is_never_negative() -> None:
 
 def test_loads_that_are_alike_give_one_cost() -> None:
     """Calls and bytes cannot be separated then; the two costs together are right."""
-    samples = [Sample(name, 2.0, 0.001, 2.0) for name in "ab"]
-    assert fit(samples).of(samples[0]) == pytest.approx(2.0)
+    samples = [LoadSample(name, 2.0, 0.001, 2.0) for name in "ab"]
+    assert fit(samples).cost_of(samples[0]) == pytest.approx(2.0)
 
 
 # -- the catalogue
@@ -125,7 +125,7 @@ def test_jumps_of_the_counter_end_inside_of_it() -> None:
 
 
 def test_costs_are_printed_as_a_scenario_writes_them() -> None:
-    one = Calibration("entry", Costs(3581.4, 0.04687), ())
+    one = SideCalibration("entry", Costs(3581.4, 0.04687), ())
     assert command._toml(one) == '{ per_call = "3.58 us", per_byte = "0.047 ns" }'
     cpu = Cpu.model_validate(command._cpu(one))
     assert (cpu.per_call, cpu.per_byte) == (CpuTime(3_580_000), CpuTime(47))

@@ -21,7 +21,7 @@ from tests.unit.capture_packets import (
 )
 
 from mptcplab.capture import analysis as module
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, nanoseconds
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Packet, SocketAddress, nanoseconds
 from mptcplab.capture.summary import ConnectionSummary, Summary
 
 DATA = first_data(CLIENT)
@@ -66,7 +66,7 @@ def test_a_join_from_the_server() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.open_capable()
-    other = Pipe(packets, ends=(Endpoint("10.0.4.2", 1), Endpoint("10.0.3.1", 2)))
+    other = Pipe(packets, ends=(SocketAddress("10.0.4.2", 1), SocketAddress("10.0.3.1", 2)))
     other.open_join(of=CLIENT, backup=True)
     other.data(1, DATA, 700)
     subflow = only(analyse(packets)).subflows[1]
@@ -157,7 +157,7 @@ def test_a_capture_that_begins_later() -> None:
     """Only data of subflows was captured: by their numbers two belong together, and a third does not."""
     packets: list[Packet] = []
     one, two = Pipe(packets, sent=[50_001, 1]), second(packets, sent=[20_001, 1])
-    other = Pipe(packets, ends=(Endpoint("10.0.1.9", 1), Endpoint("10.0.2.2", 5001)), sent=[7, 1])
+    other = Pipe(packets, ends=(SocketAddress("10.0.1.9", 1), SocketAddress("10.0.2.2", 5001)), sent=[7, 1])
     for number in range(5):
         one.data(0, DATA + 2000 * number, 1000)
         two.data(0, DATA + 2000 * number + 1000, 1000)
@@ -185,11 +185,15 @@ def test_a_capture_that_begins_inside_a_mapping() -> None:
 def test_a_join_after_the_beginning_of_the_capture() -> None:
     """Its token belongs to a key that was never seen; the data sequence identifies the connection."""
     packets: list[Packet] = []
-    one, two, three = Pipe(packets, sent=[9, 1]), second(packets), Pipe(packets, ends=(Endpoint("10.0.5.1", 1),) * 2)
+    one, two, three = (
+        Pipe(packets, sent=[9, 1]),
+        second(packets),
+        Pipe(packets, ends=(SocketAddress("10.0.5.1", 1),) * 2),
+    )
     one.data(0, DATA, 1000)
     two.open_join()
     two.data(0, DATA + 1000, 1000)
-    three.ends = (Endpoint("10.0.5.1", 1), Endpoint("10.0.6.2", 5001))
+    three.ends = (SocketAddress("10.0.5.1", 1), SocketAddress("10.0.6.2", 5001))
     three.open_join()  # carries nothing, but the token is known by now
     connection = only(analyse(packets))
     assert [subflow.began for subflow in connection.subflows] == ["before", "join", "join"]
@@ -450,7 +454,10 @@ def test_joins_that_fail() -> None:
     packets: list[Packet] = []
     one = Pipe(packets)
     one.open_capable()
-    refused, silent = second(packets), Pipe(packets, ends=(Endpoint("10.0.5.1", 3), Endpoint("10.0.6.2", 5001)))
+    refused, silent = (
+        second(packets),
+        Pipe(packets, ends=(SocketAddress("10.0.5.1", 3), SocketAddress("10.0.6.2", 5001))),
+    )
     refused.send(0, SYN, join_syn(SERVER))
     refused.reset(1)
     silent.send(0, SYN, join_syn(SERVER))
@@ -529,7 +536,7 @@ def test_how_subflows_were_found(joins: int, with_data: bool, by: str | None) ->
     if with_data:
         Pipe(packets, sent=[9, 1]).data(0, DATA, 1000)
     for number in range(joins):
-        joined = Pipe(packets, ends=(Endpoint("10.0.3.1", 1 + number), Endpoint("10.0.4.2", 5001)))
+        joined = Pipe(packets, ends=(SocketAddress("10.0.3.1", 1 + number), SocketAddress("10.0.4.2", 5001)))
         joined.send(0, SYN, join_syn(SERVER))
         if with_data:
             joined.send(1, SYN | ACK)
@@ -544,7 +551,7 @@ def test_a_flood_of_joins_is_forgotten(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_FLOWS", 10)
     packets: list[Packet] = []
     for port in range(1, 101):
-        joined = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))
+        joined = Pipe(packets, ends=(SocketAddress("10.0.1.1", port), SocketAddress("10.0.2.2", 80)))
         joined.send(0, SYN, join_syn(port.to_bytes(8)))
     analysis = module.Analysis()
     for packet in packets:
@@ -594,7 +601,7 @@ def test_many_connections_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "_MAX_CONNECTIONS", 5)
     packets: list[Packet] = []
     for port in range(1, 41):
-        one = Pipe(packets, ends=(Endpoint("10.0.1.1", port), Endpoint("10.0.2.2", 80)))
+        one = Pipe(packets, ends=(SocketAddress("10.0.1.1", port), SocketAddress("10.0.2.2", 80)))
         if port % 2:
             one.send(0, SYN)
         else:

@@ -11,13 +11,13 @@ import pytest
 from mptcplab.capture import as_one
 from mptcplab.capture.as_one import NodeStatistics, node_statistics, statistics_of_frames
 from mptcplab.capture.frame import RETRANSMISSION, Frame
-from mptcplab.capture.packet import ACK, Endpoint
+from mptcplab.capture.packet import ACK, SocketAddress
 
-UE = Endpoint("10.0.0.1", 40000)
-LAN, WIFI, CONTROL = Endpoint("10.0.0.2", 80), Endpoint("10.0.1.2", 80), Endpoint("10.0.0.2", 21)
+UE = SocketAddress("10.0.0.1", 40000)
+LAN, WIFI, CONTROL = SocketAddress("10.0.0.2", 80), SocketAddress("10.0.1.2", 80), SocketAddress("10.0.0.2", 21)
 
 
-def frame(time_us: int, source: Endpoint, length: int, marks: int = 0) -> Frame:
+def frame(time_us: int, source: SocketAddress, length: int, marks: int = 0) -> Frame:
     return Frame(time_us * 1000, source, UE, length, length - 54, ACK, time_us, marks)
 
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.capture.connection import Connection
+from mptcplab.capture.connection import MptcpConnection
 from mptcplab.capture.points import ThinnedPoints
 from mptcplab.report.capture_figure import _senders
 
 
-def _connection(*counts: int) -> Connection:
-    connection = Connection(1)
+def _connection(*counts: int) -> MptcpConnection:
+    connection = MptcpConnection(1)
     for space, count in zip(connection.spaces, counts, strict=True):
         if count:
             points = space.points[0, False] = ThinnedPoints(100)

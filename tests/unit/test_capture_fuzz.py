@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, capable, dss, join_answer, join_syn, option
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
+from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
 from mptcplab.capture.read import read_packets
 from mptcplab.capture.summary import summarise
 from mptcplab.errors import InputError
@@ -20,7 +20,7 @@ from mptcplab.report.capture import connection_table, headline
 
 pytestmark = pytest.mark.slow
 
-ENDS = [Endpoint("10.0.1.1", 1), Endpoint("10.0.2.2", 2), Endpoint("fd00::1", 3)]
+ENDS = [SocketAddress("10.0.1.1", 1), SocketAddress("10.0.2.2", 2), SocketAddress("fd00::1", 3)]
 NUMBERS = st.one_of(st.integers(0, 2**32 - 1), st.sampled_from([0, 1, 2**31, 2**32 - 1]))
 LONG = st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 1, 2**63, 2**64 - 1]))
 OPTIONS = st.one_of(

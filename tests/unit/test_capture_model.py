@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, HERE, Pipe, analyse, dss, first_data
 
-from mptcplab.capture.packet import ACK, Endpoint, Packet, VantagePoint
+from mptcplab.capture.packet import ACK, Packet, SocketAddress, VantagePoint
 
 DATA = first_data(CLIENT)
 #: What happens to each chunk of data: its subflow, its length, whether TCP sends it again, whether it is reinjected.
@@ -33,7 +33,7 @@ def test_against_a_model(
     """Test any schedule over three subflows from any sequence numbers, in one or two files, with or without SYNs."""
     packets: list[Packet] = []
     vantages = (HERE, VantagePoint(0, "1")) if twice else (HERE,)
-    ends = [(Endpoint(f"10.0.{n}.1", 40000 + n), Endpoint(f"10.0.{n}.2", 5001)) for n in range(3)]
+    ends = [(SocketAddress(f"10.0.{n}.1", 40000 + n), SocketAddress(f"10.0.{n}.2", 5001)) for n in range(3)]
     pipes = [Pipe(packets, end, starts=(sequence, sequence // 2), vantages=vantages) for end in ends]
     pipes[0].open_capable()
     pipes[1].open_join()

@@ -19,11 +19,11 @@ from mptcplab.capture.connections import CaptureStatistics, statistics_of
 from mptcplab.capture.end import End, parse_end
 from mptcplab.capture.files import spreads
 from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, OUT_OF_ORDER, RETRANSMISSION, UNSEEN, Frame
-from mptcplab.capture.packet import ACK, FIN, SYN, Endpoint
-from mptcplab.capture.statistics import Statistics, combined
+from mptcplab.capture.packet import ACK, FIN, SYN, SocketAddress
+from mptcplab.capture.statistics import Statistics, combine
 from mptcplab.errors import InputError
 
-OTHER = (Endpoint("fd00::1", 40000), Endpoint("fd00::2", 80))
+OTHER = (SocketAddress("fd00::1", 40000), SocketAddress("fd00::2", 80))
 
 
 def frames(segments: Iterable[Segment], marks: dict[int, int] | None = None) -> list[Frame]:
@@ -205,7 +205,7 @@ FRAMES = st.lists(
 
 def _by_the_formulas(given_frames: list[Frame]) -> tuple[Fraction, Fraction] | None:
     """Return mean and variance of the TCP deltas in ns, as the study writes them."""
-    previous: dict[frozenset[Endpoint], int] = {}
+    previous: dict[frozenset[SocketAddress], int] = {}
     deltas = []
     for frame in given_frames:
         ends = frozenset((frame.source, frame.target))
@@ -235,19 +235,19 @@ def test_any_packets_give_what_the_formulas_give(some: list[Frame]) -> None:
 def test_sums_do_not_depend_on_how_packets_are_grouped(some: list[Frame], at: int) -> None:
     capture = statistics_of(some)
     parts = [direction for connection in capture.connections for direction in connection.directions]
-    assert combined([combined(parts[:at]), combined(parts[at:])]) == capture.total
+    assert combine([combine(parts[:at]), combine(parts[at:])]) == capture.total
 
 
 def test_old_connections_are_only_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     """First one that has ended. The total stays that of all packets."""
     monkeypatch.setattr(connections, "_MAX_CONNECTIONS", 2)
-    ends = [(Endpoint("10.0.1.1", port), SERVER) for port in range(4)]
+    ends = [(SocketAddress("10.0.1.1", port), SERVER) for port in range(4)]
     segments = [Segment(number * 100, 0, SYN, at=0, ends=pair) for number, pair in enumerate(ends[:2])]
     segments += [
         Segment(250, 0, FIN | ACK, ends=ends[1]),
         Segment(260, 1, FIN | ACK, ends=ends[1]),
         *(Segment(number * 100, 0, SYN, at=0, ends=ends[number]) for number in (3, 4 - 1)),
-        Segment(900, 0, SYN, at=0, ends=(Endpoint("10.0.1.1", 9), SERVER)),
+        Segment(900, 0, SYN, at=0, ends=(SocketAddress("10.0.1.1", 9), SERVER)),
     ]
     found = statistics_of(frames(segments))
     assert [one.ends[0].port for one in found.connections] == [3, 9]

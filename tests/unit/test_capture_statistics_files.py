@@ -26,7 +26,7 @@ from mptcplab.capture.frame import (
     UNSEEN,
     FrameReader,
 )
-from mptcplab.capture.packet import ACK, SYN, Endpoint
+from mptcplab.capture.packet import ACK, SYN, SocketAddress
 from mptcplab.capture.recorded import recorded_statistics
 from mptcplab.errors import InputError
 from mptcplab.recording.record import FORMAT, Recording
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.slow
 
 __all__ = ["command"]  # a fixture
 DOWNLOAD = EXAMPLES / "download.pcap"
-OTHER = (Endpoint("10.0.3.1", 40001), Endpoint("10.0.2.2", 21))
+OTHER = (SocketAddress("10.0.3.1", 40001), SocketAddress("10.0.2.2", 21))
 
 
 def document(command: Command, *arguments: object) -> dict[str, Any]:
@@ -49,7 +49,7 @@ def marks(file: Path) -> list[int]:
     return [frame.marks for frame in FrameReader(file)]
 
 
-def written(file: Path, segments: list[Segment], *, snaplen: int = 65535) -> Path:
+def write(file: Path, segments: list[Segment], *, snaplen: int = 65535) -> Path:
     """Write a capture of segments."""
     file.write_bytes(pcap(segments, snaplen=snaplen))
     return file
@@ -145,7 +145,7 @@ def test_kinds_of_retransmissions(tmp_path: Path) -> None:
         Segment(170_000, 1, at=801, length=100),  # 100 bytes are missing
         Segment(180_000, 0, acked=1301),  # 400 more
     ]
-    found = marks(written(tmp_path / "kinds.pcap", segments))
+    found = marks(write(tmp_path / "kinds.pcap", segments))
     assert found[12] & (RETRANSMISSION | FAST_RETRANSMISSION) == RETRANSMISSION | FAST_RETRANSMISSION
     expected = {RETRANSMISSION: [12, 18], OUT_OF_ORDER: [16], DUPLICATE_ACK: [9, 10, 11], GAP: [21], UNSEEN: [22]}
     for mark, numbers in expected.items():
@@ -153,7 +153,7 @@ def test_kinds_of_retransmissions(tmp_path: Path) -> None:
 
 
 def test_cut_packets_have_their_lengths_on_the_wire(command: Command, tmp_path: Path) -> None:
-    cut = written(tmp_path / "cut.pcap", download(), snaplen=54)
+    cut = write(tmp_path / "cut.pcap", download(), snaplen=54)
     assert document(command, cut)["total"] == document(command, DOWNLOAD)["total"]
 
 
@@ -205,7 +205,7 @@ def test_without_tshark(command: Command, monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
     segments = sorted([*download(), *handshake(5, ends=OTHER)], key=lambda one: one.time)
-    file = written(tmp_path / "two.pcap", segments)
+    file = write(tmp_path / "two.pcap", segments)
     every = document(command, file)
     assert [one["both"]["packets"] for one in every["files"][0]["connections"]] == [12, 3]
     one = document(command, file, "--end", "10.0.1.1:40000", "--end", "10.0.2.2")
@@ -221,9 +221,9 @@ def test_one_connection_of_several(command: Command, tmp_path: Path) -> None:
 def test_several_files_are_the_places_of_one_capture(command: Command, tmp_path: Path) -> None:
     """The download at the user's end, at the gateway (less its SYN), and the gateway's other connection."""
     near = DOWNLOAD
-    far = written(tmp_path / "far.pcap", download()[1:])
-    server = written(tmp_path / "server.pcap", handshake(5, ends=OTHER))
-    idle = written(tmp_path / "idle.pcap", [])
+    far = write(tmp_path / "far.pcap", download()[1:])
+    server = write(tmp_path / "server.pcap", handshake(5, ends=OTHER))
+    idle = write(tmp_path / "idle.pcap", [])
     found = document(command, far, near, server, idle)
     assert [len(one["connections"]) for one in found["files"]] == [1, 1, 1, 0]
     assert found["total"]["packets"] == 12 + 3
@@ -237,7 +237,7 @@ def test_several_files_are_the_places_of_one_capture(command: Command, tmp_path:
 
 def test_several_files_are_runs(command: Command, tmp_path: Path) -> None:
     """The second run is 70.8 ms longer, with one more packet at its end."""
-    longer = written(tmp_path / "longer.pcap", [*download(), Segment(141_600, 1, at=3002, acked=2)])
+    longer = write(tmp_path / "longer.pcap", [*download(), Segment(141_600, 1, at=3002, acked=2)])
     output = command("--statistics", "--runs", DOWNLOAD, longer, "--out", tmp_path / "out")
     assert output.status == 0, output.err
     assert "Over 2 runs" in output.out
@@ -288,7 +288,7 @@ def test_captures_of_a_recording(tmp_path: Path) -> None:
     links.append({"name": "core", "between": ["gw", "server"]})
     (run / "manifest.json").write_text(json.dumps({"format": FORMAT, "links": links}))
     shutil.copy(DOWNLOAD, run / "captures" / "ue-lan.pcap")
-    written(run / "captures" / "ue-wifi.pcap", handshake(5, ends=OTHER))
+    write(run / "captures" / "ue-wifi.pcap", handshake(5, ends=OTHER))
     shutil.copy(CAPTURES / "cut-c1.pcap", run / "captures" / "gw-core.pcap")
     recording = Recording(run)
     found = recorded_statistics(recording, "ue")
@@ -310,7 +310,7 @@ def test_ports_that_are_used_again_are_tsharks_streams(tmp_path: Path) -> None:
         Segment(4 * 10**6, 1, SYN, at=0, starts=(555, 999)),
         Segment(5 * 10**6, 0, SYN | ACK, at=0, starts=(777, 999)),
     ]
-    file = written(tmp_path / "again.pcap", segments)
+    file = write(tmp_path / "again.pcap", segments)
     run = ["tshark", "-n", "-r", str(file), "-T", "fields", "-e", "tcp.stream"]
     streams = subprocess.run(run, capture_output=True, text=True, check=True, timeout=60).stdout.split()
     found = statistics_of(FrameReader(file)).connections

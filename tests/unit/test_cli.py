@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from tests.unit.commanded import output_of as run
 
-from mptcplab.doctor.programs import uses
+from mptcplab.doctor.programs import program_uses
 from mptcplab.engine import tools
 from mptcplab.guest.sampler import SAMPLER
 from mptcplab.kernel import KernelBuild
@@ -266,7 +266,7 @@ def _search(monkeypatch: pytest.MonkeyPatch, folder: Path, without: str) -> None
     """Set a PATH with links to every program that plans use, except one."""
     links = folder / "bin"
     links.mkdir()
-    for name in uses():
+    for name in program_uses():
         found = shutil.which(name, path=tools._SEARCH)
         if found is not None and name != without:
             (links / name).symlink_to(found)

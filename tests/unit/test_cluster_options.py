@@ -39,14 +39,14 @@ def test_missing_dask_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) ->
         return real(name, *rest, **more)
 
     monkeypatch.setattr(builtins, "__import__", without)
-    with pytest.raises(MissingError) as error, cluster.connected("local"):
+    with pytest.raises(MissingError) as error, cluster.connect("local"):
         pass
     assert error.value.hint == "pip install 'mptcplab[cluster]'"
 
 
 @pytest.mark.parametrize("address", ["local:0", "local:many", "local:-1", "local:٣", "local:9999999"])
 def test_number_of_local_workers(address: str) -> None:
-    with pytest.raises(InputError, match="is not a number of workers"), cluster.connected(address):
+    with pytest.raises(InputError, match="is not a number of workers"), cluster.connect(address):
         pass
 
 
@@ -55,7 +55,7 @@ def test_nobody_there(monkeypatch: pytest.MonkeyPatch) -> None:
     with socket.socket() as unused:
         unused.bind(("127.0.0.1", 0))
         address = f"tcp://127.0.0.1:{unused.getsockname()[1]}"
-    with pytest.raises(InputError, match="there is no scheduler"), cluster.connected(address):
+    with pytest.raises(InputError, match="there is no scheduler"), cluster.connect(address):
         pass
 
 

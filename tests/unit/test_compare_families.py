@@ -12,12 +12,12 @@ from random import Random
 import pytest
 from scipy.stats import binom
 
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Match, Pair, Side, compare
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Key, Match, Pair, RowSide, compare
 
 
 def _family(values: Sequence[dict[int, float]]) -> list[Comparison]:
     """All pairs of identical scenarios."""
-    sides: list[dict[Key, Side]] = [{((), "bulk"): Side(one)} for one in values]
+    sides: list[dict[Key, RowSide]] = [{((), "bulk"): RowSide(one)} for one in values]
     pairs = itertools.combinations(range(len(values)), 2)
     return compare([Pair("goodput_mbps", (str(a),), (str(b),), sides[a], sides[b]) for a, b in pairs])
 

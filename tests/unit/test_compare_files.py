@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 from tests.unit.compared import output, row_of, write
 
-from mptcplab.report.latex import escaped, to_latex
+from mptcplab.report.latex import escape, to_latex
 from mptcplab.report.table import Table
 
 #: Means of four schedulers over four seeds.
@@ -94,14 +94,14 @@ def test_tables_for_papers_are_the_printed_ones(
 
 
 def test_latex_has_no_character_of_its_own_meaning() -> None:
-    assert escaped("a_b & 5 % #1 {x} ~ ^ \\") == (
+    assert escape("a_b & 5 % #1 {x} ~ ^ \\") == (
         r"a\_b \& 5 \% \#1 \{x\} \textasciitilde{} \textasciicircum{} \textbackslash{}"
     )
-    assert escaped("access1>link1") == "access1$>$link1", "fonts of old encodings print another character"
-    assert escaped("B - A") == "B $-$ A"
-    assert escaped("-5.1 ± <0.01") == r"$-$5.1 $\pm$ $<$0.01"
-    assert escaped('["4 KiB"]') == '{[}"4 KiB"{]}', "an option of the rule above it, at the beginning of a row"
-    assert escaped("1-4, multi-path") == "1-4, multi-path", "hyphens"
+    assert escape("access1>link1") == "access1$>$link1", "fonts of old encodings print another character"
+    assert escape("B - A") == "B $-$ A"
+    assert escape("-5.1 ± <0.01") == r"$-$5.1 $\pm$ $<$0.01"
+    assert escape('["4 KiB"]') == '{[}"4 KiB"{]}', "an option of the rule above it, at the beginning of a row"
+    assert escape("1-4, multi-path") == "1-4, multi-path", "hyphens"
     table = Table("t", ("a", "b"), (("x", "1"),), frozenset({"b"}), ("first\nsecond",))
     assert to_latex(table).splitlines()[-2:] == ["% first", "% second"]
 

@@ -10,11 +10,11 @@ from random import Random
 import pytest
 from tests.unit.compared import MUCH_SLOWER, SLOWER, UNLUCKY, A, output, row_of, write
 
-from mptcplab.metrics.compare import Key, Pair, Side, Verdict, compare
+from mptcplab.metrics.compare import Key, Pair, RowSide, Verdict, compare
 
 
 def _match(key: Key, a: dict[int, float], b: dict[int, float]) -> Pair:
-    return Pair("goodput_mbps", ("a",), ("b",), {key: Side(a)}, {key: Side(b)})
+    return Pair("goodput_mbps", ("a",), ("b",), {key: RowSide(a)}, {key: RowSide(b)})
 
 
 def _compare(a: dict[int, float], b: dict[int, float], count: int = 1) -> list[tuple[str, str, float | None]]:
@@ -41,7 +41,7 @@ def test_pairs_need_both_sides_only_where_they_are_shared() -> None:
     assert match.means[0] == pytest.approx(sum(A[seed] for seed in (4, 5, 6)) / 3)
 
 
-def _shifted(*shifts: float) -> dict[int, float]:
+def _shift(*shifts: float) -> dict[int, float]:
     """A, each value with a shift in percent of A's mean."""
     mean = sum(A.values()) / len(A)
     return {seed: value + shift * mean / 100 for (seed, value), shift in zip(A.items(), shifts, strict=True)}
@@ -59,7 +59,7 @@ def _shifted(*shifts: float) -> dict[int, float]:
     ],
 )
 def test_a_verdict_follows_from_its_interval(shifts: tuple[float, ...], verdict: Verdict) -> None:
-    (found,) = compare([_match(((), "bulk"), A, _shifted(*shifts))], margin_percent=1.0)
+    (found,) = compare([_match(((), "bulk"), A, _shift(*shifts))], margin_percent=1.0)
     (match,) = found.matches
     assert match.verdict is verdict
     assert match.percent is not None

@@ -56,7 +56,7 @@ def ask_bash(folder: Path, *words: str, **variables: str) -> list[str]:
     lines = [
         script_for("bash"),
         "compopt() { :; }  # only known while a key is pressed",
-        f"COMP_WORDS=({' '.join(_quoted(word) for word in words)})",
+        f"COMP_WORDS=({' '.join(_quote(word) for word in words)})",
         f"COMP_CWORD={len(words) - 1}",
         "_mptcplab_completion mptcplab",
         '[ ${#COMPREPLY[@]} -eq 0 ] || printf "%s\\n" "${COMPREPLY[@]}"',
@@ -64,7 +64,7 @@ def ask_bash(folder: Path, *words: str, **variables: str) -> list[str]:
     return run(BASH, "--norc", "-c", "\n".join(lines), folder=folder, **variables).splitlines()
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return "'" + word.replace("'", "'\\''") + "'"
 
 

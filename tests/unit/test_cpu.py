@@ -14,7 +14,7 @@ from mptcplab.kernel import data
 from mptcplab.kernel.data import build_options, canonical_variant, has_part, load_inputs, variant_of, with_part
 from mptcplab.metrics.cpu import cpu_uses, cpu_warnings, parse_use, shares
 from mptcplab.metrics.ends import Ends
-from mptcplab.node.cpu import CHARGED, own_argv
+from mptcplab.node.cpu import CHARGED, without_cpu_cost
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT, Recording
@@ -56,7 +56,7 @@ def test_only_programs_of_workloads_on_the_node_are_charged(tmp_path: Path) -> N
     plan = _plan(tmp_path, SCENARIO + CPU)
     charged = {program.name: program for program in plan.programs if program.argv[: len(CHARGED)] == CHARGED}
     assert list(charged) == ["bulk.server"], [program.name for program in plan.programs]
-    assert own_argv(charged["bulk.server"])[0] == FLOW
+    assert without_cpu_cost(charged["bulk.server"])[0] == FLOW
     assert charged["bulk.server"].uses == ("sh", FLOW)
     assert {program.argv[0] for program in plan.programs} >= {PATH_MANAGER, FLOW, "sh"}
 

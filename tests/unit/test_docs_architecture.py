@@ -22,7 +22,7 @@ def _named() -> list[tuple[str, str]]:
     return sorted({(path, name) for path, name in _NAMED.findall(PAGE) if path not in _ELSEWHERE})
 
 
-def _found(path: str) -> Path:
+def _find(path: str) -> Path:
     """The file or folder in the package or in the repository; where both have it, whichever comes first."""
     return next((base / path for base in (PACKAGE, ROOT) if (base / path).exists()), PACKAGE / path)
 
@@ -44,7 +44,7 @@ def test_enough_is_named() -> None:
 
 @pytest.mark.parametrize(("path", "name"), _named())
 def test_what_is_named_is_there(path: str, name: str) -> None:
-    file = _found(path)
+    file = _find(path)
     assert file.exists(), f"{path}: neither in {PACKAGE} nor in {ROOT}"
     if name and file.suffix == ".py":
         assert name in set(_defined(ast.parse(file.read_text()).body)), f"{path} has no {name}"

@@ -36,7 +36,7 @@ def test_a_case_is_one_point(case: effects.Case, variants: list[tuple[str, ...]]
         assert len(points) == 1, [point.label for point in points]
 
 
-def _found(host: dict[str, str | None], default: dict[str, str | None]) -> dict[str, Any]:
+def _find(host: dict[str, str | None], default: dict[str, str | None]) -> dict[str, Any]:
     names = [setting.name for setting in machine.SETTINGS]
     facts = {name: "x" for name in names if "." not in name}
     sysctls: dict[str, str | None] = {name: "1" for name in names if "." in name}
@@ -46,8 +46,8 @@ def _found(host: dict[str, str | None], default: dict[str, str | None]) -> dict[
 def test_values_are_compared_by_kernel() -> None:
     """Debian has the kernel's own default; what a host has otherwise differs; what no kernel has is no row."""
     ecn, sack, rmem = (f"net.ipv4.tcp_{name}" for name in ("ecn", "sack", "rmem"))
-    new = _found({ecn: "3", sack: None}, {ecn: "2", sack: None})
-    old = _found({sack: None}, {sack: None})
+    new = _find({ecn: "3", sack: None}, {ecn: "2", sack: None})
+    old = _find({sack: None}, {sack: None})
     rows = {name: row for name, *row in machine.rows({"7.2": new, "6.12": old})}
     assert rows[ecn][:3] == ["7.2: 3, 6.12: 1", "7.2: 2, 6.12: 1", "**no**"]
     assert rows["net.ipv4.tcp_dsack"][:3] == ["1", "1", "yes"]

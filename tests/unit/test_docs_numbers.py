@@ -175,18 +175,18 @@ A title
 
 def test_output_that_a_page_shows_gets_new_numbers_only() -> None:
     shown = ["...", "  protocol   rate", " ────────────────", "  tcp        90.00", "  mptcp      99.0", "..."]
-    now = console.updated(shown, OUTPUT, "command")
+    now = console.update(shown, OUTPUT, "command")
     assert now == ["...", "  protocol   rate", " ─────────────────", "  tcp        94.57", "  mptcp      185.0", "..."]
 
 
 def test_lines_of_the_wall_clock_are_kept() -> None:
     shown = ["done    seed 1: 10.3 s of virtual time in 9.9 s (1 of 1)", "A title", "..."]
-    assert console.updated(shown, OUTPUT, "command") == shown
+    assert console.update(shown, OUTPUT, "command") == shown
 
 
 def test_line_that_is_not_printed_any_more_is_named() -> None:
     with pytest.raises(console.ChangedOutputError, match=r"no line like 'udp        5\.0'"):
-        console.updated(["...", "  udp        5.0", "..."], OUTPUT, "command")
+        console.update(["...", "  udp        5.0", "..."], OUTPUT, "command")
 
 
 def test_rows_are_filled_from_results(tmp_path: Path) -> None:
@@ -196,12 +196,12 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
         '"metrics": {"gap_s": {"mean": 1.5, "ci95_half_width": 0.25, "n": 3}}}]}'
     )
     head = "| protocol | goodput Mbit/s | gap s | restored s | share of link1 % |\n| --- | ---: | --- | --- | --- |\n"
-    made = rows.filled(f"{head}| tcp | 1 | 2 | 3 | 4 |\n", tmp_path)
+    made = rows.fill(f"{head}| tcp | 1 | 2 | 3 | 4 |\n", tmp_path)
     assert made == f"{head}| tcp | 94.57 | 1.50 ± 0.25 |  | 100 |\n"
     in_ms = "| protocol | gap ms | goodput kbit/s |\n| --- | --- | --- |\n"
-    assert rows.filled(f"{in_ms}| tcp | 1 | 2 |\n", tmp_path) == f"{in_ms}| tcp | 1500 ± 250 | 94567 |\n"
+    assert rows.fill(f"{in_ms}| tcp | 1 | 2 |\n", tmp_path) == f"{in_ms}| tcp | 1500 ± 250 | 94567 |\n"
     with pytest.raises(ValueError, match="is not a column of a table"):
-        rows.filled("| protocol | speed |\n| --- | --- |\n", tmp_path)
+        rows.fill("| protocol | speed |\n| --- | --- |\n", tmp_path)
 
 
 @pytest.mark.parametrize(

@@ -18,9 +18,9 @@ from typing import Any
 import pytest
 
 from mptcplab.cli.main import main
-from mptcplab.doctor import Finding, Level, Report, host, kernel, programs, python
+from mptcplab.doctor import DoctorReport, Finding, Level, host, kernel, programs, python
 from mptcplab.doctor.examine import merge_installs
-from mptcplab.doctor.packages import Distribution, this_system
+from mptcplab.doctor.packages import LinuxDistribution, this_system
 from mptcplab.doctor.proxies import debian_programs
 from mptcplab.engine import tools
 from mptcplab.engine.memory import available_memory
@@ -31,7 +31,7 @@ from mptcplab.kernel.cache import find_kernel
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.workload.registry import KINDS
 
-DEBIAN = Distribution("debian", "Debian")
+DEBIAN = LinuxDistribution("debian", "Debian")
 
 
 def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
@@ -43,7 +43,7 @@ def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
     """Simulate a machine that has all programs of labs except ``without``; those that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
-    for name in {*programs.uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):
+    for name in {*programs.program_uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):
         found = shutil.which(name, path=f"{tools._SEARCH}:{os.environ['PATH']}")
         (links / name).symlink_to(found or "/bin/true")
     monkeypatch.setattr(tools, "_SEARCH", str(links))
@@ -51,7 +51,7 @@ def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
 
 
 def test_uses_come_from_the_plans() -> None:
-    uses = programs.uses()
+    uses = programs.program_uses()
     assert {uses[name] for name in ("ip", "tc", "nstat", "gcc")} == {"every run"}
     assert {uses[name] for name in ("ethtool", "sysctl")} == {
         "other engines, and reasons why the kernel refuses a command"
@@ -96,8 +96,8 @@ def test_the_packages_of_gateways_are_those_that_debian_has() -> None:
 
 def test_only_radio_links_need_the_programs_of_radios() -> None:
     """So neither `make demo` nor `make test` installs them."""
-    assert set(programs.of_radios()) >= {"hostapd", "iw", "wpa_supplicant"}
-    assert not set(programs.of_radios()) & set(programs.uses())
+    assert set(programs.radio_programs()) >= {"hostapd", "iw", "wpa_supplicant"}
+    assert not set(programs.radio_programs()) & set(programs.program_uses())
     assert tools.package_of("wpa_supplicant") == "wpasupplicant"
 
 
@@ -113,14 +113,14 @@ def test_every_kind_may_name_packages() -> None:
     ("system", "wanted", "command"),
     [
         (DEBIAN, ["iperf3", "iproute2", "iperf3"], "sudo apt-get install iperf3 iproute2"),
-        (Distribution("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
-        (Distribution("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
-        (Distribution("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
-        (Distribution("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
-        (Distribution("", "Plan 9"), ["bc"], "install the equivalents of Debian's bc"),
+        (LinuxDistribution("debian", "Debian", is_root=True), ["tshark"], "apt-get install tshark"),
+        (LinuxDistribution("fedora", "Fedora"), ["iproute2", "xz-utils"], "sudo dnf install iproute iproute-tc xz"),
+        (LinuxDistribution("arch", "Arch"), ["tshark"], "sudo pacman -S wireshark-cli"),
+        (LinuxDistribution("arch", "Arch"), ["mptcpize"], "makepkg -si in a clone of mptcpd from the AUR"),
+        (LinuxDistribution("", "Plan 9"), ["bc"], "install the equivalents of Debian's bc"),
     ],
 )
-def test_commands_of_distributions(system: Distribution, wanted: list[str], command: str) -> None:
+def test_commands_of_distributions(system: LinuxDistribution, wanted: list[str], command: str) -> None:
     assert system.install(wanted) == command
 
 
@@ -155,7 +155,7 @@ def test_missing_for_a_build(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
     found = by_subject(programs.check_build(DEBIAN))
     assert set(found) == {"flex", "dpkg-deb"}
     assert {finding.level for finding in found.values()} == {Level.MISSING}, "a kernel may be built already"
-    elsewhere = by_subject(programs.check_build(Distribution("fedora", "Fedora")))
+    elsewhere = by_subject(programs.check_build(LinuxDistribution("fedora", "Fedora")))
     assert set(elsewhere) == {"flex", "kernel source"}
     assert "--source" in elsewhere["kernel source"].command
 
@@ -347,13 +347,13 @@ def test_restrictions_that_prevent_a_boot(
 
 
 @pytest.fixture
-def report(monkeypatch: pytest.MonkeyPatch) -> Report:
+def report(monkeypatch: pytest.MonkeyPatch) -> DoctorReport:
     findings = (
         Finding("Python", Level.FINE, "3.11"),
         Finding("tshark", Level.MISSING, "is not installed", "captures", "sudo apt-get install tshark"),
         Finding("kernel 7.2", Level.BROKEN, "is not built", "every run", "mptcplab kernel build"),
     )
-    made = Report("mptcplab on a test", findings)
+    made = DoctorReport("mptcplab on a test", findings)
     monkeypatch.setattr("mptcplab.doctor.examine", lambda: made)
     return made
 
@@ -381,7 +381,7 @@ def test_printed_report(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureF
     ]
 
 
-def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report: Report) -> None:
+def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report: DoctorReport) -> None:
     assert _status(monkeypatch, "--json") == 3
     document = json.loads(capsys.readouterr().out)
     assert document == report.to_json()
@@ -389,7 +389,7 @@ def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     assert [row["level"] for row in document["findings"]] == ["fine", "missing", "broken"]
 
 
-def test_only_broken_findings_change_the_status(monkeypatch: pytest.MonkeyPatch, report: Report) -> None:
-    without = Report(report.machine, report.findings[:2])
+def test_only_broken_findings_change_the_status(monkeypatch: pytest.MonkeyPatch, report: DoctorReport) -> None:
+    without = DoctorReport(report.machine, report.findings[:2])
     monkeypatch.setattr("mptcplab.doctor.examine", lambda: without)
     assert _status(monkeypatch) == 0

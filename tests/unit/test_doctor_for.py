@@ -17,13 +17,13 @@ from tests.unit.written import Write
 from mptcplab.cli import doctor_for
 from mptcplab.doctor import install, lacks
 from mptcplab.doctor.lacks import collect_lacks
-from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.errors import LabError, MissingError
 from mptcplab.proxies.catalog import RECIPES
 from mptcplab.scenario.load import Run
 
-DEBIAN = Distribution("debian", "Debian")
-ROOT = Distribution("debian", "Debian", is_root=True)
+DEBIAN = LinuxDistribution("debian", "Debian")
+ROOT = LinuxDistribution("debian", "Debian", is_root=True)
 IPTABLES = MissingError("this machine has no 'iptables'", subject="iptables", packages=("iptables",))
 TSHARK = MissingError("this machine has no 'tshark'", subject="tshark", packages=("tshark",))
 PROXY = MissingError("this machine has no 'xray'", subject="xray", command="mptcplab gateways build xray")
@@ -190,7 +190,7 @@ def test_sudo_that_asks_nothing_is_used(machine: Machine, doctor: Doctor, monkey
 
 
 def test_another_package_manager(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lacks, "this_system", lambda: Distribution("fedora", "Fedora", is_root=True))
+    monkeypatch.setattr(lacks, "this_system", lambda: LinuxDistribution("fedora", "Fedora", is_root=True))
     machine.lacks = {"made": [TSHARK]}
     output = doctor("--for", "made", "--install")
     assert output.status == 3
@@ -244,10 +244,10 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
 
 @pytest.mark.parametrize(
     ("system", "separator"),
-    [(DEBIAN, " && "), (Distribution("arch", "Arch"), " && "), (Distribution("", "Plan 9"), "; then ")],
+    [(DEBIAN, " && "), (LinuxDistribution("arch", "Arch"), " && "), (LinuxDistribution("", "Plan 9"), "; then ")],
 )
 @pytest.mark.usefixtures("debian")
-def test_a_sentence_is_not_joined_like_a_command(system: Distribution, separator: str) -> None:
+def test_a_sentence_is_not_joined_like_a_command(system: LinuxDistribution, separator: str) -> None:
     found = collect_lacks({"a": [TSHARK, PROXY]}, system)
     assert found.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
 
@@ -323,7 +323,7 @@ def test_beds_of_a_scenario_file(machine: Machine, doctor: Doctor, write: Write)
 def test_the_script_that_installs_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
     script = Path(install._script()[1])
     assert "--named" in script.read_text()
-    monkeypatch.setattr(install, "shipped_folder", lambda *_, **__: None)
+    monkeypatch.setattr(install, "find_shipped_folder", lambda *_, **__: None)
     with pytest.raises(LabError, match="install-packages is missing"):
         install._script()
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from mptcplab.engine import bytecode
 from mptcplab.engine.report import package_folder
 from mptcplab.engine.virtual import machine
-from mptcplab.engine.virtual.machine import Boot
+from mptcplab.engine.virtual.machine import LabBoot
 from mptcplab.kernel import KernelBuild
 
 #: In place of process 1's work: imports everything, and prints which files were opened for that, and an error.
@@ -38,7 +38,7 @@ except OSError:
 def test_the_guest_is_loaded_from_one_file(tmp_path: Path) -> None:
     """Process 1 opens no other file of ours, and its errors have the lines of the sources."""
     kernel = KernelBuild("7.2", "7.2.1-test", "k" * 64, tmp_path, "c" * 64)
-    machine._write_init(Boot(kernel=kernel, seed=7, cpu=0, folder=tmp_path, source=package_folder()))
+    machine._write_init(LabBoot(kernel=kernel, seed=7, cpu=0, folder=tmp_path, source=package_folder()))
     script = (tmp_path / "init").read_text()
     last = "from mptcplab.guest.init import main\n"
     (tmp_path / "init").write_text(script[: script.index(last)] + INSPECT)

@@ -11,14 +11,14 @@ from pathlib import Path
 import pytest
 
 from mptcplab.engine.virtual import machine
-from mptcplab.engine.virtual.machine import Machine
+from mptcplab.engine.virtual.machine import LabMachine
 
 
 @pytest.fixture
-def lab() -> Iterator[Machine]:
+def lab() -> Iterator[LabMachine]:
     """A machine whose process is a program with a child, in a session of their own."""
     shell = subprocess.Popen(["sh", "-c", "sleep 100 & wait"], start_new_session=True)
-    made = Machine.__new__(Machine)
+    made = LabMachine.__new__(LabMachine)
     made._process = shell
     yield made
     os.killpg(shell.pid, 9)
@@ -27,7 +27,7 @@ def lab() -> Iterator[Machine]:
 
 @pytest.mark.parametrize(("limit", "expected"), [(5, "has 5 memory mappings"), (100_000, None)])
 def test_a_process_at_the_limit_is_the_cause(
-    lab: Machine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, expected: str | None
+    lab: LabMachine, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, limit: int, expected: str | None
 ) -> None:
     """Any program has more than five: its code, its data, its stack and the C library's."""
     (tmp_path / "max_map_count").write_text(f"{limit}\n")
@@ -37,7 +37,7 @@ def test_a_process_at_the_limit_is_the_cause(
     assert expected is None or expected in str(cause), cause
 
 
-def test_processes_are_those_of_the_session(lab: Machine) -> None:
+def test_processes_are_those_of_the_session(lab: LabMachine) -> None:
     found = set(machine._processes(lab.pid))
     assert lab.pid in found
     assert os.getpid() not in found

@@ -23,7 +23,7 @@ from mptcplab.engine.process import Console
 from mptcplab.engine.report import PLAN_HINT, read_report
 from mptcplab.engine.virtual import machine
 from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.engine.virtual.machine import Boot, check_folder, virtual_clock_address
+from mptcplab.engine.virtual.machine import LabBoot, check_folder, virtual_clock_address
 from mptcplab.engine.virtual.session import Session, find
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.guest.sampler import SAMPLER
@@ -69,7 +69,7 @@ def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
     """Linux mixes its command line into its random numbers: a folder's name in it would change the results."""
     kernel = build(tmp_path)
     boots = [
-        Boot(kernel=kernel, seed=7, cpu=cpu, folder=Path(folder), source=Path(source), exposed=(Path(folder),))
+        LabBoot(kernel=kernel, seed=7, cpu=cpu, folder=Path(folder), source=Path(source), exposed=(Path(folder),))
         for cpu, folder, source in ((0, "/a", "/b"), (1, "/tmp/much/longer", "/opt/elsewhere"))
     ]
     first, second = (machine._arguments(boot) for boot in boots)
@@ -98,13 +98,13 @@ def test_where_user_code_runs(
     if option is not None:
         line = "CONFIG_UML_INPROC=y" if option == "y" else "# CONFIG_UML_INPROC is not set"
         (tmp_path / "config").write_text(f"CONFIG_UML=y\n{line}\n")
-    boot = Boot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
+    boot = LabBoot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
     assert [word for word in machine._arguments(boot) if word.startswith("inproc=")] == passed
 
 
 def test_a_wrong_mode_of_user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(machine.INPROC, "yes")
-    boot = Boot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
+    boot = LabBoot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
     with pytest.raises(InputError, match=f"{machine.INPROC} is 'yes'") as raised:
         machine._arguments(boot)
     assert raised.value.hint == "set it to one of auto, off, on, or unset it"
@@ -146,7 +146,7 @@ def test_console_takes_any_bytes() -> None:
 def test_an_error_of_the_guest_has_a_hint(own: str | None, hint: str | None, tmp_path: Path) -> None:
     """A command of `exec` has no plan unless it has a scenario."""
     (tmp_path / "guest.json").write_text(json.dumps({"error": "it did not end", "hint": own}))
-    nothing = cast(machine.Machine, None)  # it ended by itself, so its console does not matter
+    nothing = cast(machine.LabMachine, None)  # it ended by itself, so its console does not matter
     with pytest.raises(LabError) as raised:
         read_report(tmp_path, nothing, None, hint=hint)
     assert (raised.value.message, raised.value.hint) == ("it did not end", own or hint)
@@ -169,7 +169,7 @@ def test_many_lost_connections_are_one_sentence(tmp_path: Path, words: str, mess
     error = f"pages.client on client ended with status 1: : {words}"
     (tmp_path / "guest.json").write_text(json.dumps({"error": error}))
     with pytest.raises(LabError) as raised:
-        read_report(tmp_path, cast(machine.Machine, None), None, hint=PLAN_HINT)
+        read_report(tmp_path, cast(machine.LabMachine, None), None, hint=PLAN_HINT)
     assert raised.value.message == message
     assert hint in (raised.value.hint or "")
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from mptcplab.engine.registry import engine_kind
 from mptcplab.engine.ssh.clock import Answer, Clock, Translation
-from mptcplab.engine.ssh.collect import translated
-from mptcplab.engine.ssh.fitting import Fitted, fit, other_ends
-from mptcplab.engine.ssh.inventory import Inventory, load_inventory
+from mptcplab.engine.ssh.collect import to_lab_clock
+from mptcplab.engine.ssh.fitting import Fitted, fit, link_ends
+from mptcplab.engine.ssh.inventory import MachineInventory, load_inventory
 from mptcplab.engine.ssh.saved import Saved, check_movable
 from mptcplab.engine.ssh.scripts import files_of
 from mptcplab.engine.ssh.sockets import algorithms, parse_samples, parse_socket
@@ -38,7 +38,7 @@ def _plan(*overrides: str, file: Path = SCENARIO) -> Plan:
     return compile_plan(load(file, overrides=overrides).points[-1].scenario, seed=1)
 
 
-def _fitted(*overrides: str) -> dict[str, Fitted]:
+def _fit(*overrides: str) -> dict[str, Fitted]:
     return {one.node: one for one in fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")}
 
 
@@ -96,7 +96,7 @@ def test_the_engine_takes_an_inventory() -> None:
 
 
 def test_a_plan_is_divided_among_machines() -> None:
-    plan, parts = _plan(), _fitted()
+    plan, parts = _plan(), _fit()
     assert list(parts) == ["client", "server"]
     assert {link: one.device for link, one in parts["client"].interfaces.items()} == {"one": "eth1", "two": "eth2"}
     assert [one.name for one in parts["server"].programs] == ["bulk.server"]
@@ -109,7 +109,7 @@ def test_a_plan_is_divided_among_machines() -> None:
         one.argv for one in parts["server"].commands
     }
     assert not [one for one in fitted if "veth" in one]
-    assert set(other_ends(plan)) == {"one", "two"}
+    assert set(link_ends(plan)) == {"one", "two"}
 
 
 @pytest.mark.parametrize(
@@ -138,7 +138,7 @@ def test_scripts_are_valid_shell(shell: list[str]) -> None:
     if shutil.which(shell[0]) is None:
         pytest.skip(f"there is no {shell[0]}")
     plan = _plan("links.two.rate=10 Mbit/s")
-    inventory = Inventory.model_validate(
+    inventory = MachineInventory.model_validate(
         {
             "nodes": {
                 name: {"host": name, "interfaces": {"one": "eth1", "two": {"device": "eth2", "shape": True}}}
@@ -245,7 +245,7 @@ def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: lis
     for out, back in delays:
         clock.add(Answer(now, now + out + back, there(now + out)))
         now += 10**9
-    here = clock.here()
+    here = clock.to_our_clock()
     for instant in range(0, now - 10**9, 10**9 // 3):
         # The drift during a question's round trip and beyond the last moment is not part of the stated error.
         assert abs(here.to_here(there(instant)) - instant) <= here.error_ns + _UNSTATED_NS, (instant, here.error_ns)
@@ -255,7 +255,7 @@ def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: lis
 def _fixed(offset: int) -> Translation:
     clock = Clock()
     clock.add(Answer(0, 0, offset))
-    return clock.here()
+    return clock.to_our_clock()
 
 
 def test_outputs_come_to_one_clock() -> None:
@@ -272,7 +272,7 @@ def test_outputs_come_to_one_clock() -> None:
         {"event": "end", "conn": 0, "t_ns": 1600, "first_ns": 1200, "delay_sum_ns": 0, "delay_max_ns": 0},
     ]
     text = "".join(json.dumps(event) + "\n" for event in events) + "not an event\n"
-    *lines, last = translated(text.encode(), _fixed(1000), _fixed(5000)).splitlines()
+    *lines, last = to_lab_clock(text.encode(), _fixed(1000), _fixed(5000)).splitlines()
     start, packets, end = map(json.loads, lines)
     assert last == b"not an event"
     assert start["t_ns"] == 100

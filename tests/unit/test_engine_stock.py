@@ -17,7 +17,7 @@ from mptcplab.engine.registry import engine_kind
 from mptcplab.engine.report import package_folder
 from mptcplab.engine.stock import hardware, machine, start, turns
 from mptcplab.engine.stock.engine import Stock, StockEngine
-from mptcplab.engine.stock.hardware import Execution, Hardware, parsed
+from mptcplab.engine.stock.hardware import Execution, Hardware, parse_image
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, program_files
 from mptcplab.engine.stock.start import HEAD
@@ -68,7 +68,7 @@ def _check(plan: Plan, kernel: StockKernel) -> None:
 
 def test_modules_follow_those_that_they_depend_on(tmp_path: Path) -> None:
     tree = ModuleTree(_kernel(tmp_path))
-    assert [name for name, _ in tree.in_order(["mptcp_diag", "inet_diag", "veth", "tcp_cubic"])] == [
+    assert [name for name, _ in tree.sort_by_dependency(["mptcp_diag", "inet_diag", "veth", "tcp_cubic"])] == [
         "inet_diag",
         "mptcp_diag",
         "veth",
@@ -86,7 +86,7 @@ def test_modules_lose_their_signatures_unless_the_kernel_wants_them(tmp_path: Pa
     config = tmp_path / "config"
     for text, wanted in (("# CONFIG_MODULE_SIG_FORCE is not set\n", plain), ("CONFIG_MODULE_SIG_FORCE=y\n", signed)):
         config.write_text(text)
-        ((_, content),) = ModuleTree(dataclasses.replace(kernel, config=config)).in_order(["veth"])
+        ((_, content),) = ModuleTree(dataclasses.replace(kernel, config=config)).sort_by_dependency(["veth"])
         assert content == wanted
 
 
@@ -138,7 +138,7 @@ def test_the_name_of_the_engine_can_have_an_image() -> None:
     ],
 )
 def test_the_machine_is_described_after_the_image(text: str, image: str, wanted: Hardware) -> None:
-    assert parsed(text) == (image, wanted)
+    assert parse_image(text) == (image, wanted)
     _, kind = engine_kind(f"stock:{text}")
     assert kind.capabilities.virtual_time is not wanted.is_real
 
@@ -175,8 +175,8 @@ def test_kvm_is_refused_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch, t
 def test_cpus_that_run_at_the_same_time_have_all_of_this_machines() -> None:
     kernel = StockKernel(RELEASE, Path("/vmlinux"), "00", None)
 
-    def boot(wanted: Hardware) -> machine.Boot:
-        return machine.Boot(kernel, 1, 0, Path("/"), (), wanted)
+    def boot(wanted: Hardware) -> machine.StockBoot:
+        return machine.StockBoot(kernel, 1, 0, Path("/"), (), wanted)
 
     assert machine.host_cpus(boot(Hardware(1, Execution.KVM))) == {0}
     assert machine.host_cpus(boot(Hardware(2, Execution.PARALLEL))) == os.sched_getaffinity(0)

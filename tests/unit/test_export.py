@@ -14,10 +14,10 @@ from pathlib import Path
 import pytest
 from tests.unit.exported import FAMILIES, NODES, configuration, everything, files
 
-from mptcplab.configuration import Table
+from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
 from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, Machine, collect
+from mptcplab.export.collect import PREFIX, ExportMachine, collect
 from mptcplab.export.devices import devices_of
 from mptcplab.export.model import Configuration
 from mptcplab.export.registry import FORMATS
@@ -35,7 +35,7 @@ EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title
 CLAMP = ROOT / "tests" / "plugins" / "clamp.toml"
 
 
-def _described(found: Configuration) -> Iterator[tuple[str, ...]]:
+def _describe(found: Configuration) -> Iterator[tuple[str, ...]]:
     """Yield the commands of a plan that a configuration stands for."""
     node = found.node
     if found.settings:
@@ -51,7 +51,7 @@ def _described(found: Configuration) -> Iterator[tuple[str, ...]]:
     yield from (_without_prefix(table).command(node).argv for table in found.tables)
 
 
-def _without_prefix(table: Table) -> Table:
+def _without_prefix(table: NftTable) -> NftTable:
     return replace(table, name=table.name.removeprefix(PREFIX))
 
 
@@ -65,7 +65,7 @@ def _is_of_the_lab(command: Command) -> bool:
 _OTHER_FORWARDING = {"ipv4": "net.ipv6.conf.all.forwarding=1", "ipv6": "net.ipv4.ip_forward=1"}
 
 
-def _exported(argv: tuple[str, ...], family: str) -> tuple[str, ...]:
+def _export(argv: tuple[str, ...], family: str) -> tuple[str, ...]:
     """Return a command without what only lab kernels have: the CPU that a node is given."""
     return tuple(word for word in argv if word != _OTHER_FORWARDING[family] and not word.startswith("net.lab."))
 
@@ -95,12 +95,12 @@ def _check_complete(scenario: Scenario) -> None:
     unable = {node for one in tunnels for node in (one.entry, one.exit)}
     for node in unable:
         with pytest.raises(InputError, match="no format can express a command of the gateway"):
-            collect(scenario, node, Machine({}))
+            collect(scenario, node, ExportMachine({}))
     for node in set(plan.nodes) - unable:
-        found = collect(scenario, node, Machine({}))
+        found = collect(scenario, node, ExportMachine({}))
         own = (one.argv for one in plan.setup if one.node == node and not _is_of_the_lab(one))
-        planned = [_exported(argv, scenario.family) for argv in own]
-        assert sorted(_described(found)) == sorted(planned), node
+        planned = [_export(argv, scenario.family) for argv in own]
+        assert sorted(_describe(found)) == sorted(planned), node
         assert [one.name for one in found.services] == [
             name.replace(".", "-") for name in _programs(plan, scenario, node)
         ]
@@ -175,9 +175,9 @@ def test_notes_name_what_is_left_out_and_what_the_kernel_must_have() -> None:
 
 def test_a_kind_with_commands_of_its_own_is_refused() -> None:
     code = (
-        "from pathlib import Path; from mptcplab.export.collect import Machine, collect\n"
+        "from pathlib import Path; from mptcplab.export.collect import ExportMachine, collect\n"
         "from mptcplab.scenario.load import load\n"
-        f"collect(load(Path({str(CLAMP)!r})).points[0].scenario, 'tunnel', Machine({{}}))"
+        f"collect(load(Path({str(CLAMP)!r})).points[0].scenario, 'tunnel', ExportMachine({{}}))"
     )
     environment = {**os.environ, "MPTCPLAB_PLUGINS": str(CLAMP.with_suffix(".py"))}
     done = subprocess.run(
@@ -199,7 +199,7 @@ def test_programs_of_gateways(program: str, starts: tuple[str, ...]) -> None:
     """Without the shell that prepares them in the lab; with the operator's password, everywhere."""
     bonding = load(ROOT / "examples/gateways/bonding.toml", overrides=[f"gateways.bond.program={program}"])
     scenario = bonding.points[0].scenario
-    found = {node: collect(scenario, node, Machine({}, "/etc/x", "Secret-1")) for node in ("home", "vps", "web")}
+    found = {node: collect(scenario, node, ExportMachine({}, "/etc/x", "Secret-1")) for node in ("home", "vps", "web")}
     (service,) = found["home"].services
     assert (service.name, service.programs) == ("gateway-entry-bond", starts)
     assert service.argv[0] == starts[0]
@@ -212,7 +212,7 @@ def test_programs_of_gateways(program: str, starts: tuple[str, ...]) -> None:
     assert f"Programs to install: {', '.join(sorted(starts))}." in notes
     assert "listens on port 1080" in notes
     assert "password" not in notes
-    assert "public" in "\n".join(collect(scenario, "vps", Machine({})).notes)
+    assert "public" in "\n".join(collect(scenario, "vps", ExportMachine({})).notes)
     assert found["web"].services == ()
     assert [table.name for table in found["home"].tables] == ["mptcplab_gateway-bond"]
     assert found["vps"].tables == ()
@@ -225,7 +225,7 @@ def test_programs_of_gateways(program: str, starts: tuple[str, ...]) -> None:
 def test_gateways_with_commands_of_their_own_are_refused(setting: str, command: str) -> None:
     scenario = load(ROOT / "examples/gateways/bonding.toml", overrides=[setting]).points[0].scenario
     with pytest.raises(InputError, match=f"no format can express a command of the gateway 'bond': {command}"):
-        collect(scenario, "home", Machine({}))
+        collect(scenario, "home", ExportMachine({}))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from tests.unit.exported import FAMILIES, NODES, TABLES, files
 from tests.unit.uci_syntax import Section, UciError, check, parse
 
 from mptcplab.errors import InputError
-from mptcplab.export.collect import Machine, collect
+from mptcplab.export.collect import ExportMachine, collect
 from mptcplab.export.registry import FORMATS
 from mptcplab.scenario.schema import Scenario
 
@@ -81,7 +81,7 @@ def test_names_that_uci_does_not_have_are_refused(link: str) -> None:
     hosts = {**TABLES["hosts"], "client": {}}
     scenario = Scenario.model_validate({**TABLES, "hosts": hosts, "links": links, "events": []})
     with pytest.raises(InputError, match="is the name of another interface") as caught:
-        FORMATS["uci"].write(collect(scenario, "client", Machine({})))
+        FORMATS["uci"].write(collect(scenario, "client", ExportMachine({})))
     assert caught.value.hint is not None
 
 

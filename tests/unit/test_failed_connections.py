@@ -143,5 +143,5 @@ def test_only_workloads_that_report_failures_have_another_plan(tmp_path: Path, k
 def test_only_status_1_is_tolerated(status: int, seen: int) -> None:
     tolerant = Flow.model_validate(
         {"kind": "flow", "from": "a", "to": "b", "duration": "1 s", "failures": "report"}
-    ).tolerant(Call(("sh", "-c", f"exit {status}")))
+    ).tolerate_failures(Call(("sh", "-c", f"exit {status}")))
     assert (subprocess.run(tolerant.argv, check=False).returncode != 0) == bool(seen)

@@ -16,9 +16,9 @@ from bench.fidelity.kept import Present
 from bench.fidelity.place import place
 from bench.fidelity.totals import TOGETHER, totals
 
-from mptcplab.capture.packet import Endpoint, Packet, VantagePoint
+from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
 from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.scenario.load import Point, Run, load
+from mptcplab.scenario.load import Run, SweepPoint, load
 
 _HEAD = """
 title = "made"
@@ -36,7 +36,7 @@ duration = "60 s"
 """
 
 
-def _point(folder: Path, text: str) -> Point:
+def _point(folder: Path, text: str) -> SweepPoint:
     file = folder / "made.toml"
     file.write_text(_HEAD + text)
     return load(file).points[-1]
@@ -107,7 +107,7 @@ def test_buckets_are_enlarged_where_they_are_the_default(tmp_path: Path) -> None
 
 def test_a_files_time_is_divided_by_what_is_on_the_wire(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The program ends after 100 ms; its SYN leaves at 30, the first megabyte is sent at 50, the last data at 90."""
-    client, server = Endpoint("10.0.0.1", 1), Endpoint("10.0.0.2", 2)
+    client, server = SocketAddress("10.0.0.1", 1), SocketAddress("10.0.0.2", 2)
 
     def packet(time_ms: int, flags: int, length: int) -> Packet:
         return Packet(time_ms * 10**6, client, server, 0, 0, flags, length, b"", VantagePoint(0))
@@ -251,18 +251,18 @@ def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.
     def interrupt(*_: object) -> None:
         raise RunInterruptedError("interrupted")
 
-    monkeypatch.setattr(command, "_executed", interrupt)
+    monkeypatch.setattr(command, "_execute", interrupt)
     monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
     form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
     with pytest.raises(RunInterruptedError):
-        command.measured(form, "virtual-7.2", tmp_path, seeds=2)
+        command.measure(form, "virtual-7.2", tmp_path, seeds=2)
     assert not (tmp_path / "virtual-7.2").exists()
 
 
 def test_a_refusal_inside_the_lab_is_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(command, "measured_inside", lambda *_: {"refused": "no netem"})
     monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
-    command.measured(forms.Form("made", "made", (_point(tmp_path, FLOW),), ()), "local", tmp_path, seeds=2)
+    command.measure(forms.Form("made", "made", (_point(tmp_path, FLOW),), ()), "local", tmp_path, seeds=2)
     assert json.loads((tmp_path / "local" / "made" / "results.json").read_text())["refused"] == "no netem"
 
 
@@ -273,11 +273,11 @@ def test_results_of_another_kernel_count_no_more(tmp_path: Path, monkeypatch: py
         executed.append(len(runs))
         return {"rows": [], "failed": []}
 
-    monkeypatch.setattr(command, "_executed", execute)
+    monkeypatch.setattr(command, "_execute", execute)
     form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
     for kernel, seeds in (("a", 2), ("a", 2), ("b", 2), ("b", 3), ("b", 2)):
         monkeypatch.setattr(command, "kernels_of", lambda *_, name=kernel: [name])
-        command.measured(form, "virtual-7.2", tmp_path, seeds=seeds)
+        command.measure(form, "virtual-7.2", tmp_path, seeds=seeds)
     assert executed == [2, 2, 3]
 
 

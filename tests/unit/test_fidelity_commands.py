@@ -24,7 +24,7 @@ def _plan() -> Plan:
 
 def test_only_what_sets_a_path_up_is_late() -> None:
     plain = _plan()
-    with commands.paused():
+    with commands.pause():
         changed = _plan()
     assert _plan() == plain, "a change must not outlive its run"
     assert changed.setup == plain.setup

@@ -12,7 +12,7 @@ from bench.fidelity import beside, cells, forms, reasons
 from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
 from bench.fidelity.classes import Class, class_of, not_of_rates
 from bench.fidelity.kept import Present, is_of_other_build, with_earlier
-from bench.fidelity.lines import wrapped
+from bench.fidelity.lines import wrap
 from bench.fidelity.sides import PAIRS
 
 from mptcplab.scenario.load import load
@@ -42,7 +42,7 @@ def _entry(side: str, ran: str = "x", kernels: tuple[str, str] = ("k", "s")) -> 
     return {"rows": [], "ran": ran_of, "kernels": list(kernels), "seeds": 3, "against": pair}
 
 
-def _found(**scenarios: dict[str, Any]) -> dict[str, Any]:
+def _find(**scenarios: dict[str, Any]) -> dict[str, Any]:
     form = {"digest": "f", "points": [""], "changes": []}
     return {
         "kernels": {_LAB: {"name": "7.2", "digest": "k"}},
@@ -57,15 +57,15 @@ def _of(digest: str = "f", ran: str = "x") -> dict[str, Present]:
 
 def test_a_row_is_one_line_and_reads_as_it_was() -> None:
     rows = [{"workload": "Mbit/s →", "values": [[0.5] * 30, [0.25] * 30]} for _ in range(3)]
-    text = wrapped(document := {"scenarios": {"made": {"rows": rows, "refused": "x" * 600}}, "none": []})
+    text = wrap(document := {"scenarios": {"made": {"rows": rows, "refused": "x" * 600}}, "none": []})
     assert json.loads(text) == document
     assert [line.strip()[:12] for line in text.splitlines() if "workload" in line] == ['{"workload":'] * 3
 
 
 def test_a_machine_adds_to_what_others_measured() -> None:
-    before = _found(made={_OLD: _entry(_OLD), _STOCK: _entry(_STOCK, kernels=("old", "s"))})
+    before = _find(made={_OLD: _entry(_OLD), _STOCK: _entry(_STOCK, kernels=("old", "s"))})
     before["kernels"] |= {_OLD: {"name": "6.12", "digest": "s"}}
-    fresh = _found(made={_STOCK: _entry(_STOCK)}, other={_STOCK: _entry(_STOCK)})
+    fresh = _find(made={_STOCK: _entry(_STOCK)}, other={_STOCK: _entry(_STOCK)})
     found = with_earlier(fresh, before, _of())
     assert list(found["scenarios"]) == ["made", "other"]
     assert found["scenarios"]["made"]["sides"] == {_STOCK: _entry(_STOCK), _OLD: _entry(_OLD)}
@@ -74,9 +74,9 @@ def test_a_machine_adds_to_what_others_measured() -> None:
 
 @pytest.mark.parametrize(("digest", "ran"), [("other", "x"), ("f", "other")])
 def test_what_would_run_otherwise_now_is_dropped(digest: str, ran: str) -> None:
-    before = _found(made={_OLD: _entry(_OLD)})
+    before = _find(made={_OLD: _entry(_OLD)})
     before["spread"] = {"made": {"ran": f"x on {_LAB}", "rows": [1]}}
-    found = with_earlier(_found(), before, _of(digest, ran))
+    found = with_earlier(_find(), before, _of(digest, ran))
     assert found["scenarios"] == {}
     assert bool(found["spread"]) == (ran == "x"), "the spread follows from what ran alone"
 
@@ -89,16 +89,16 @@ def test_what_would_be_compared_with_another_side_now_is_dropped() -> None:
 
 
 def test_a_scenario_that_is_no_more_is_dropped() -> None:
-    assert with_earlier(_found(), _found(gone={_OLD: _entry(_OLD)}), _of())["scenarios"] == {}
+    assert with_earlier(_find(), _find(gone={_OLD: _entry(_OLD)}), _of())["scenarios"] == {}
 
 
 @pytest.mark.parametrize(("new", "expected"), [(1, "old"), (2, "new"), (3, "new")])
 def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -> None:
     """A few new results would else mark all others, and of equals the newer one stands."""
     names = ("made", "other", "third", "fourth")
-    before = _found(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "old"))} for name in names})
+    before = _find(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "old"))} for name in names})
     before["kernels"][_STOCK] = {"name": "7.2", "digest": "old"}
-    fresh = _found(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "new"))} for name in names[:new]})
+    fresh = _find(**{name: {_STOCK: _entry(_STOCK, kernels=("k", "new"))} for name in names[:new]})
     fresh["kernels"][_STOCK] = {"name": "7.2", "digest": "new"}
     found = with_earlier(fresh, before, {name: _Now("f", "x") for name in names})
     assert found["kernels"][_STOCK]["digest"] == expected
@@ -107,9 +107,9 @@ def test_the_build_that_most_ran_on_stands_for_a_side(new: int, expected: str) -
 
 
 def test_captures_are_kept_until_there_are_new_ones() -> None:
-    before = _found() | {"wire": {"a": [1]}}
-    assert with_earlier(_found() | {"wire": {}}, before, _of())["wire"] == {"a": [1]}
-    assert with_earlier(_found() | {"wire": {"a": [2]}}, before, _of())["wire"] == {"a": [2]}
+    before = _find() | {"wire": {"a": [1]}}
+    assert with_earlier(_find() | {"wire": {}}, before, _of())["wire"] == {"a": [1]}
+    assert with_earlier(_find() | {"wire": {"a": [2]}}, before, _of())["wire"] == {"a": [2]}
 
 
 @pytest.mark.parametrize(
@@ -121,7 +121,7 @@ def test_a_comparison_of_another_build_is_marked(
     row = {"metric": "goodput_mbps", "settings": {}, "workload": "bulk", "a": 100.0, "b": 99.0, "percent": -1.0}
     row |= {"difference": -1.0, "half_width": 0.1, "percent_half_width": 0.1, "verdict": "differs, but negligible"}
     entry = _entry(_STOCK) | {"kernels": kernels, "rows": [row]}
-    written = _found(made={_STOCK: entry})
+    written = _find(made={_STOCK: entry})
     written["kernels"][_STOCK] = {"name": "7.2", "digest": "s"}
     assert is_of_other_build(entry, _STOCK, written["kernels"]) == expected
     monkeypatch.setattr(cells, "document", lambda: written)
@@ -231,6 +231,6 @@ def test_runs_that_met_the_bug_of_the_window_are_left_out(monkeypatch: pytest.Mo
     """In the third run of the stock kernel segments were dropped, and the transfer waited."""
     row = _row("goodput_mbps", "not shown", -3.0, 9.0) | {"settings": {}, "workload": "bulk", "a": 100.0, "b": 97.0}
     row |= {"values": [[100.0, 100.0, 100.0], [100.5, 101.5, 89.0]], "beyond": [[0, 0, 0], [0, 0, 13]]}
-    written = _found(made={"stock-7.2-slower": _entry("stock-7.2-slower") | {"rows": [row]}})
+    written = _find(made={"stock-7.2-slower": _entry("stock-7.2-slower") | {"rows": [row]}})
     monkeypatch.setattr(cells, "document", lambda: written)
     assert "| bulk | 0 of 3 | 1 of 3 | -3.0 ± 9.0 ? † | 1.00 ± 6.35 | 2 |" in reasons.window_table()

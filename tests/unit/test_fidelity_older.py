@@ -20,7 +20,7 @@ _EXAMPLE = Path(__file__).parents[2] / "examples/transfer.toml"
 def _plan(variant: str) -> str:
     one = older.VARIANTS[variant]
     with one.patched():
-        return str(compile_plan(one.change(load(_EXAMPLE).points[-1].scenario), seed=1).described())
+        return str(compile_plan(one.change(load(_EXAMPLE).points[-1].scenario), seed=1).to_dict())
 
 
 def test_each_variant_changes_what_it_says() -> None:

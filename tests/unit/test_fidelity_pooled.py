@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 from bench.fidelity.classes import SLOWER, SLOWEST
-from bench.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pooled
+from bench.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pool
 
 from mptcplab.scenario.load import load
 
@@ -50,7 +50,7 @@ def test_each_execution_counts_once_and_what_a_cpu_limits_not_at_all() -> None:
         "for no known reason": _sides("d", _row(-9.0, verdict="differs")),
         "not measured": {},
     }
-    assert pooled(scenarios, ["lossy"]) == {ALL: [2.0, -0.1, -9.0], DRAWN: [2.0], NOT_DRAWN: [-0.1, -9.0]}
+    assert pool(scenarios, ["lossy"]) == {ALL: [2.0, -0.1, -9.0], DRAWN: [2.0], NOT_DRAWN: [-0.1, -9.0]}
 
 
 @pytest.mark.parametrize(
@@ -71,4 +71,4 @@ def test_an_older_kernel_is_pooled_over_the_scenarios_of_the_newest() -> None:
         | _NO_CPU
         | {"old": older | {"ran": ["c", "old"]}},
     }
-    assert pooled(scenarios, [], "old")[ALL] == [-19.0]
+    assert pool(scenarios, [], "old")[ALL] == [-19.0]

@@ -33,7 +33,7 @@ duration = "60 s"
 """
 
 
-def _made(folder: Path, text: str) -> Scenario:
+def _make(folder: Path, text: str) -> Scenario:
     file = folder / "made.toml"
     file.write_text(_HEAD + text)
     return load(file).points[-1].scenario
@@ -46,17 +46,17 @@ def _texts(part: Any, *keys: str) -> list[str]:
 def test_a_slower_network_carries_as_many_packets(tmp_path: Path) -> None:
     """A queue in time lasts longer, one in bytes stays: both hold as many bytes as before."""
     more = 'links.link1.forward.queue = "50 ms"\nlinks.link1.backward.queue = "64 kB"\nlinks.link1.loss = "1 %"\n'
-    changed = slower(_made(tmp_path, more + _FLOW))
+    changed = slower(_make(tmp_path, more + _FLOW))
     first, second = changed.links["link1"].forward, changed.links["link1"].backward
     assert _texts(first, "rate", "delay", "queue", "loss") == ["2.5 Mbit/s", "40 ms", "200 ms", "1 %"]
     assert str(second.queue) == "64 kB"
     assert _texts(changed.workloads["bulk"], "duration", "timeout") == ["4 min", "1 h"]
-    assert changed.links["access1"] == _made(tmp_path, more + _FLOW).links["access1"], "it has neither rate nor delay"
+    assert changed.links["access1"] == _make(tmp_path, more + _FLOW).links["access1"], "it has neither rate nor delay"
 
 
 def test_delays_that_are_drawn_become_longer(tmp_path: Path) -> None:
     more = 'links.link1.jitter = "2 ms"\nlinks.link2.extra_delay = ["0 ms", "1 ms", "5 ms"]\n'
-    links = slower(_made(tmp_path, more + _FLOW)).links
+    links = slower(_make(tmp_path, more + _FLOW)).links
     assert str(links["link1"].forward.jitter) == "8 ms"
     assert [str(one) for one in links["link2"].forward.extra_delay] == ["0 ns", "4 ms", "20 ms"]
 
@@ -69,14 +69,14 @@ def test_delays_that_are_drawn_become_longer(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_the_own_times_of_a_discipline_become_longer(tmp_path: Path, discipline: str, expected: dict[str, str]) -> None:
     more = f'links.link1.discipline = "{discipline}"\n'
-    aqm = slower(_made(tmp_path, more + _FLOW)).links["link1"].forward.aqm
+    aqm = slower(_make(tmp_path, more + _FLOW)).links["link1"].forward.aqm
     assert {key: str(value) for key, value in aqm.model_dump(exclude_defaults=True).items()} == expected
 
 
 def test_given_times_of_a_discipline_become_longer(tmp_path: Path) -> None:
     more = 'links.link1.discipline = "codel"\nlinks.link1.aqm.target = "2 ms"\n'
     more += 'links.link2.discipline = "red"\nlinks.link2.aqm = { min = "10 ms", max = "40 ms" }\n'
-    links = slower(_made(tmp_path, more + _FLOW)).links
+    links = slower(_make(tmp_path, more + _FLOW)).links
     assert _texts(links["link1"].forward.aqm, "target", "interval") == ["8 ms", "400 ms"]
     assert _texts(links["link2"].forward.aqm, "min", "max") == ["40 ms", "160 ms"]
 
@@ -84,7 +84,7 @@ def test_given_times_of_a_discipline_become_longer(tmp_path: Path) -> None:
 def test_every_discipline_can_be_made_slower(tmp_path: Path) -> None:
     """One of a plugin may have times that nobody knows here, and is refused."""
     for name in DISCIPLINES:
-        slower(_made(tmp_path, f'links.link1.discipline = "{name}"\n' + _FLOW))
+        slower(_make(tmp_path, f'links.link1.discipline = "{name}"\n' + _FLOW))
 
 
 def test_events_come_later_and_set_slower_values(tmp_path: Path) -> None:
@@ -107,7 +107,7 @@ def test_events_come_later_and_set_slower_values(tmp_path: Path) -> None:
     jitter = "1 ms"
     loss = "2 %"
     """
-    down, up, change = slower(_made(tmp_path, _FLOW + events)).events
+    down, up, change = slower(_make(tmp_path, _FLOW + events)).events
     assert (str(down.at), down.mode, str(up.at)) == ("4 s", "interface", "12 s")
     values = {key: str(value) for key, value in change.new.items()}
     assert values == {"rate": "1 Mbit/s", "delay": "120 ms", "jitter": "4 ms", "loss": "2 %"}
@@ -116,7 +116,7 @@ def test_events_come_later_and_set_slower_values(tmp_path: Path) -> None:
 def test_a_trace_becomes_slower_and_is_another_one(tmp_path: Path) -> None:
     """Its digest is that of a file; a slower one must not be taken for it."""
     (tmp_path / "ride.csv").write_text("time_s,rate_mbit_s,delay_ms,loss_percent\n0,20,25,0\n4,8,30,1\n")
-    scenario = _made(tmp_path, _FLOW).model_copy()
+    scenario = _make(tmp_path, _FLOW).model_copy()
     text = _HEAD.replace(
         'links.link1.rate = "10 Mbit/s"\nlinks.link1.delay = "10 ms"', 'links.link1.trace = "ride.csv"'
     )
@@ -147,13 +147,13 @@ def test_a_trace_becomes_slower_and_is_another_one(tmp_path: Path) -> None:
 def test_workloads_have_more_time_for_the_same(tmp_path: Path, keys: str, expected: dict[str, str]) -> None:
     """A call's codec sends at its own rate: the duration of the voice in a packet decides on the packet's size."""
     text = f'[workloads.made]\nfrom = "client"\nto = "server"\nduration = "10 s"\n{keys}\n'
-    changed = slower(_made(tmp_path, text)).workloads["made"]
+    changed = slower(_make(tmp_path, text)).workloads["made"]
     assert _texts(changed, *expected) == list(expected.values())
     assert str(getattr(changed, "duration")) == "40 s"  # noqa: B009
 
 
 def test_samples_are_as_many_as_before(tmp_path: Path) -> None:
-    changed = slower(_made(tmp_path, _FLOW + '[record]\ninterval = "50 ms"\n'))
+    changed = slower(_make(tmp_path, _FLOW + '[record]\ninterval = "50 ms"\n'))
     assert str(changed.record.interval) == "200 ms"
 
 
@@ -180,7 +180,7 @@ def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> Non
     """Beyond it a connection begins otherwise, and MPTCP may fall back; four times slower is what all rows have."""
     farther = Slowdown(MOST_TIMES)
     with pytest.raises(ValueError, match=r"64 times slower, a delay of 0.64 s would exceed the timer of SYNs"):
-        farther.of(_made(tmp_path, _FLOW))
+        farther.of(_make(tmp_path, _FLOW))
     text = _HEAD.replace('"10 ms"', '"5 ms"')
     (tmp_path / "near.toml").write_text(text + _FLOW.replace("60 s", "10 s"))
     changed = farther.of(load(tmp_path / "near.toml").points[-1].scenario)

@@ -10,9 +10,9 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
-from mptcplab.figure.along import leading_keys, line_keys, longest, points_of, points_per_line, spread
-from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import drawn
+from mptcplab.figure.along import choose_axis, leading_keys, line_keys, points_of, points_per_line, spread
+from mptcplab.figure.choice import FigureChoice
+from mptcplab.figure.chosen import build_figure
 from mptcplab.figure.sweep import memory_note, sweep_figure
 from mptcplab.metrics.machine import SHORT_OF_MEMORY
 from mptcplab.metrics.registry import METRICS
@@ -53,7 +53,7 @@ def test_a_key_that_follows_from_others_is_none_of_the_lines() -> None:
         "cc": 2, "links.link1.queue": 3, "links.link2.delay": 4, "links.link2.queue": 4,
     }  # fmt: skip
     rows = [result_row(settings=point) for point in ZIPPED]
-    assert longest(points_of(rows)) == "links.link2.delay", "every line has a point at each of its values"
+    assert choose_axis(points_of(rows)) == "links.link2.delay", "every line has a point at each of its values"
     figure = sweep_figure("t", rows, GOODPUT, "links.link2.delay")
     assert [series.name for series in figure.series][:2] == ["cubic, 10 ms", "cubic, 20 ms"]
     assert all(None not in series.measured for series in figure.series)
@@ -63,9 +63,9 @@ def test_numbers_lie_along_the_axis_before_names() -> None:
     """Five schedulers and four delays: lines over the delay, as on the report's page."""
     schedulers = ("default", "minrtt", "blest", "roundrobin", "redundant")
     points = [{"scheduler": one, "delay": f"{ms} ms"} for one in schedulers for ms in (10, 40, 80, 160)]
-    assert longest(points) == "delay"
+    assert choose_axis(points) == "delay"
     two = [point for point in points if point["delay"] in ("10 ms", "40 ms")]
-    assert longest(two) == "scheduler", "two points make no curve"
+    assert choose_axis(two) == "scheduler", "two points make no curve"
 
 
 def test_all_combinations_are_as_they_were() -> None:
@@ -123,7 +123,7 @@ def test_too_many_lines_are_an_overview_unless_they_were_asked_for(
 ) -> None:
     """The command refused what ``mptcplab run`` had drawn of the same results."""
     make_results(tmp_path / "made", MANY)
-    note = drawn(open_results(tmp_path / "made"), Choice()).note
+    note = build_figure(open_results(tmp_path / "made"), FigureChoice()).note
     assert "shown: 6 of 18 lines; for others: mptcplab figure with --points protocol=tcp" in note, note
     for options in (("--by", "protocol,link1.delay,rate"), ("--x", "link2.delay"), ("--kind", "bars")):
         ended = output_of(monkeypatch, capsys, "figure", tmp_path / "made", *options)

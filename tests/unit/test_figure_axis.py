@@ -13,10 +13,10 @@ import pytest
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, drawn
+from mptcplab.figure import Drawn, build_figure
 from mptcplab.figure.axis import ChosenScale, axis_of
-from mptcplab.figure.choice import Choice
-from mptcplab.figure.lines import Figure, Series, check_scales
+from mptcplab.figure.choice import FigureChoice
+from mptcplab.figure.lines import Figure, FigureSeries, check_scales
 from mptcplab.report.html_sweep import axes_of
 from mptcplab.results import Results, open_results
 from mptcplab.stats import Interval
@@ -41,7 +41,7 @@ def _results(tmp_path: Path, *sizes: str) -> Results:
 
 def _axis_of(made: Drawn) -> tuple[str, list[float], list[tuple[str, Any]]]:
     """Return the label of the horizontal axis, where the points of the first line stand, and names with their boxes."""
-    with made.sheet.drawn(made.draw) as drawing:
+    with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         axes = drawing.axes[0]
         places = [float(x) for x in np.asarray(axes.lines[0].get_xdata())]
@@ -76,7 +76,7 @@ def test_values_are_numbers_of_one_quantity_or_names(
 def test_lines_stand_at_their_values(tmp_path: Path) -> None:
     """Sizes of 10 kB, 20 kB and 2000 kB stood at equal distances, so that slopes meant nothing."""
     results = _results(tmp_path, "10 kB", "20 kB", "2000 kB")
-    made = drawn(results, Choice())
+    made = build_figure(results, FigureChoice())
     label, places, _ = _axis_of(made)
     assert (made.kind, label) == ("lines", "size (logarithmic)")
     assert places == pytest.approx([4, 4 + math.log10(2), 6 + math.log10(2)])
@@ -86,7 +86,7 @@ def test_lines_stand_at_their_values(tmp_path: Path) -> None:
 
 def test_values_with_mixed_units_get_lines(tmp_path: Path) -> None:
     """In other units, the same sweep had bars, and with --kind lines points that nothing joined."""
-    made = drawn(_results(tmp_path, "2 MB", "500 kB", "1 MB"), Choice())
+    made = build_figure(_results(tmp_path, "2 MB", "500 kB", "1 MB"), FigureChoice())
     label, places, names = _axis_of(made)
     assert (made.kind, label) == ("lines", "size")
     assert places == [500e3, 1e6, 2e6], "a line joins neighbours, whatever the order of the sweep"
@@ -94,7 +94,7 @@ def test_values_with_mixed_units_get_lines(tmp_path: Path) -> None:
 
 
 def test_words_for_values_stand_at_the_values(tmp_path: Path) -> None:
-    made = drawn(_results(tmp_path, "10 kB", "20 kB", "2000 kB"), Choice(labels=(("20 kB", "a page"),)))
+    made = build_figure(_results(tmp_path, "10 kB", "20 kB", "2000 kB"), FigureChoice(labels=(("20 kB", "a page"),)))
     _, places, names = _axis_of(made)
     assert made.kind == "lines"
     assert places[1] == pytest.approx(4 + math.log10(2))
@@ -105,7 +105,7 @@ def test_words_for_values_stand_at_the_values(tmp_path: Path) -> None:
 @pytest.mark.parametrize("width", ["8.5 cm", None])
 def test_names_of_values_do_not_collide(tmp_path: Path, scale: Any, width: str | None) -> None:
     """On a linear axis, 10 kB and 20 kB are nearly at the same place of 2000 kB; the ends always have their names."""
-    made = drawn(_results(tmp_path, "10 kB", "20 kB", "2000 kB"), Choice(x_scale=scale, width=width))
+    made = build_figure(_results(tmp_path, "10 kB", "20 kB", "2000 kB"), FigureChoice(x_scale=scale, width=width))
     label, places, names = _axis_of(made)
     assert (label, places[0]) == (("size", 10e3) if scale == "linear" else ("size (logarithmic)", pytest.approx(4)))
     assert [names[0][0], names[-1][0]] == ["10 kB", "2000 kB"]
@@ -114,8 +114,8 @@ def test_names_of_values_do_not_collide(tmp_path: Path, scale: Any, width: str |
 
 
 def test_the_axis_of_the_metric_can_be_logarithmic(tmp_path: Path) -> None:
-    made = drawn(_results(tmp_path, "1 MB", "2 MB"), Choice(y_scale="log"))
-    with made.sheet.drawn(made.draw) as drawing:
+    made = build_figure(_results(tmp_path, "1 MB", "2 MB"), FigureChoice(y_scale="log"))
+    with made.sheet.open_drawing(made.draw) as drawing:
         (axes,) = drawing.axes
         low, high = axes.get_ylim()
         assert (axes.get_yscale(), axes.get_ylabel()) == ("log", "goodput, Mbit/s (logarithmic)")
@@ -140,11 +140,11 @@ def test_the_axis_of_the_metric_can_be_logarithmic(tmp_path: Path) -> None:
 def test_scales_that_values_do_not_have(tmp_path: Path, choice: dict[str, Any], message: str) -> None:
     results = _results(tmp_path, "1 MB", "2 MB")
     with pytest.raises(InputError, match=message):
-        drawn(results, Choice(**choice))
+        build_figure(results, FigureChoice(**choice))
 
 
 def test_zero_has_no_place_on_a_logarithmic_axis() -> None:
-    series = Series("s", (Interval(1.0, 0.1, 3), Interval(2.0, 0.1, 3)))
+    series = FigureSeries("s", (Interval(1.0, 0.1, 3), Interval(2.0, 0.1, 3)))
     with pytest.raises(InputError, match="a logarithmic axis has no place for loss = 0 %"):
         check_scales(Figure("t", "loss", "y", ("1 %", "0 %"), (series,), x_scale="log"))
 
@@ -162,9 +162,9 @@ def test_points_of_many_lines_stay_inside_and_near_their_value(
 ) -> None:
     """Points at one value stand side by side: eight took more room than the values had in a column of a paper."""
     make_results(tmp_path / "made", EIGHT)
-    choice = Choice(kind="lines", x="size", width=width, x_scale=scale)
-    made = drawn(open_results(tmp_path / "made"), choice)
-    with made.sheet.drawn(made.draw) as drawing:
+    choice = FigureChoice(kind="lines", x="size", width=width, x_scale=scale)
+    made = build_figure(open_results(tmp_path / "made"), choice)
+    with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         axes = drawing.axes[0]
         box, ticks = axes.get_window_extent(), axes.transData.transform([(x, 0) for x in axes.get_xticks()])[:, 0]

@@ -12,11 +12,11 @@ import pytest
 from tests.unit.made_manifest import manifest as made_manifest
 from tests.unit.made_results import make_results
 
-from mptcplab.figure.canvas import plotting
+from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.capacity import capacity_json, shown_capacity
-from mptcplab.figure.over_time import Column, OverTime, draw_over_time
-from mptcplab.figure.timelines import Line, Timeline, timelines
-from mptcplab.metrics.capacity import _usable, together
+from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
+from mptcplab.metrics.capacity import _usable_paths, joint_capacity
 from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
@@ -43,7 +43,7 @@ TUNNEL = """
 SHARE = 1448 / 1514
 
 
-def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, events: str) -> Line | None:
+def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, events: str) -> TimelineCurve | None:
     """Return the line of one run, whose recording has the events of its plan."""
     text = SCENARIO.format(protocol=protocol, links=links, events=events)
     experiment = make_results(folder / "made", text)
@@ -57,7 +57,7 @@ def _capacity(folder: Path, *, protocol: str = "mptcp", links: str = LINKS, even
     return timeline.capacity
 
 
-def _values(line: Line | None) -> list[tuple[float, float]]:
+def _values(line: TimelineCurve | None) -> list[tuple[float, float]]:
     assert line is not None
     return [(time, round((value or 0) / SHARE, 2)) for time, value in zip(line.times, line.values, strict=True)]
 
@@ -93,7 +93,7 @@ def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) 
     known = {
         name: [(link, "forward"), ("link", "forward")] for name, link in {"one": "access1", "two": "access2"}.items()
     }
-    assert _usable(described, ends, known, ["one"]) == usable
+    assert _usable_paths(described, ends, known, ["one"]) == usable
 
 
 def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_shared_bottleneck_counts_once() -> None:
     }
 
     def carried(*paths: str) -> list[float] | None:
-        found = together([frozenset((name, "forward") for name in path) for path in paths], rates)
+        found = joint_capacity([frozenset((name, "forward") for name in path) for path in paths], rates)
         return None if found is None else list(found)
 
     assert carried("a") == [3, 3]
@@ -142,14 +142,14 @@ def test_a_shared_bottleneck_counts_once() -> None:
 EDGES = tuple(round(0.5 * number, 1) for number in range(21))
 
 
-def _timeline(values: tuple[float, ...], times: tuple[float, ...], **others: Any) -> Timeline:
-    line = Line("capacity", times, values)
-    return Timeline("bulk", EDGES, {"a": (10.0,) * 20}, (), (), (), 0, 20, capacity=line, **others)
+def _timeline(values: tuple[float, ...], times: tuple[float, ...], **others: Any) -> WorkloadTimeline:
+    line = TimelineCurve("capacity", times, values)
+    return WorkloadTimeline("bulk", EDGES, {"a": (10.0,) * 20}, (), (), (), 0, 20, capacity=line, **others)
 
 
-def _drawn(figure: OverTime) -> tuple[list[str], dict[str, list[tuple[float, float]]], float]:
+def _draw(figure: OverTime) -> tuple[list[str], dict[str, list[tuple[float, float]]], float]:
     """Return the legend, the lines by their markers or labels, and where the axis ends."""
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         (axes,) = drawing.axes
@@ -167,10 +167,10 @@ def _drawn(figure: OverTime) -> tuple[list[str], dict[str, list[tuple[float, flo
 
 
 def test_the_line_has_an_entry_and_a_note() -> None:
-    goodput = Line("goodput", (0.0, 10.0), (8.0, 8.0))
+    goodput = TimelineCurve("goodput", (0.0, 10.0), (8.0, 8.0))
     timeline = _timeline((20.0, 0.0, 12.0), (0.0, 4.0, 6.0), goodput=goodput, twice_percent=25.0)
-    figure = OverTime("t", (Column("one", timeline),))
-    entries, lines, top = _drawn(figure)
+    figure = OverTime("t", (RunColumn("one", timeline),))
+    entries, lines, top = _draw(figure)
     assert entries == ["capacity", "goodput", "a"], "in the order of their heights"
     assert lines["capacity"] == [(0, 20), (4, 0), (6, 12), (10, 12)]
     assert 20 < top < 22, "twice the rates: all is shown"
@@ -182,13 +182,13 @@ def test_the_line_has_an_entry_and_a_note() -> None:
 
 def test_what_is_far_above_the_rates_is_cut_off() -> None:
     """100 Mbit/s would leave the 10 that arrived a tenth of the height."""
-    figure = OverTime("t", (Column("one", _timeline((100.0, 12.0, 100.0), (0.0, 4.0, 6.0))),))
-    _, lines, top = _drawn(figure)
+    figure = OverTime("t", (RunColumn("one", _timeline((100.0, 12.0, 100.0), (0.0, 4.0, 6.0))),))
+    _, lines, top = _draw(figure)
     assert top == pytest.approx(1.05 * 12)
     assert lines["^"] == [(2, 0.97), (8, 0.97)], "one triangle for each time beyond the axis"
     assert figure.key == ["capacity: the payload that the paths could carry; △: beyond the axis, up to 100 Mbit/s"]
-    always = OverTime("t", (Column("one", _timeline((100.0, 90.0), (0.0, 4.0))),))
-    assert _drawn(always)[2] == pytest.approx(1.05 * 10), "the rates have all of the height"
+    always = OverTime("t", (RunColumn("one", _timeline((100.0, 90.0), (0.0, 4.0))),))
+    assert _draw(always)[2] == pytest.approx(1.05 * 10), "the rates have all of the height"
 
 
 def test_more_steps_than_intervals_are_averaged() -> None:

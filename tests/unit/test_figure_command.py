@@ -16,9 +16,9 @@ from tests.unit.made_results import TWO_LINES, make_results
 from mptcplab.cli.commands.figure import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, drawn
-from mptcplab.figure.canvas import plotting
-from mptcplab.figure.choice import Choice
+from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure.canvas import open_pyplot
+from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.over_time import PANELS
 from mptcplab.results import open_results
 
@@ -36,9 +36,9 @@ sweep."transport.congestion_control" = ["cubic", "reno", "bbr", "westwood", "ill
 MANY = TWO_LINES.replace('"10 ms", "30 ms", "100 ms"', ", ".join(f'"{one} ms"' for one in range(1, 33)))
 
 
-def _made(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+def _make(tmp_path: Path, text: str, **choice: Any) -> Drawn:
     make_results(tmp_path / "made", text)
-    return drawn(open_results(tmp_path / "made"), Choice(**choice))
+    return build_figure(open_results(tmp_path / "made"), FigureChoice(**choice))
 
 
 @pytest.mark.parametrize(
@@ -56,7 +56,7 @@ def _made(tmp_path: Path, text: str, **choice: Any) -> Drawn:
     ],
 )
 def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: str, shows: str) -> None:
-    found = _made(tmp_path, text, **choice)
+    found = _make(tmp_path, text, **choice)
     assert (found.kind, found.shows) == (kind, shows)
 
 
@@ -69,8 +69,8 @@ def test_what_it_shows(tmp_path: Path, text: str, choice: dict[str, Any], kind: 
     ],
 )
 def test_curves_of_a_distribution_are_named_by(tmp_path: Path, choice: dict[str, Any], legend: str, first: str) -> None:
-    made = _made(tmp_path, TWO_LINES, kind="cdf", metric="goodput", **choice)
-    with plotting() as plt:
+    made = _make(tmp_path, TWO_LINES, kind="cdf", metric="goodput", **choice)
+    with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
         found = drawing.axes[0].get_legend()
@@ -80,15 +80,15 @@ def test_curves_of_a_distribution_are_named_by(tmp_path: Path, choice: dict[str,
 
 def test_a_choice_takes_one_text_or_a_dictionary() -> None:
     one: Any = {"by": "scheduler", "workloads": "requests", "panels": ["rate"]}
-    assert (Choice(**one).by, Choice(**one).workloads, Choice(**one).panels) == (
+    assert (FigureChoice(**one).by, FigureChoice(**one).workloads, FigureChoice(**one).panels) == (
         ("scheduler",),
         ("requests",),
         ("rate",),
     )
     pairs: Any
     for pairs in (("delay", "80 ms"), {"delay": "80 ms"}, [["delay", "80 ms"]], (("delay", "80 ms"),)):
-        assert Choice(points=pairs, labels=pairs).points == (("delay", "80 ms"),), pairs
-        assert Choice(labels=pairs).labels == (("delay", "80 ms"),), pairs
+        assert FigureChoice(points=pairs, labels=pairs).points == (("delay", "80 ms"),), pairs
+        assert FigureChoice(labels=pairs).labels == (("delay", "80 ms"),), pairs
 
 
 @pytest.mark.parametrize(
@@ -105,16 +105,16 @@ def test_a_choice_takes_one_text_or_a_dictionary() -> None:
 )
 def test_anything_else_shows_the_form(choice: dict[str, Any], form: str) -> None:
     with pytest.raises(InputError, match="is not a list of") as refused:
-        Choice(**choice)
+        FigureChoice(**choice)
     assert refused.value.hint == f"write {form}"
 
 
 @pytest.mark.parametrize("choice", [{}, {"kind": "time", "points": (("delay", "30 ms"),)}, {"kind": "bars"}])
 def test_the_note_names_what_the_command_line_changed(tmp_path: Path, choice: dict[str, Any]) -> None:
     make_results(tmp_path / "made", TWO_LINES, overrides=["links.link1.rate=40 Mbit/s", "links.link2.loss=1 %"])
-    note = drawn(open_results(tmp_path / "made"), Choice(**choice)).note.replace("\n", " ")
+    note = build_figure(open_results(tmp_path / "made"), FigureChoice(**choice)).note.replace("\n", " ")
     assert note.endswith("Changed on the command line: links.link1.rate = 40 Mbit/s, links.link2.loss = 1 %"), note
-    assert "command line" not in _made(tmp_path / "plain", TWO_LINES, **choice).note
+    assert "command line" not in _make(tmp_path / "plain", TWO_LINES, **choice).note
 
 
 @pytest.mark.parametrize(("kind", "width"), [("time", "12 cm"), ("bars", "8.6 cm"), ("cdf", None)])
@@ -158,8 +158,8 @@ def test_a_note_for_the_caption_is_printed(
 )
 def test_nothing_overlaps_or_is_cut_off(tmp_path: Path, text: str, choice: dict[str, Any]) -> None:
     """Of all texts: on the canvas, and none on another; and every curve is in a legend."""
-    found = _made(tmp_path, text, **choice)
-    with plotting() as plt:
+    found = _make(tmp_path, text, **choice)
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=found.size, layout="constrained")
         found.draw(drawing)
         drawing.canvas.draw()
@@ -201,7 +201,7 @@ def _texts(drawing: Any) -> list[Any]:
 
 
 def test_files_are_equal_and_of_three_formats(tmp_path: Path) -> None:
-    found = _made(tmp_path, TWO_LINES)
+    found = _make(tmp_path, TWO_LINES)
     heads = {".svg": b"<?xml", ".png": b"\x89PNG", ".pdf": b"%PDF"}
     for suffix, head in heads.items():
         files = [tmp_path / f"{name}{suffix}" for name in ("one", "two")]

@@ -12,10 +12,10 @@ from typing import Any
 
 import pytest
 
-from mptcplab.figure.canvas import plotting
+from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of
-from mptcplab.figure.over_time import Column, OverTime, draw_over_time
-from mptcplab.figure.timelines import Line, Timeline
+from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline
 from mptcplab.workload.outputs import TimedMessages
 from mptcplab.workload.registry import timed_messages
 
@@ -26,16 +26,17 @@ FADED = TimedMessages(DUE, tuple(30.0 if due < 20 else 30.0 + 100 * (due - 20) f
 GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3000, (), 130.0)
 
 
-def _column(title: str, found: TimedMessages) -> Column:
-    rtt = (Line("p", (0.0, 60.0), (1.0, 2.0)),)
+def _column(title: str, found: TimedMessages) -> RunColumn:
+    rtt = (TimelineCurve("p", (0.0, 60.0), (1.0, 2.0)),)
     edges = (0.0, 30.0, 60.0)
-    return Column(
-        title, Timeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)[:4]))
+    return RunColumn(
+        title,
+        WorkloadTimeline("call", edges, {"p": (0.1, 0.1)}, rtt, (), (), 0, 3, delays=delays_of(*astuple(found)[:4])),
     )
 
 
-def _drawn(figure: OverTime) -> dict[str, Any]:
-    with plotting() as plt:
+def _draw(figure: OverTime) -> dict[str, Any]:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         drawing.canvas.draw()
@@ -79,7 +80,7 @@ def test_the_panel_is_legible_and_says_what_it_shows() -> None:
     assert figure.key == [
         "delay: of the messages that were due in each 0.5 s; marks: some were beyond the limit, or lost"
     ]
-    found = _drawn(figure)
+    found = _draw(figure)
     assert (found["scale"], found["label"]) == ("log", "delay, ms (log.)")
     assert found["legend"] == ["95th percentile", "late or lost", "limit", "median"]
     low, high = found["range"]
@@ -97,7 +98,7 @@ def test_the_panel_is_legible_and_says_what_it_shows() -> None:
 def test_delays_that_differ_little_begin_at_zero() -> None:
     figure = OverTime("t", (_column("good", GOOD),))
     assert figure.key == ["delay: of the messages that were due in each 0.5 s"]
-    found = _drawn(figure)
+    found = _draw(figure)
     assert (found["scale"], found["label"]) == ("linear", "delay, ms")
     assert found["range"] == (0, pytest.approx(1.15 * 130))
     assert "late or lost" not in found["legend"]
@@ -106,7 +107,12 @@ def test_delays_that_differ_little_begin_at_zero() -> None:
 def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
     """It has no subflows, and so no other curves."""
     figure = OverTime(
-        "t", (Column("udp", Timeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)[:4]))),)
+        "t",
+        (
+            RunColumn(
+                "udp", WorkloadTimeline("call", (3.0,), {}, (), (), (), 0, 0, delays=delays_of(*astuple(GOOD)[:4]))
+            ),
+        ),
     )
     assert figure.shown == ("delay",)
     assert figure.span == pytest.approx((0, 59.98))
@@ -146,9 +152,9 @@ def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, 
 def test_a_sample_of_seconds_leaves_the_usual_round_trips_legible(highest: float, scale: str, label: str) -> None:
     """After a failure TCP waits for its timer. Twenty times the median still leaves 5 % of a linear axis below it."""
     times = tuple(float(number) for number in range(61))
-    rtt = (Line("p", times, (*(100.0 + number for number in range(30)), highest, *[100.0] * 30)),)
-    timeline = Timeline("bulk", (0.0, 30.0, 60.0), {"p": (0.1, 0.1)}, rtt, (), (), 0, 3)
-    found = _drawn(OverTime("t", (Column("", timeline),)))
+    rtt = (TimelineCurve("p", times, (*(100.0 + number for number in range(30)), highest, *[100.0] * 30)),)
+    timeline = WorkloadTimeline("bulk", (0.0, 30.0, 60.0), {"p": (0.1, 0.1)}, rtt, (), (), 0, 3)
+    found = _draw(OverTime("t", (RunColumn("", timeline),)))
     assert (found["scale"], found["label"]) == (scale, label)
     assert (found["range"][0] == 0) == (scale == "linear"), found["range"]
     assert found["range"][1] > highest, found["range"]

@@ -14,11 +14,11 @@ from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
-from mptcplab.figure.canvas import plotting
-from mptcplab.figure.choice import Choice
-from mptcplab.figure.chosen import drawn
-from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
-from mptcplab.figure.lines import Figure, Series, draw_lines
+from mptcplab.figure.canvas import open_pyplot
+from mptcplab.figure.choice import FigureChoice
+from mptcplab.figure.chosen import build_figure
+from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
+from mptcplab.figure.lines import Figure, FigureSeries, draw_lines
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.registry import METRICS
@@ -34,13 +34,13 @@ BARS = Figure(
     "x",
     "outage, s",
     ("on", "backup", "handover"),
-    (Series("kernel", (Interval(0.0, 0.0, 3), Interval(1.0, 4.0, 3), None)),),
+    (FigureSeries("kernel", (Interval(0.0, 0.0, 3), Interval(1.0, 4.0, 3), None)),),
 )
 
 
 def test_bars_have_their_values_in_words() -> None:
     """Zero and a missing value both looked like a dash near zero, and a whisker took the axis below zero."""
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
         draw_bars(BARS, drawing, axes)
         words = [(one.get_text(), one.xy) for one in axes.texts]
@@ -60,8 +60,8 @@ def test_bars_have_their_values_in_words() -> None:
 @pytest.mark.parametrize("draw", [draw_bars, draw_lines])
 def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
     """An aggregation benefit below zero means that MPTCP was slower than TCP."""
-    one = replace(BARS, signed=True, series=(Series("s", (Interval(-0.2, 0.1, 3), Interval(0.1, 0.3, 3), None)),))
-    with plotting() as plt:
+    one = replace(BARS, signed=True, series=(FigureSeries("s", (Interval(-0.2, 0.1, 3), Interval(0.1, 0.3, 3), None)),))
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
         draw(one, drawing, axes)
         bottom = axes.get_ylim()[0]
@@ -73,9 +73,12 @@ def test_a_metric_that_may_be_negative_is_not_cut_off(draw: Any) -> None:
 def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
     """A mean opinion score of 4.2 had a whisker up to 5.6, and a share of 99 % one above 100 %."""
     one = replace(
-        BARS, lowest=1.0, highest=4.41, series=(Series("s", (Interval(4.2, 1.4, 3), Interval(1.5, 9.0, 3), None)),)
+        BARS,
+        lowest=1.0,
+        highest=4.41,
+        series=(FigureSeries("s", (Interval(4.2, 1.4, 3), Interval(1.5, 9.0, 3), None)),),
     )
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
         draw(one, drawing, axes)
         whiskers = [line.get_segments() for line in axes.collections if hasattr(line, "get_segments")]
@@ -85,8 +88,8 @@ def test_no_interval_leaves_the_range_of_its_metric(draw: Any) -> None:
 
 
 def test_many_values_stand_upright() -> None:
-    one = replace(BARS, series=tuple(Series(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
-    with plotting() as plt:
+    one = replace(BARS, series=tuple(FigureSeries(str(n), (Interval(1.0, 0.1, 3),) * 3) for n in range(6)))
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
         draw_bars(one, drawing, axes)
         rotations = {text.get_rotation() for text in axes.texts}
@@ -110,22 +113,22 @@ sweep."hosts.client.transport.modes.access2" = ["backup", "handover"]
 def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
-    choice = Choice(
+    choice = FigureChoice(
         workloads=("bulk",),
         x="access2",
         points=(("access2", "backup"), ("access2", "handover")),
         labels=(("access2", "second line"), ("path_manager", "who decides")),
     )
-    note = " ".join(drawn(results, choice).note.split())
+    note = " ".join(build_figure(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk means; whiskers: 95 %"), note
     assert 'n/a: no value, since "handover" (second line) is no mode' in note, note
     assert "is no mode of the kernel's path manager" in note, note
     words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
-    made = drawn(results, words_of_values)
+    made = build_figure(results, words_of_values)
     note = " ".join(made.note.split())
     assert note.startswith("only second line backup or only when told workload bulk means; whiskers: 95 %"), note
     assert 'since "only when told" (second line) is no mode of the kernel' in note, note
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
         (axes,) = drawing.axes
@@ -133,26 +136,28 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
         ticks = [text.get_text() for text in axes.get_xticklabels()]
         plt.close(drawing)
     assert (entries, ticks) == (["Linux", "userspace"], ["backup", "only when told"])
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure()
-        drawn(results, choice).draw(drawing)
+        build_figure(results, choice).draw(drawing)
         (axes,) = drawing.axes
         words = axes.get_xlabel(), axes.get_legend().get_title().get_text()
         plt.close(drawing)
     assert words == ("second line", "who decides")
-    everything = drawn(results, Choice(by=("path_manager",), x="access2", points=(("access2", "backup"),)))
+    everything = build_figure(results, FigureChoice(by=("path_manager",), x="access2", points=(("access2", "backup"),)))
     assert "workload " not in everything.note, "both are drawn"
     assert "n/a" not in everything.note, "the points that are not available are not asked for"
-    one = drawn(results, Choice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),)))
+    one = build_figure(
+        results, FigureChoice(kind="time", points=(("access2", "backup"),), labels=(("access2", "second line"),))
+    )
     assert "only second line backup" in one.note
     with pytest.raises(InputError, match="'access9' is not a swept key or value, nor a workload") as refused:
-        drawn(results, Choice(labels=(("access9", "x"),)))
+        build_figure(results, FigureChoice(labels=(("access9", "x"),)))
     assert refused.value.hint is not None
     assert refused.value.hint.startswith(
         "use one of path_manager, access2, kernel, backup, userspace, handover, bulk, other; or a metric: goodput"
     )
     with pytest.raises(InputError, match=r"two values of .*access2 have the same words"):
-        drawn(results, Choice(labels=(("backup", "handover"),)))
+        build_figure(results, FigureChoice(labels=(("backup", "handover"),)))
 
 
 @pytest.mark.parametrize("kind", ["bars", "cdf"])
@@ -161,9 +166,9 @@ def test_labels_name_metrics_and_workloads(tmp_path: Path, kind: Any) -> None:
     results = open_results(tmp_path / "made")
     labels = (("goodput", "what arrives"), ("bulk", "the download"))
     points = (("access2", "backup"), ("path_manager", "kernel"))
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure()
-        drawn(results, Choice(kind=kind, metric="goodput", points=points, labels=labels)).draw(drawing)
+        build_figure(results, FigureChoice(kind=kind, metric="goodput", points=points, labels=labels)).draw(drawing)
         (axes,) = drawing.axes
         title = axes.get_ylabel() if kind == "bars" else axes.get_xlabel()
         entries = " ".join(text.get_text() for text in axes.get_legend().get_texts())
@@ -171,10 +176,10 @@ def test_labels_name_metrics_and_workloads(tmp_path: Path, kind: Any) -> None:
     assert title.startswith("what arrives, Mbit/s"), "the unit is kept"
     assert "the download" in entries, entries
     assert "other" in entries, entries
-    alone = drawn(results, Choice(kind=kind, metric="bulk:goodput", points=points, labels=labels))
+    alone = build_figure(results, FigureChoice(kind=kind, metric="bulk:goodput", points=points, labels=labels))
     assert kind == "cdf" or "workload the download" in alone.note, alone.note
     with pytest.raises(InputError, match="two workloads have the same words"):
-        drawn(results, Choice(labels=(("bulk", "other"),)))
+        build_figure(results, FigureChoice(labels=(("bulk", "other"),)))
 
 
 THREE = """
@@ -193,11 +198,11 @@ def test_some_of_the_workloads(tmp_path: Path) -> None:
     """The goodput of a call is no bar beside that of a download: figures take the workloads that go together."""
     make_results(tmp_path / "made", THREE)
     results = open_results(tmp_path / "made")
-    made = drawn(results, Choice(kind="bars", metric="goodput", workloads=("down", "up")))
+    made = build_figure(results, FigureChoice(kind="bars", metric="goodput", workloads=("down", "up")))
     assert made.note.startswith("workloads down, up")
-    one = drawn(results, Choice(kind="bars", metric="up:goodput"))
+    one = build_figure(results, FigureChoice(kind="bars", metric="up:goodput"))
     assert one.note.startswith("workload up")
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawings = [plt.figure(), plt.figure()]
         made.draw(drawings[0])
         one.draw(drawings[1])
@@ -205,7 +210,7 @@ def test_some_of_the_workloads(tmp_path: Path) -> None:
         plt.close("all")
     assert bars == [4, 2]
     with pytest.raises(InputError, match="shows one workload"):
-        drawn(results, Choice(kind="time", workloads=("down", "up")))
+        build_figure(results, FigureChoice(kind="time", workloads=("down", "up")))
 
 
 def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
@@ -215,11 +220,13 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     del document["rows"]
     (tmp_path / "made" / "results.json").unlink()
     (tmp_path / "made" / PARTIAL).write_text(json.dumps(document | {"planned": f"{len(experiment.runs)} runs"}))
-    made = drawn(open_results(tmp_path / "made"), Choice(workloads=("bulk",), x="access2", by=("path_manager",)))
+    made = build_figure(
+        open_results(tmp_path / "made"), FigureChoice(workloads=("bulk",), x="access2", by=("path_manager",))
+    )
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
     assert 'n/a: no value, since "handover" (hosts.client.transport.modes.access2) is no mode' in note, note
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
         title = drawing.axes[0].get_title(loc="left")
@@ -237,7 +244,7 @@ def test_names_of_points_and_folders_are_hinted_at(tmp_path: Path) -> None:
     text = text.replace('"repeats" = [1, 1]', '"links.link1.delay" = ["10 ms", "20 ms"]')
     make_results(tmp_path / "night", text)
     with pytest.raises(InputError) as refused:
-        drawn(open_results(tmp_path / "night"), Choice(points=(("name", "both"),)))
+        build_figure(open_results(tmp_path / "night"), FigureChoice(points=(("name", "both"),)))
     assert refused.value.hint == 'use one of "both, first", one'
     with pytest.raises(InputError) as refused:
         open_results(tmp_path / "nigth")  # codespell:ignore nigth
@@ -247,17 +254,17 @@ def test_names_of_points_and_folders_are_hinted_at(tmp_path: Path) -> None:
 def test_an_unknown_kind_is_refused() -> None:
     unknown: Any = "tme"
     with pytest.raises(InputError, match="no kind of figure 'tme'"):
-        Choice(kind=unknown)
+        FigureChoice(kind=unknown)
 
 
 @pytest.mark.parametrize("name", ["tcp", "protocol mptcp, congestion_control cubic, scheduler default, link1.delay"])
 def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
     """Twelve long names took three fifths of the figure."""
-    samples = tuple(Sample(f"{name} {number}", (1.0, 2.0 + number)) for number in range(12))
-    with plotting() as plt:
+    samples = tuple(DistributionCurve(f"{name} {number}", (1.0, 2.0 + number)) for number in range(12))
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
         axes = drawing.subplots()
-        draw_distribution(Distribution("t", "delay, ms", samples), axes)
+        draw_distribution(DistributionFigure("t", "delay, ms", samples), axes)
         drawing.canvas.draw()
         width = axes.get_window_extent().width / drawing.bbox.width
         legend, label = axes.get_legend().get_window_extent(), axes.xaxis.label.get_window_extent()
@@ -272,10 +279,14 @@ def test_a_legend_leaves_the_plot_its_width(name: str) -> None:
 def test_a_curve_below_another_is_seen() -> None:
     """A later curve with the same values hid it."""
     values = tuple(float(number) for number in range(20, 40))
-    shown = (Sample("5G", values), Sample("DSL", tuple(4 * one for one in values)), Sample("minrtt", values))
-    with plotting() as plt:
+    shown = (
+        DistributionCurve("5G", values),
+        DistributionCurve("DSL", tuple(4 * one for one in values)),
+        DistributionCurve("minrtt", values),
+    )
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
-        draw_distribution(Distribution("t", "delay, ms", shown), axes)
+        draw_distribution(DistributionFigure("t", "delay, ms", shown), axes)
         hidden, alone, above = (line.get_linewidth() for line in axes.lines)
         highest = axes.transData.inverted().transform(axes.lines[0].get_clip_box().max)[1]
         plt.close(drawing)
@@ -288,17 +299,20 @@ def test_the_note_says_why_a_curve_is_wider(tmp_path: Path) -> None:
     """Curves had different widths, and no word about it."""
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
-    both = Choice(kind="cdf", metric="bulk:goodput", points=(("access2", "backup"),))
+    both = FigureChoice(kind="cdf", metric="bulk:goodput", points=(("access2", "backup"),))
     words = "a wider curve is behind a narrower one that nearly coincides with it"
-    assert words in drawn(results, both).note.split("\n"), "both path managers have the same goodput"
+    assert words in build_figure(results, both).note.split("\n"), "both path managers have the same goodput"
     one = replace(both, points=(*both.points, ("path_manager", "kernel")))
-    assert "wider" not in drawn(results, one).note
+    assert "wider" not in build_figure(results, one).note
 
 
 def test_a_logarithmic_axis_says_so_and_has_numbers() -> None:
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots()
-        draw_distribution(Distribution("t", "delay, ms", (Sample("a", (3.0, 40.0, 700.0)),), legend="scheduler"), axes)
+        draw_distribution(
+            DistributionFigure("t", "delay, ms", (DistributionCurve("a", (3.0, 40.0, 700.0)),), legend="scheduler"),
+            axes,
+        )
         drawing.canvas.draw()
         low, high = axes.get_xlim()
         ticks = [tick.label1.get_text() for tick in axes.xaxis.get_major_ticks() if low <= tick.get_loc() <= high]
@@ -314,9 +328,9 @@ def test_a_distribution_is_of_the_workload_that_has_items(tmp_path: Path, monkey
     make_results(tmp_path / "made", MODES)
     items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
     monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"other": items})
-    made = drawn(open_results(tmp_path / "made"), Choice(kind="cdf", points=(("access2", "backup"),)))
+    made = build_figure(open_results(tmp_path / "made"), FigureChoice(kind="cdf", points=(("access2", "backup"),)))
     assert made.note.startswith("only access2 backup\nobjects of workload other")
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
         (axes,) = drawing.axes

@@ -12,16 +12,16 @@ import pytest
 from tests.unit.test_figure_legible import BARS
 
 from mptcplab.figure.bars import draw_bars
-from mptcplab.figure.canvas import plotting
-from mptcplab.figure.lines import Series, draw_lines
+from mptcplab.figure.canvas import open_pyplot
+from mptcplab.figure.lines import FigureSeries, draw_lines
 from mptcplab.stats import Interval
 
 
 def test_positions_of_several_words_do_not_overlap() -> None:
     """Labels of values are whole phrases, and a legend beside the plot may take two fifths of the width."""
     positions = ("all the time", "when Wi-Fi fails", "when told of a failure")
-    series = tuple(Series(f"nobody notices, path manager {n}", (Interval(1.0, 0.1, 3),) * 3) for n in range(4))
-    with plotting() as plt:
+    series = tuple(FigureSeries(f"nobody notices, path manager {n}", (Interval(1.0, 0.1, 3),) * 3) for n in range(4))
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
         axes = drawing.subplots()
         draw_bars(replace(BARS, positions=positions, series=series, legend="failure"), drawing, axes)
@@ -85,8 +85,8 @@ def _apart(one: Any, other: Any) -> bool:
 )
 def test_long_names_of_points_do_not_overlap(draw: Any, curves: int, count: int) -> None:
     """Six names of 15 letters lay on top of each other in the narrowest figure."""
-    series = tuple(Series(f"protocol {n}", (Interval(1.0, 0.1, 3),) * count) for n in range(curves))
-    with plotting() as plt:
+    series = tuple(FigureSeries(f"protocol {n}", (Interval(1.0, 0.1, 3),) * count) for n in range(curves))
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6.4, 4.0), layout="constrained")
         axes = drawing.subplots()
         draw(replace(BARS, positions=LONG[:count], series=series, legend="flatmate.protocol"), drawing, axes)

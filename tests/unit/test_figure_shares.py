@@ -10,11 +10,11 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, drawn
-from mptcplab.figure.choice import Choice
+from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure.choice import FigureChoice
 from mptcplab.results import Results, open_results
 
-SHARE = Choice(kind="bars", metric="share", points=(("delay", "10 ms"),))
+SHARE = FigureChoice(kind="bars", metric="share", points=(("delay", "10 ms"),))
 
 
 @pytest.fixture(scope="module")
@@ -26,7 +26,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Results:
 
 def _bars(made: Drawn) -> tuple[dict[str, list[float]], Any]:
     """Return the heights of the bars by the names of their series, and the axes, which are closed."""
-    with made.sheet.drawn(made.draw) as drawing:
+    with made.sheet.open_drawing(made.draw) as drawing:
         axes = drawing.axes[0]
         series = zip(*reversed(axes.get_legend_handles_labels()), strict=True)
         return {name: [float(bar.get_height()) for bar in bars] for name, bars in series}, axes
@@ -34,7 +34,7 @@ def _bars(made: Drawn) -> tuple[dict[str, list[float]], Any]:
 
 def test_paths_are_side_by_side(results: Results) -> None:
     """It was refused: "no run has the metric share_percent", of a folder in which compare tabulates it."""
-    made = drawn(results, SHARE)
+    made = build_figure(results, SHARE)
     assert made.shows == "share by protocol"
     bars, axes = _bars(made)
     (mptcp,) = (
@@ -48,40 +48,40 @@ def test_paths_are_side_by_side(results: Results) -> None:
     assert axes.get_ylabel() == "share, %"
     assert axes.get_legend().get_title().get_text() == "path"
     assert [text.get_text() for text in axes.get_xticklabels()] == ["tcp", "mptcp"]
-    with_workload = drawn(results, replace(SHARE, metric="share_percent", workloads=("bulk",)))
+    with_workload = build_figure(results, replace(SHARE, metric="share_percent", workloads=("bulk",)))
     assert _bars(with_workload)[0] == bars
 
 
 def test_paths_can_be_chosen_and_named(results: Results) -> None:
-    first, second = _bars(drawn(results, SHARE))[0].items()
-    named, axes = _bars(drawn(results, replace(SHARE, labels=((first[0], "Wi-Fi"), ("path", "line")))))
+    first, second = _bars(build_figure(results, SHARE))[0].items()
+    named, axes = _bars(build_figure(results, replace(SHARE, labels=((first[0], "Wi-Fi"), ("path", "line")))))
     assert named == {"Wi-Fi": first[1], second[0]: second[1]}
     assert axes.get_legend().get_title().get_text() == "line"
-    one = drawn(results, replace(SHARE, points=(*SHARE.points, ("path", second[0]))))
+    one = build_figure(results, replace(SHARE, points=(*SHARE.points, ("path", second[0]))))
     assert one.note.startswith(f"only link2.delay 10 ms, path {second[0]}\n")
     assert _bars(one)[0] == {"share": second[1]}
-    along, axes = _bars(drawn(results, replace(SHARE, x="path")))
+    along, axes = _bars(build_figure(results, replace(SHARE, x="path")))
     assert along == {"tcp": [first[1][0], second[1][0]], "mptcp": [first[1][1], second[1][1]]}
     assert axes.get_xlabel() == "path"
 
 
 def test_other_kinds(results: Results) -> None:
-    lines = drawn(results, Choice(metric="share", points=(("protocol", "mptcp"),)))
+    lines = build_figure(results, FigureChoice(metric="share", points=(("protocol", "mptcp"),)))
     assert (lines.kind, lines.shows) == ("lines", "share by link2.delay")
-    assert drawn(results, Choice(kind="cdf", metric="share")).shows == "distribution of share over runs"
+    assert build_figure(results, FigureChoice(kind="cdf", metric="share")).shows == "distribution of share over runs"
 
 
 def test_refusals(results: Results) -> None:
     with pytest.raises(InputError, match="no point has path = link9") as refused:
-        drawn(results, replace(SHARE, points=(("path", "link9"),)))
+        build_figure(results, replace(SHARE, points=(("path", "link9"),)))
     assert "link1" in str(refused.value.hint)
     path = next(iter(results.rows[-1].shares))
     with pytest.raises(InputError, match="two values of path have the same words"):
-        drawn(results, replace(SHARE, labels=tuple((name, "a") for name in results.rows[-1].shares)))
+        build_figure(results, replace(SHARE, labels=tuple((name, "a") for name in results.rows[-1].shares)))
     with pytest.raises(InputError, match="differ in path"):
-        drawn(results, replace(SHARE, by=("protocol",), x="delay", points=()))
+        build_figure(results, replace(SHARE, by=("protocol",), x="delay", points=()))
     with pytest.raises(InputError, match="'path' is not a swept key"):
-        drawn(results, replace(SHARE, metric="goodput", points=(("path", path),)))
+        build_figure(results, replace(SHARE, metric="goodput", points=(("path", path),)))
     with pytest.raises(InputError, match="no run has the metric mos") as refused:
-        drawn(results, Choice(metric="mos"))
+        build_figure(results, FigureChoice(metric="mos"))
     assert "share_percent" in str(refused.value.hint)

@@ -14,8 +14,8 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Drawn, drawn
-from mptcplab.figure.choice import Choice
+from mptcplab.figure import Drawn, build_figure
+from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.paper import Length
 from mptcplab.results import Results, open_results
 from mptcplab.units import UnitError
@@ -34,26 +34,26 @@ sweep."transport.congestion_control" = ["cubic", "reno", "lia", "olia", "balia"]
 COLUMN = "8.5 cm"
 #: One column of a paper: figures of all kinds, with few and with many curves.
 CHOICES = {
-    "bars": Choice(kind="bars", width=COLUMN),
-    "few bars": Choice(kind="bars", width=COLUMN, x="scheduler", points=(("congestion_control", "lia"),)),
-    "lines": Choice(kind="lines", width=COLUMN),
-    "one curve": Choice(
+    "bars": FigureChoice(kind="bars", width=COLUMN),
+    "few bars": FigureChoice(kind="bars", width=COLUMN, x="scheduler", points=(("congestion_control", "lia"),)),
+    "lines": FigureChoice(kind="lines", width=COLUMN),
+    "one curve": FigureChoice(
         kind="cdf", metric="goodput", width=COLUMN, points=(("scheduler", "ecf"), ("congestion_control", "lia"))
     ),
-    "two curves": Choice(
+    "two curves": FigureChoice(
         kind="cdf",
         metric="goodput",
         width=COLUMN,
         points=(("scheduler", "ecf"), ("congestion_control", "lia"), ("congestion_control", "reno")),
     ),
-    "eight curves": Choice(kind="cdf", metric="goodput", width=COLUMN, points=(("congestion_control", "lia"),)),
-    "time": Choice(kind="time", width=COLUMN, points=(("scheduler", "ecf"), ("congestion_control", "lia"))),
-    "two times": Choice(
+    "eight curves": FigureChoice(kind="cdf", metric="goodput", width=COLUMN, points=(("congestion_control", "lia"),)),
+    "time": FigureChoice(kind="time", width=COLUMN, points=(("scheduler", "ecf"), ("congestion_control", "lia"))),
+    "two times": FigureChoice(
         kind="time",
         width=COLUMN,
         points=(("scheduler", "ecf"), ("congestion_control", "lia"), ("congestion_control", "reno")),
     ),
-    "four times": Choice(
+    "four times": FigureChoice(
         kind="time",
         width="17.8 cm",
         points=(
@@ -75,7 +75,7 @@ def _texts(made: Drawn) -> tuple[tuple[float, float], list[tuple[str, Any, Any]]
     """Return the size in inches; level texts with their sizes and boxes in inches; and the boxes of the plots."""
     from matplotlib.text import Text  # late, as all of matplotlib
 
-    with made.sheet.drawn(made.draw) as drawing:
+    with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         scale = drawing.dpi_scale_trans.inverted()
         beyond = {label for axes in drawing.axes for axis in (axes.xaxis, axes.yaxis) for label in _beyond(axis)}
@@ -109,7 +109,7 @@ def _beyond(axis: Any) -> list[Any]:
 @pytest.mark.parametrize("name", CHOICES)
 def test_all_words_of_a_narrow_figure_have_room(results: Results, name: str) -> None:
     """At one column's width the legend was cut off, and labels of panels were one word."""
-    (width, height), texts, plots = _texts(drawn(results, CHOICES[name]))
+    (width, height), texts, plots = _texts(build_figure(results, CHOICES[name]))
     assert width == pytest.approx(Length.parse(CHOICES[name].width).inches)
     assert min(size for _, size, _ in texts) >= 7, "text that is printed smaller cannot be read"
     for words, _, box in texts:
@@ -151,9 +151,9 @@ def test_a_figure_has_the_size_that_was_asked_for(
 def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Results) -> None:
     points = tuple(("scheduler", name) for name in ("ecf", "blest", "priority"))
     points += tuple(("congestion_control", name) for name in ("lia", "olia"))
-    choice = Choice(kind="cdf", metric="goodput", points=points, title="", width="3.4 in", height="3.6 in")
-    made = drawn(results, choice)
-    with made.sheet.drawn(made.draw) as drawing:
+    choice = FigureChoice(kind="cdf", metric="goodput", points=points, title="", width="3.4 in", height="3.6 in")
+    made = build_figure(results, choice)
+    with made.sheet.open_drawing(made.draw) as drawing:
         legend = drawing.axes[0].get_legend()
         assert legend is not None
         assert legend.get_window_extent().y1 < drawing.axes[0].get_window_extent().y0, (
@@ -163,44 +163,44 @@ def test_a_legend_below_does_not_make_a_figure_higher_than_asked_for(results: Re
 
 
 def test_too_small_a_figure_is_refused(results: Results, tmp_path: Path) -> None:
-    made = drawn(results, Choice(kind="bars", width="8 cm", height="3 cm"))
+    made = build_figure(results, FigureChoice(kind="bars", width="8 cm", height="3 cm"))
     with pytest.raises(InputError, match=r"no room for its words in 8 cm x 3 cm\n") as refused:
         made.write(tmp_path / "a.png")
     assert "--title" in str(refused.value.hint)
     assert not list(tmp_path.iterdir()), "no file, nor a part of one"
     with pytest.raises(InputError, match="--width 1 cm is too small for a figure"):
-        Choice(width="1 cm")
+        FigureChoice(width="1 cm")
     with pytest.raises(InputError, match="--height: '300 px' 'px' is not a unit of a length") as refused:
-        Choice(height="300 px")
+        FigureChoice(height="300 px")
     assert refused.value.hint == "write the size on paper: cm, mm, in or pt"
 
 
 def test_a_refusal_has_the_units_that_the_user_wrote(results: Results, tmp_path: Path) -> None:
     """All were inches."""
-    few = Choice(kind="bars", points=(("scheduler", "ecf"),))
+    few = FigureChoice(kind="bars", points=(("scheduler", "ecf"),))
     for width, height, words in (
         ("86mm", "1 in", "86 mm x 1 in"),
         (None, "100 pt", "463 pt x 100 pt"),
         ("8 cm", "1.0 inch", "8 cm x 1 inch"),
     ):
         with pytest.raises(InputError, match=f" in {words}\n"):
-            drawn(results, replace(few, width=width, height=height)).write(tmp_path / "a.png")
+            build_figure(results, replace(few, width=width, height=height)).write(tmp_path / "a.png")
     words = ("scheduler " * 12).strip()
     with pytest.raises(InputError, match=r" in 3 cm x [0-9.]+ cm\n"):
-        drawn(results, replace(few, width="3 cm", labels=(("cubic", words),))).write(tmp_path / "a.png")
+        build_figure(results, replace(few, width="3 cm", labels=(("cubic", words),))).write(tmp_path / "a.png")
 
 
 @pytest.mark.parametrize(("label", "is_below"), [("the kernel's one", True), ("both", False)])
 def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, is_below: bool) -> None:
     """It took 1.3 of 3.4 inches, and the plot had less than half of the width."""
-    choice = Choice(
+    choice = FigureChoice(
         kind="cdf", metric="goodput", width="8.6 cm", points=(("scheduler", "ecf"), ("congestion_control", "lia"))
     )
     choice = replace(
         choice, points=(*choice.points, ("scheduler", "blest")), labels=(("ecf", label), ("scheduler", ""))
     )
-    made = drawn(results, choice)
-    with made.sheet.drawn(made.draw) as drawing:
+    made = build_figure(results, choice)
+    with made.sheet.open_drawing(made.draw) as drawing:
         shown = drawing.axes[0].get_legend()
         assert shown is not None
         legend, plot = shown.get_window_extent(), drawing.axes[0].get_window_extent()
@@ -211,8 +211,8 @@ def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, 
 
 def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
     """That of four runs side by side was broken as if it were above one plot."""
-    made = drawn(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))
-    with made.sheet.drawn(made.draw) as drawing:
+    made = build_figure(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))
+    with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()
         (title,) = (text for text in drawing.texts if text.get_text().startswith("words"))
         assert "\n" not in title.get_text()
@@ -232,18 +232,20 @@ def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
     results: Results, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """With a metric it was; where values are those of objects, it was ignored."""
-    choice = Choice(kind="cdf", metric="goodput", points=(("congestion_control", "lia"),))
-    assert _x_label(drawn(results, replace(choice, labels=(("goodput", "rate"),)))) == "rate, Mbit/s"
+    choice = FigureChoice(kind="cdf", metric="goodput", points=(("congestion_control", "lia"),))
+    assert _x_label(build_figure(results, replace(choice, labels=(("goodput", "rate"),)))) == "rate, Mbit/s"
     rows = [replace(row, metrics={**row.metrics, "completion_p95_s": row.goodput_mbps}) for row in results.rows]
     monkeypatch.setitem(results.__dict__, "rows", rows)
     items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
     monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"bulk": items})
     choice = replace(choice, metric=None)
-    assert _x_label(drawn(results, choice)) == "completion time, ms"
+    assert _x_label(build_figure(results, choice)) == "completion time, ms"
     for name in ("completion p95", "completion_p95_s", "completion time"):
-        assert _x_label(drawn(results, replace(choice, labels=((name, "time to load"),)))) == "time to load, ms", name
+        assert (
+            _x_label(build_figure(results, replace(choice, labels=((name, "time to load"),)))) == "time to load, ms"
+        ), name
 
 
 def _x_label(made: Drawn) -> str:
-    with made.sheet.drawn(made.draw) as drawing:
+    with made.sheet.open_drawing(made.draw) as drawing:
         return str(drawing.axes[0].get_xlabel())

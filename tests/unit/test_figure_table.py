@@ -13,9 +13,9 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Choice, Drawn, drawn, drawn_table, read_table
-from mptcplab.figure.canvas import plotting
-from mptcplab.figure.table import Table, table_of
+from mptcplab.figure import Drawn, FigureChoice, build_figure, build_table_figure, read_table
+from mptcplab.figure.canvas import open_pyplot
+from mptcplab.figure.table import PointTable, table_of
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import open_results
 from mptcplab.stats import Interval
@@ -41,12 +41,12 @@ def _read(tmp_path: Path, text: str) -> pl.DataFrame:
     return read_table(tmp_path / "own.csv")
 
 
-def _table(tmp_path: Path, text: str, **choice: Any) -> Table:
-    return table_of(_read(tmp_path, text), Choice(**choice))
+def _table(tmp_path: Path, text: str, **choice: Any) -> PointTable:
+    return table_of(_read(tmp_path, text), FigureChoice(**choice))
 
 
-def _drawn(tmp_path: Path, text: str, **choice: Any) -> Drawn:
-    return drawn_table(_read(tmp_path, text), Choice(**choice))
+def _draw(tmp_path: Path, text: str, **choice: Any) -> Drawn:
+    return build_table_figure(_read(tmp_path, text), FigureChoice(**choice))
 
 
 def _svg(tmp_path: Path, made: Drawn) -> str:
@@ -88,9 +88,9 @@ def test_a_setting_may_be_called_as_a_column_of_results_is(
 
 def test_settings_of_a_data_frame_keep_their_digits() -> None:
     frame = pl.DataFrame({"time": [1.7e9 + step for step in range(4)], "rate": [1.0, 2.0, 3.0, 4.0]})
-    assert len(table_of(frame, Choice(metric="rate")).points) == 4
+    assert len(table_of(frame, FigureChoice(metric="rate")).points) == 4
     mixed = pl.DataFrame({"n": [1, None, 2], "on": [True, False, None], "rate": [1.0, 2.0, 3.0]})
-    assert [point.settings for point in table_of(mixed, Choice(metric="rate")).points] == [
+    assert [point.settings for point in table_of(mixed, FigureChoice(metric="rate")).points] == [
         {"n": "1", "on": "True"}, {"n": "", "on": "False"}, {"n": "2", "on": ""},
     ]  # fmt: skip
 
@@ -109,23 +109,23 @@ def test_lines_of_runs_may_stand_beside_lines_of_means(tmp_path: Path) -> None:
     assert bed.interval is not None
     assert (bed.interval.mean, bed.interval.n) == (10.0, 2)
     alone = "where,rate,ci95_half_width,n\nlab,10,1,4\nbed,9,,\n"
-    assert "n = 4" in _drawn(tmp_path, alone, metric="rate").note, "only whiskers have an n"
+    assert "n = 4" in _draw(tmp_path, alone, metric="rate").note, "only whiskers have an n"
 
 
 def test_the_note_names_what_is_ignored(tmp_path: Path) -> None:
     text = "flows,control,seed,rate,rtt\n1,reno,1,2,30.1\n1,reno,2,3,30.2\n"
-    assert "without regard to rtt" in _drawn(tmp_path, text, metric="rate", ignored=("rtt",)).note
+    assert "without regard to rtt" in _draw(tmp_path, text, metric="rate", ignored=("rtt",)).note
 
 
 def test_series_with_the_same_words_are_not_mixed(tmp_path: Path) -> None:
     text = 'x,c,d,v\n1,"a, b",c,1\n1,a,"b, c",2\n2,a,"b, c",3\n'
-    made = _drawn(tmp_path, text, metric="v", x="x", by=("c", "d"), kind="bars")
+    made = _draw(tmp_path, text, metric="v", x="x", by=("c", "d"), kind="bars")
     svg = _svg(tmp_path, made)
     assert all(f">{value}.00</text>" in svg for value in (1, 2, 3)), "each point has a bar of its own"
 
 
 def test_text_is_not_taken_for_mathematics(tmp_path: Path) -> None:
-    svg = _svg(tmp_path, _drawn(tmp_path, "pri$e_$,v\nlow $x$,1\nhigh,2\n", metric="v", title="$a$ and $b_$"))
+    svg = _svg(tmp_path, _draw(tmp_path, "pri$e_$,v\nlow $x$,1\nhigh,2\n", metric="v", title="$a$ and $b_$"))
     assert "pri$e_$" in svg
     assert "low $x$" in svg
 
@@ -134,11 +134,11 @@ def test_text_is_not_taken_for_mathematics(tmp_path: Path) -> None:
 def test_very_many_positions_have_a_figure(tmp_path: Path, count: int) -> None:
     """The room of a name was no letter at all."""
     text = "x,v\n" + "".join(f"n{number},{number}\n" for number in range(count))
-    assert len(_svg(tmp_path, _drawn(tmp_path, text, metric="v"))) > 5000
+    assert len(_svg(tmp_path, _draw(tmp_path, text, metric="v"))) > 5000
 
 
 def test_a_column_may_have_the_name_of_a_table_of_scenarios(tmp_path: Path) -> None:
-    assert _drawn(tmp_path, "hosts,v\n1,2\n2,3\n", metric="v", x="hosts").shows == "v by hosts"
+    assert _draw(tmp_path, "hosts,v\n1,2\n2,3\n", metric="v", x="hosts").shows == "v by hosts"
 
 
 @pytest.mark.parametrize("kind", ["lines", "bars"])
@@ -148,14 +148,14 @@ def test_what_is_below_zero_is_inside_the_plot(tmp_path: Path, kind: str) -> Non
         ("x,v\n1,5\n2,3\n", {"level": -4.0}),
         ("x,v,ci95_half_width,n\n1,0.1,4.2,3\n2,0.3,0.1,3\n", {}),
     ):
-        low, _ = _ends(_drawn(tmp_path, text, metric="v", x="x", kind=kind, **more))
+        low, _ = _ends(_draw(tmp_path, text, metric="v", x="x", kind=kind, **more))
         assert low < -4, f"{text} begins at {low}"
 
 
 def test_versions_of_kernels_are_no_numbers(tmp_path: Path) -> None:
-    made = _drawn(tmp_path, "kernel,v\n6.1,1\n6.12,2\n6.2,3\n", metric="v", x="kernel", kind="lines")
+    made = _draw(tmp_path, "kernel,v\n6.1,1\n6.12,2\n6.2,3\n", metric="v", x="kernel", kind="lines")
     assert "(logarithmic)" not in _svg(tmp_path, made)
-    assert _drawn(tmp_path, "kernel,v\n6.1,1\n6.12,2\n", metric="v").kind == "bars"
+    assert _draw(tmp_path, "kernel,v\n6.1,1\n6.12,2\n", metric="v").kind == "bars"
 
 
 def test_lines_above_the_head_are_comments_and_others_are_not(tmp_path: Path) -> None:
@@ -183,7 +183,7 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
         frame = _read(tmp_path, wide_csv(results.rows) if of == "wide" else long_csv(results.rows))
     else:
         frame = results.runs if of == "runs" else results.table
-    table = table_of(frame, Choice(metric="goodput_mbps"))
+    table = table_of(frame, FigureChoice(metric="goodput_mbps"))
     assert set(table.columns.keys) >= {"transport.protocol", "links.link2.delay"}
     assert not any("mptcp" in key or "rtt" in key or "seed" in key for key in table.columns.keys), table.columns.keys
     for row in results.rows:
@@ -191,8 +191,8 @@ def test_tables_of_results_give_the_figure_of_the_results(tmp_path: Path, of: st
         assert point.interval is not None
         assert point.interval.mean == pytest.approx(row.goodput_mbps.mean)
         assert point.interval.half_width == pytest.approx(row.goodput_mbps.half_width)
-    choice = Choice(metric="goodput_mbps", x="delay", title="")
-    of_results, of_table = drawn(results, choice), drawn_table(frame, choice)
+    choice = FigureChoice(metric="goodput_mbps", x="delay", title="")
+    of_results, of_table = build_figure(results, choice), build_table_figure(frame, choice)
     assert (of_results.kind, of_results.size) == (of_table.kind, of_table.size)
     svg = _svg(tmp_path, of_table)
     assert "goodput, Mbit/s" in svg, "the column is a metric, which has words and a unit"
@@ -207,27 +207,27 @@ def test_what_was_found_on_sockets_is_no_setting(tmp_path: Path) -> None:
     make_results(tmp_path / "made", swept)
     results = open_results(tmp_path / "made")
     for frame in (results.runs, results.table, _read(tmp_path, wide_csv(results.rows))):
-        chosen = Choice(metric="goodput", x="delay", points=(("congestion_control", "lia"),))
+        chosen = FigureChoice(metric="goodput", x="delay", points=(("congestion_control", "lia"),))
         table = table_of(frame, chosen)
         assert "congestion_control" in frame.columns, "what was found"
         assert "congestion_control" not in table.columns.keys
         assert "transport.congestion_control" in table.columns.keys
-        assert "changes with" not in drawn_table(frame, chosen).note
+        assert "changes with" not in build_table_figure(frame, chosen).note
 
 
 @pytest.mark.parametrize("scale", ["linear", "log"])
 def test_the_user_chooses_the_ends_of_the_axis_and_hides_nothing(tmp_path: Path, scale: str) -> None:
     text = "flows,rate,model\n1,9.4,9.5\n2,9.2,9.1\n"
     wanted = {"metric": "rate", "x": "flows", "kind": "lines", "expected": ("model",), "y_scale": scale}
-    assert _ends(_drawn(tmp_path, text, **wanted, y_range="9:10")) == (9.0, 10.0)
+    assert _ends(_draw(tmp_path, text, **wanted, y_range="9:10")) == (9.0, 10.0)
     for hidden in ((9.3, 10.0), (9.0, 9.45)):
         with pytest.raises(InputError, match=r"is outside of --y-range 9\.?\d*:"):
-            _drawn(tmp_path, text, **wanted, y_range=hidden)
+            _draw(tmp_path, text, **wanted, y_range=hidden)
 
 
 def test_a_logarithmic_axis_of_values_near_each_other_has_several_ticks(tmp_path: Path) -> None:
     text = "flows,rate\n1,9.4\n2,11.7\n"
-    svg = _svg(tmp_path, _drawn(tmp_path, text, metric="rate", x="flows", y_scale="log"))
+    svg = _svg(tmp_path, _draw(tmp_path, text, metric="rate", x="flows", y_scale="log"))
     assert all(f">{tick}</text>" in svg for tick in (8, 10, 12)), "only 10 is a power or a multiple of one"
 
 
@@ -235,7 +235,7 @@ def test_a_label_that_is_longer_than_the_figure_is_high_has_two_lines(tmp_path: 
     text = "flows,rate\n1,9.4\n2,11.7\n"
     labels = {"rate": "goodput of MPTCP, Mbit/s"}
     for scale in ("linear", "log"):
-        made = _drawn(
+        made = _draw(
             tmp_path, text, metric="rate", x="flows", labels=labels, y_scale=scale, width="8.6 cm", height="5 cm"
         )
         assert "goodput of" in _svg(tmp_path, made), "it has room"
@@ -243,8 +243,8 @@ def test_a_label_that_is_longer_than_the_figure_is_high_has_two_lines(tmp_path: 
 
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind: str) -> None:
-    plain = _drawn(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")
-    with_models = _drawn(
+    plain = _draw(tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows")
+    with_models = _draw(
         tmp_path, RUNS, metric="share", kind=kind, points={"control": "reno"}, x="flows",
         expected=("fluid model", "other model"), labels={"other model": "by hand"}, level=0.5, level_words="half",
     )  # fmt: skip
@@ -260,7 +260,7 @@ def test_models_and_a_level_are_in_the_legend_and_the_note(tmp_path: Path, kind:
 
 def _ends(made: Drawn) -> tuple[float, float]:
     """Return the ends of the axis with the values."""
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6, 4))
         made.draw(drawing)
         low, high = drawing.axes[0].get_ylim()
@@ -271,7 +271,7 @@ def _ends(made: Drawn) -> tuple[float, float]:
 @pytest.mark.parametrize("kind", ["lines", "bars"])
 def test_an_expected_value_beyond_all_others_is_inside_the_plot(tmp_path: Path, kind: str) -> None:
     text = "flows,rate,model\n1,1,1\n2,2,40\n"
-    low, high = _ends(_drawn(tmp_path, text, metric="rate", x="flows", kind=kind, expected=("model",)))
+    low, high = _ends(_draw(tmp_path, text, metric="rate", x="flows", kind=kind, expected=("model",)))
     assert low == 0
     assert high > 40
 
@@ -279,8 +279,8 @@ def test_an_expected_value_beyond_all_others_is_inside_the_plot(tmp_path: Path, 
 def test_a_model_is_drawn_where_it_has_values_and_nowhere_else(tmp_path: Path) -> None:
     """A student's model of one loss was in the legend and not in the plot; another crossed a place without a value."""
     text = "loss,rate,one,two\n0 %,37,38,38\n1 %,27,,\n2 %,21,,30\n3 %,20,,29\n"
-    made = _drawn(tmp_path, text, metric="rate", x="loss", expected=("one", "two"))
-    with plotting() as plt:
+    made = _draw(tmp_path, text, metric="rate", x="loss", expected=("one", "two"))
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=(6, 4))
         made.draw(drawing)
         lines = [line for line in drawing.axes[0].lines if 0 < len(line.get_xdata()) < 4]
@@ -291,30 +291,30 @@ def test_a_model_is_drawn_where_it_has_values_and_nowhere_else(tmp_path: Path) -
 
 def test_values_below_zero_are_drawn(tmp_path: Path) -> None:
     text = "distance,rssi,path loss\n5 m,-50,-51.7\n40 m,-79,-78.8\n"
-    low, high = _ends(_drawn(tmp_path, text, metric="rssi", expected=("path loss",)))
+    low, high = _ends(_draw(tmp_path, text, metric="rssi", expected=("path loss",)))
     assert low < -79
     assert -50 < high < -40, "nothing is near zero"
 
 
 def test_a_name_with_a_point_is_no_swept_key(tmp_path: Path) -> None:
-    assert _drawn(tmp_path, MEANS).shows == "share by loss of link1.forward"
+    assert _draw(tmp_path, MEANS).shows == "share by loss of link1.forward"
     swept = MEANS.replace("loss of link1.forward", "links.link1.loss")
-    assert _drawn(tmp_path, swept).shows == "share by link1.loss"
+    assert _draw(tmp_path, swept).shows == "share by link1.loss"
 
 
 def test_rounded_means_get_no_digits(tmp_path: Path) -> None:
-    svg = _svg(tmp_path, _drawn(tmp_path, MEANS, kind="bars"))
+    svg = _svg(tmp_path, _draw(tmp_path, MEANS, kind="bars"))
     assert "0.81<" in svg
     assert "0.810" not in svg
     assert "0.400" not in svg
 
 
 def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
-    made = _drawn(tmp_path, RUNS, metric="share", kind="cdf", by=("control",))
+    made = _draw(tmp_path, RUNS, metric="share", kind="cdf", by=("control",))
     assert (made.kind, made.shows) == ("cdf", "distribution of share")
     assert "reno (3" in _svg(tmp_path, made)
     with pytest.raises(InputError, match="the table has means"):
-        _drawn(tmp_path, MEANS, kind="cdf")
+        _draw(tmp_path, MEANS, kind="cdf")
 
 
 @pytest.mark.parametrize(
@@ -370,21 +370,21 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
 )  # fmt: skip
 def test_what_is_refused(tmp_path: Path, text: str, choice: dict[str, Any], message: str, hint: str | None) -> None:
     with pytest.raises(InputError, match=message) as refused:
-        _drawn(tmp_path, text, **choice)
+        _draw(tmp_path, text, **choice)
     assert hint is None or hint in (refused.value.hint or ""), refused.value.hint
 
 
 def test_lines_that_would_mix_points_are_refused(tmp_path: Path) -> None:
     text = "flows,control,site,rate\n1,reno,a,1\n1,lia,a,2\n1,reno,b,3\n2,lia,b,4\n"
     with pytest.raises(InputError, match="they differ in site") as refused:
-        _drawn(tmp_path, text, metric="rate", x="flows", by=("control",))
+        _draw(tmp_path, text, metric="rate", x="flows", by=("control",))
     assert "add site to --by" in (refused.value.hint or "")
 
 
 def test_more_curves_than_can_be_distinguished(tmp_path: Path) -> None:
     text = "x,y,rate\n" + "".join(f"{x},n{y},{x * y}\n" for x in (1, 2, 3) for y in range(13))
     with pytest.raises(InputError, match="13 curves are more than readers can distinguish") as refused:
-        _drawn(tmp_path, text, metric="rate", x="x")
+        _draw(tmp_path, text, metric="rate", x="x")
     assert "--points 'y=n0'" in (refused.value.hint or "")
 
 
@@ -406,8 +406,8 @@ def test_the_command_draws_a_table(
 def test_results_have_no_column_with_expected_values(tmp_path: Path) -> None:
     make_results(tmp_path / "made", TWO_LINES)
     with pytest.raises(InputError, match="--expected names columns of a table, and these are results"):
-        drawn(open_results(tmp_path / "made"), Choice(expected=("model",)))
-    made = drawn(open_results(tmp_path / "made"), Choice(level=25.0))
+        build_figure(open_results(tmp_path / "made"), FigureChoice(expected=("model",)))
+    made = build_figure(open_results(tmp_path / "made"), FigureChoice(level=25.0))
     assert "dashed line: 25" in made.note
 
 
@@ -417,4 +417,4 @@ def test_results_have_no_column_with_expected_values(tmp_path: Path) -> None:
 )
 def test_choices_that_no_figure_has(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        Choice(**choice)
+        FigureChoice(**choice)

@@ -9,15 +9,15 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_hex
 
-from mptcplab.figure.canvas import plotting
-from mptcplab.figure.over_time import Column, OverTime, draw_over_time
-from mptcplab.figure.timelines import Line, Timeline, _goodput, _in_order, _rtt, _unique_names
+from mptcplab.figure.canvas import open_pyplot
+from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, _goodput, _rtt, _sort_subflows, _unique_names
 from mptcplab.metrics.catalog.reassembly import Reassembly
 
 
-def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> Column:
-    lines = tuple(Line(name, (0.0, end), (1.0, 2.0)) for name in names)
-    return Column(title, Timeline("bulk", (), {}, lines, (), (), 0, 2), events)
+def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> RunColumn:
+    lines = tuple(TimelineCurve(name, (0.0, end), (1.0, 2.0)) for name in names)
+    return RunColumn(title, WorkloadTimeline("bulk", (), {}, lines, (), (), 0, 2), events)
 
 
 def test_data_that_arrived_twice_is_not_goodput() -> None:
@@ -25,14 +25,14 @@ def test_data_that_arrived_twice_is_not_goodput() -> None:
     times = np.array([0.0, 1.0, 2.0, 3.0])
     copies = Reassembly(times, 2.5e6 * times, 1.25e6 * times)
     line, percent = _goodput([copies], 1e9 * times)
-    assert (line, percent) == (Line("goodput", (0, 1, 2, 3), (10, 10, 10, 10)), 100)
+    assert (line, percent) == (TimelineCurve("goodput", (0, 1, 2, 3), (10, 10, 10, 10)), 100)
     assert _goodput([Reassembly(times, 1.005e6 * times, 1e6 * times)], 1e9 * times) == (None, 0)
     assert _goodput([], 1e9 * times) == (None, 0)
     received: dict[str, tuple[float, ...]] = {"a": (10.0,) * 3, "b": (10.0,) * 3}
-    timeline = Timeline("bulk", (0, 1, 2, 3), received, (), (), (), 0, 3, goodput=line, twice_percent=percent)
-    figure = OverTime("t", (Column("redundant", timeline),))
+    timeline = WorkloadTimeline("bulk", (0, 1, 2, 3), received, (), (), (), 0, 3, goodput=line, twice_percent=percent)
+    figure = OverTime("t", (RunColumn("redundant", timeline),))
     assert figure.key == ["100 % of the data arrived on two subflows and is stacked twice; the line is the goodput"]
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         (axes,) = drawing.axes
@@ -48,10 +48,10 @@ def test_a_peak_leaves_the_curve_its_height() -> None:
     """One interval of 10 ms in which a gap was filled: 1000 Mbit/s would leave the usual 10 one part in a hundred."""
     edges = tuple(round(0.01 * number, 2) for number in range(1001))
     rates = tuple(1000.0 if number == 500 else 10.0 for number in range(1000))
-    figure = OverTime("t", (Column("a", Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000)),))
+    figure = OverTime("t", (RunColumn("a", WorkloadTimeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000)),))
     assert figure.highest_rate == pytest.approx(11.5)
     assert figure.key == ["▲: beyond the axis for a moment, up to 1000 Mbit/s: after a loss, much is in order at once"]
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         (axes,) = drawing.axes
@@ -59,21 +59,21 @@ def test_a_peak_leaves_the_curve_its_height() -> None:
         places, top = list(triangles.get_xdata()), axes.get_ylim()[1]
         plt.close(drawing)
     assert (places, top) == ([5.0], pytest.approx(11.5))
-    line = Line("goodput", (0.0, 4.0, 8.0, 10.0), (10.0, 14.0, 10.0, 10.0))
-    waited = Timeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000, goodput=line, twice_percent=15.0)
-    assert OverTime("t", (Column("a", waited),)).highest_rate == pytest.approx(14.7), "the goodput is drawn whole"
-    smooth = Timeline("bulk", edges, {"p": (10.0,) * 1000}, (), (), (), 0, 1000)
-    assert OverTime("t", (Column("a", smooth),)).highest_rate is None
+    line = TimelineCurve("goodput", (0.0, 4.0, 8.0, 10.0), (10.0, 14.0, 10.0, 10.0))
+    waited = WorkloadTimeline("bulk", edges, {"p": rates}, (), (), (), 0, 1000, goodput=line, twice_percent=15.0)
+    assert OverTime("t", (RunColumn("a", waited),)).highest_rate == pytest.approx(14.7), "the goodput is drawn whole"
+    smooth = WorkloadTimeline("bulk", edges, {"p": (10.0,) * 1000}, (), (), (), 0, 1000)
+    assert OverTime("t", (RunColumn("a", smooth),)).highest_rate is None
 
 
 def test_a_figure_has_the_time_in_which_its_workload_ran() -> None:
     """An upload from 20 s to 30 s left two thirds of each row empty."""
-    late = Timeline(
-        "upload", (20.0, 25.0, 30.0), {"p": (1.0, 2.0)}, (Line("p", (0.0, 60.0), (1.0, 2.0)),), (), (), 0, 3
+    late = WorkloadTimeline(
+        "upload", (20.0, 25.0, 30.0), {"p": (1.0, 2.0)}, (TimelineCurve("p", (0.0, 60.0), (1.0, 2.0)),), (), (), 0, 3
     )
-    figure = OverTime("t", (Column("a", late, ((5.0, "down"), (22.0, "up"))),))
+    figure = OverTime("t", (RunColumn("a", late, ((5.0, "down"), (22.0, "up"))),))
     assert figure.key == ["a: up"], "what nobody sees has no letter"
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         ranges = {axes.get_xlim() for axes in drawing.axes}
@@ -106,7 +106,7 @@ def test_columns_over_time_agree() -> None:
         ),
     )
     assert figure.key == ["a: down; b: up; c: lost"]
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         ranges = [axes.get_xlim() for axes in drawing.axes]
@@ -124,19 +124,19 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
     """The queue of link2 had the colour of the path over link1, where link1 had a queue in each direction."""
     times, values = (0.0, 1.0), (1.0, 2.0)
     queues = ("link1 backward", "link1 forward", "link2 backward", "shared forward")
-    timeline = Timeline(
+    timeline = WorkloadTimeline(
         "bulk",
         (0.0, 0.5, 1.0),
         {"shared>link1": (1.0, 1.0), "shared>link2": (2.0, 2.0)},
         # The second path has no RTT here: its colour is that of the other panels all the same.
-        (Line("shared>link2", times, values),),
+        (TimelineCurve("shared>link2", times, values),),
         (),
-        tuple(Line(name, times, values) for name in queues),
+        tuple(TimelineCurve(name, times, values) for name in queues),
         0,
         2,
     )
-    figure = OverTime("t", (Column("a", timeline),))
-    with plotting() as plt:
+    figure = OverTime("t", (RunColumn("a", timeline),))
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         rate, rtt, queue = drawing.axes
@@ -153,10 +153,10 @@ def test_a_queue_has_the_colour_of_its_path() -> None:
 def test_subflows_are_in_the_order_of_their_numbers() -> None:
     """Of twelve subflows, #1, #10, #11 and #12 came first, and those after #5 were left out."""
     names = _unique_names(["link1"] * 12)
-    in_order = [name for name, _ in _in_order(names, [[]] * 12)]
+    in_order = [name for name, _ in _sort_subflows(names, [[]] * 12)]
     assert in_order == [f"link1 #{number}" for number in range(1, 13)]
     figure = OverTime("t", (_column("a", tuple(sorted(names)), 1.0, ()),))
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=figure.size, layout="constrained")
         draw_over_time(figure, drawing)
         entries = [text.get_text() for text in drawing.axes[0].get_legend().get_texts()]

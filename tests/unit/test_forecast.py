@@ -30,7 +30,7 @@ def _simulate(costs: list[float], guesses: list[float], repeats: int, jobs: int)
         ends.append((free[0], kind))
     described = []
     for at, kind in sorted(ends):
-        forecast.done(kind, costs[kind])
+        forecast.count_done(kind, costs[kind])
         described.append((at, forecast.remaining_seconds, max(free) - at))
     return described
 
@@ -63,7 +63,7 @@ def test_guesses_of_other_points_are_scaled() -> None:
     forecast.add(0, 2)
     forecast.add(1, 3)
     assert forecast.remaining_seconds == 32
-    forecast.done(0, 2.0)
+    forecast.count_done(0, 2.0)
     assert forecast.remaining_seconds == 2 + 3 * 20
     assert forecast.share_done == pytest.approx(2 / 64)
 
@@ -72,9 +72,9 @@ def test_what_is_there_already_says_nothing_of_costs() -> None:
     forecast = Forecast({0: 5.0}, jobs=4)
     forecast.add(0, 10)
     for _ in range(9):
-        forecast.done(0, None)
+        forecast.count_done(0, None)
     assert forecast.remaining_seconds == 5.0, "one run is not spread over four jobs"
-    forecast.done(0, None)
+    forecast.count_done(0, None)
     assert (forecast.remaining_seconds, forecast.share_done) == (0.0, 1.0)
 
 

@@ -61,7 +61,7 @@ def seeds(name: str) -> list[bytes]:
 
 
 @st.composite
-def damaged(draw: st.DrawFn, name: str) -> bytes:
+def damage(draw: st.DrawFn, name: str) -> bytes:
     """A seed with some pieces changed, removed, repeated or taken from another one."""
     content = draw(st.sampled_from(seeds(name)))
     for _ in range(draw(st.integers(1, 4))):
@@ -79,7 +79,7 @@ def _places(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:
 
 
 @st.composite
-def restructured(draw: st.DrawFn) -> bytes:
+def restructure(draw: st.DrawFn) -> bytes:
     """A JSON document, or one line of many, with one value that is something else or not there."""
     structured = [seed for seed in seeds("recording") if seed[1:2] == b"{"]
     seed = draw(st.sampled_from(structured))
@@ -118,7 +118,7 @@ def test_seeds_are_good(name: str) -> None:
 @pytest.mark.parametrize("name", list(TARGETS))
 def test_damaged_input(name: str) -> None:
     @short(EXAMPLES[name])
-    @given(damaged(name))
+    @given(damage(name))
     def search(data: bytes) -> None:
         judge(target(name), data)
 
@@ -126,7 +126,7 @@ def test_damaged_input(name: str) -> None:
 
 
 @short(150)
-@given(restructured())
+@given(restructure())
 def test_restructured_recordings(data: bytes) -> None:
     judge(target("recording"), data)
 

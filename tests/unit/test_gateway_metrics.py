@@ -15,9 +15,9 @@ from mptcplab.errors import LabError
 from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import timelines
 from mptcplab.metrics.catalog.recovery import workload_recoveries
-from mptcplab.metrics.ends import described, ends_of_workload
+from mptcplab.metrics.ends import ends_of_workload, manifest_workload
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
-from mptcplab.metrics.instants import changes_rates, failed
+from mptcplab.metrics.instants import changes_rates, has_failed
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows
 from mptcplab.recording import samples
@@ -29,7 +29,7 @@ DROPPED = "MPTcpExtNoDSSInWindow"
 
 def _use(made: Made) -> GatewayUse:
     recording = made.write()
-    entry = described(recording, "fetch")
+    entry = manifest_workload(recording, "fetch")
     (found,) = gateway_uses(recording, ends_of_workload(entry), entry)
     return found
 
@@ -134,7 +134,7 @@ def test_a_tunnel_shows_the_workloads_own_protocol_on_both_sides(tmp_path: Path)
 
 def test_a_workload_that_it_does_not_carry_has_no_gateway(tmp_path: Path) -> None:
     recording = Made(tmp_path, gateway={"carried": []}).write()
-    entry = described(recording, "fetch")
+    entry = manifest_workload(recording, "fetch")
     assert gateway_uses(recording, ends_of_workload(entry), entry) == []
 
 
@@ -220,7 +220,7 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
     recording = made.write()
     for node in ("home", "vps"):
         (tmp_path / "counters" / node / "nstat.json").write_text('{"kernel": {}}')
-    entry = described(recording, "fetch")
+    entry = manifest_workload(recording, "fetch")
     assert gateway_uses(recording, ends_of_workload(entry), entry)[0].warnings == ()
 
 
@@ -228,7 +228,7 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
 def test_small_messages_need_not_use_all_paths(tmp_path: Path, inner: tuple[int, ...]) -> None:
     """Those of ``requests`` are sent one by one, and sockets count the other direction, too."""
     recording = Made(tmp_path, inner=inner).write()
-    entry = described(recording, "fetch")
+    entry = manifest_workload(recording, "fetch")
     ends = replace(ends_of_workload(entry), is_bulk=False)
     assert gateway_uses(recording, ends, entry)[0].warnings == ()
 
@@ -238,7 +238,7 @@ def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:
     recording = made.write()
     table = recording.subflows.drop("bytes_received").to_dicts()
     samples.write([{**row, "bytes_received": None} for row in table], tmp_path / "subflows.parquet")
-    entry = described(recording, "fetch")
+    entry = manifest_workload(recording, "fetch")
     (use,) = gateway_uses(Recording(tmp_path), ends_of_workload(entry), entry)
     assert not any("did not pass" in warning for warning in use.warnings)
 
@@ -285,7 +285,7 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
     ]
     assert found[0].gap_s == 1, "between the two samples"
     assert not changes_rates(recording), "links stay as they are"
-    assert not failed(recording, "bond"), "a gateway is no link of this name"
+    assert not has_failed(recording, "bond"), "a gateway is no link of this name"
 
 
 def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
@@ -305,7 +305,7 @@ def test_a_restart_at_once_is_one_event(tmp_path: Path) -> None:
 # -- downloads that break
 
 
-def _fetched(folder: Path, *received: int) -> None:
+def _fetch(folder: Path, *received: int) -> None:
     """Write what the client reports of its attempts: all bytes with the right checksum, fewer with another."""
     streams = ({"event": "stream", "bytes": count, "checksum": "aa" if count == TOTAL else "bb"} for count in received)
     lines = (json.dumps(one, separators=(",", ":")) for one in streams)
@@ -314,7 +314,7 @@ def _fetched(folder: Path, *received: int) -> None:
 
 def test_broken_downloads_are_counted_and_their_bytes_are_not(tmp_path: Path) -> None:
     Made(tmp_path, workload={"retries": 3}).write()
-    _fetched(tmp_path, 100, 0, TOTAL)
+    _fetch(tmp_path, 100, 0, TOTAL)
     (measured,) = measure(Recording(tmp_path))
     assert measured.metrics["broken_downloads"] == 2
     assert measured.goodput_bps == 8 * TOTAL / 2
@@ -323,6 +323,6 @@ def test_broken_downloads_are_counted_and_their_bytes_are_not(tmp_path: Path) ->
 @pytest.mark.parametrize(("retries", "received"), [(0, (100, TOTAL)), (3, (100, 100)), (3, (TOTAL, TOTAL))])
 def test_a_file_that_never_came_whole_is_an_error(tmp_path: Path, retries: int, received: tuple[int, ...]) -> None:
     Made(tmp_path, workload={"retries": retries}).write()
-    _fetched(tmp_path, *received)
+    _fetch(tmp_path, *received)
     with pytest.raises(LabError, match="differs from the served one"):
         measure(Recording(tmp_path))

@@ -53,12 +53,12 @@ Answers = Callable[..., Kernel]
 def answers(monkeypatch: pytest.MonkeyPatch) -> Answers:
     """Return a function that makes a kernel which answers with the given packets."""
 
-    def prepared(*packets: bytes) -> Kernel:
+    def prepare(*packets: bytes) -> Kernel:
         kernel = Kernel(*packets)
         monkeypatch.setattr(netlink, "socket", lambda *_: kernel)
         return kernel
 
-    return prepared
+    return prepare
 
 
 def test_attributes_are_laid_out_as_the_kernel_has_them() -> None:

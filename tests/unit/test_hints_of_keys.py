@@ -12,7 +12,7 @@ from tests.unit.written import PATHS, WORKLOAD, Write
 
 from mptcplab.fields import Part, misnomers_of
 from mptcplab.scenario.document import ScenarioError
-from mptcplab.scenario.keys import Written, fields_of, leaves_of, meanings_of
+from mptcplab.scenario.keys import Written, fields_of, meanings_of, union_members
 from mptcplab.scenario.load import load
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
@@ -151,7 +151,7 @@ def _models_below(model: type[BaseModel], known: dict[str, type[BaseModel]]) -> 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
     """Yield the models of a table, and those of a list or table of tables."""
-    for leaf in leaves_of(annotation):
+    for leaf in union_members(annotation):
         if isinstance(leaf, type) and issubclass(leaf, BaseModel):
             yield leaf
         elif get_origin(leaf) in (dict, list, tuple):

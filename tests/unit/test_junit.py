@@ -16,7 +16,7 @@ from mptcplab.cli.selftest import to_suite
 from mptcplab.errors import LabError
 from mptcplab.report.junit import Case, Suite, to_junit
 from mptcplab.scenario.load import load
-from mptcplab.selftest.suite import Outcome, Part
+from mptcplab.selftest.suite import PartOutcome, SuitePart
 from mptcplab.selftest.tap import Result
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -76,7 +76,7 @@ def test_selftests_are_grouped_by_their_labs() -> None:
         Result("three", "skip", "no tool"),
         Result("four", "flaky", "late"),
     )
-    outcome = Outcome(Part("mptcp_join", "add_tests", "a"), results, 1, 2 * 10**9)
+    outcome = PartOutcome(SuitePart("mptcp_join", "add_tests", "a"), results, 1, 2 * 10**9)
     suite = to_suite(outcome)
     assert (suite.name, suite.seconds) == ("mptcp_join/add_tests", 2.0)
     assert [case.verdict for case in suite.cases] == ["passed", "failure", "skipped", "skipped"]

@@ -10,7 +10,7 @@ from tests.unit.made_results import make_results
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import kept
-from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import RunResult, run_result
 from mptcplab.recording.record import Recording
 
@@ -37,24 +37,24 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def test_a_kept_result_is_the_measured_one(recordings: list[Recording], measured: list[str]) -> None:
-    first = [kept_result(one) for one in recordings]
-    again = [kept_result(Recording(one.folder)) for one in recordings]
+    first = [cached_result(one) for one in recordings]
+    again = [cached_result(Recording(one.folder)) for one in recordings]
     assert again == first == [run_result(one) for one in recordings]
     assert len(measured) == len(recordings) > 1, "each is measured once"
-    other = kept_result(recordings[0], (("transport.protocol", "mptcp"),))
+    other = cached_result(recordings[0], (("transport.protocol", "mptcp"),))
     assert (other.settings, other.measured) == ((("transport.protocol", "mptcp"),), first[0].measured)
 
 
 def test_what_has_changed_is_measured_again(recordings: list[Recording], measured: list[str], tmp_path: Path) -> None:
     (one, *_) = recordings
-    kept_result(one)
+    cached_result(one)
     for file in (tmp_path / "cache" / "mptcplab" / "measured").iterdir():
         file.write_bytes(file.read_bytes()[:100])
-    assert kept_result(one) == run_result(one), "a file that was cut short"
+    assert cached_result(one) == run_result(one), "a file that was cut short"
     assert len(measured) == 2
     (one.folder / "manifest.json").write_text("{}")
     with pytest.raises(LabError, match="has no format number"):
-        kept_result(Recording(one.folder))
+        cached_result(Recording(one.folder))
 
 
 def test_plugins_measure_what_they_like(
@@ -62,7 +62,7 @@ def test_plugins_measure_what_they_like(
 ) -> None:
     monkeypatch.setattr(kept, "plugins", lambda: (kept,))
     for _ in range(2):
-        kept_result(recordings[0])
+        cached_result(recordings[0])
     assert len(measured) == 2
 
 
@@ -71,4 +71,4 @@ def test_a_cache_that_cannot_be_written_is_no_obstacle(
 ) -> None:
     (tmp_path / "file").write_text("")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
-    assert kept_result(recordings[0]) == run_result(recordings[0])
+    assert cached_result(recordings[0]) == run_result(recordings[0])

@@ -16,7 +16,7 @@ from click.testing import CliRunner
 from mptcplab.cli.commands.kernel import kernel as command
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel import build
-from mptcplab.kernel.build import BuildOptions, build_environment, build_kernel, first_errors, kept_tree
+from mptcplab.kernel.build import BuildOptions, build_environment, build_kernel, find_tree, first_errors
 from mptcplab.kernel.cache import list_kernels
 from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
@@ -93,7 +93,7 @@ def test_a_build_makes_a_whole_entry(tree: Path, tmp_path: Path) -> None:
 def test_a_cached_kernel_is_not_rebuilt(tree: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
     first = build_kernel(source=tree, cache=cache, inputs=INPUTS)
-    monkeypatch.setattr(build, "work_dir", None)
+    monkeypatch.setattr(build, "make_work_folder", None)
     assert build_kernel("7.2", source=tree, cache=cache, inputs=INPUTS) == first
     with pytest.raises(InputError, match=r"Linux 7\.2, not 6\.12"):
         build_kernel("6.12", source=tree, cache=cache, inputs=INPUTS)
@@ -102,10 +102,10 @@ def test_a_cached_kernel_is_not_rebuilt(tree: Path, tmp_path: Path, monkeypatch:
 def test_the_tree_is_kept_when_asked(tree: Path, tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     first = build_kernel(source=tree, cache=cache, inputs=INPUTS)
-    assert kept_tree(first, cache) is None
+    assert find_tree(first, cache) is None
     again = build_kernel(source=tree, options=BuildOptions(keep_tree=True), cache=cache, inputs=INPUTS)
     assert again == first
-    assert ((kept_tree(first, cache) or tree) / "net" / "mptcp" / "lia.c").read_bytes() == b"int x;"
+    assert ((find_tree(first, cache) or tree) / "net" / "mptcp" / "lia.c").read_bytes() == b"int x;"
 
 
 def test_a_failed_build_leaves_its_log_and_nothing_else(tree: Path, tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.cache import work_dir
+from mptcplab.cache import make_work_folder
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.cache import (
     find_by_key,
@@ -168,7 +168,7 @@ def test_damaged_entries_do_not_count(tmp_path: Path) -> None:
 
 
 def test_install_moves_a_complete_entry(tmp_path: Path) -> None:
-    with work_dir("job", tmp_path) as work:
+    with make_work_folder("job", tmp_path) as work:
         kernel = install_entry(fill(work / "entry", key="a" * 64), tmp_path)
     assert kernel.path == tmp_path / "kernels" / ("7.2-" + "a" * 12)
     assert list_kernels(tmp_path) == [kernel]

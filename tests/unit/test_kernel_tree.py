@@ -14,7 +14,7 @@ from tests.unit.test_kernel_build import INPUTS, tree  # noqa: F401  a fixture
 
 from mptcplab.errors import LabError
 from mptcplab.kernel import steps
-from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
+from mptcplab.kernel.build import BuildOptions, build_kernel, find_tree
 from mptcplab.kernel.cache import KernelBuild, list_kernels
 from mptcplab.kernel.data import NamedFile
 from mptcplab.kernel.process import CommandKilledError
@@ -54,7 +54,7 @@ def build(tree: Path, tmp_path: Path) -> Builder:  # noqa: F811
 
 
 def the_tree(kernel: KernelBuild, tmp_path: Path) -> Path:
-    place = kept_tree(kernel, tmp_path / "cache")
+    place = find_tree(kernel, tmp_path / "cache")
     assert place is not None
     return place
 
@@ -98,7 +98,7 @@ def test_other_patches_need_another_tree(build: Builder, tree: Path, tmp_path: P
     first, _ = build((LIA, "int a;"), keep=True)
     inputs = replace(INPUTS, fragment="CONFIG_NET=y\nCONFIG_MORE=y\n")
     second = build_kernel(source=tree, cache=tmp_path / "cache", inputs=inputs)
-    assert kept_tree(second, tmp_path / "cache") is None
+    assert find_tree(second, tmp_path / "cache") is None
     assert the_tree(first, tmp_path).is_dir()
 
 

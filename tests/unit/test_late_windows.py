@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from mptcplab.metrics.late_windows import limited
+from mptcplab.metrics.late_windows import window_limited_subflows
 
 MSS = 1420
 
@@ -32,16 +32,16 @@ def _subflow(local: str, begun_s: float, **values: Any) -> list[dict[str, Any]]:
     return [{**one, "time_ns": round((begun_s + step / 5) * 1e9)} for step in range(100)]
 
 
-def _found(*subflows: list[dict[str, Any]]) -> list[float]:
+def _find(*subflows: list[dict[str, Any]]) -> list[float]:
     frame = pl.DataFrame([row for subflow in subflows for row in subflow])
-    return limited(frame.sort("time_ns"))["window"].to_list()
+    return window_limited_subflows(frame.sort("time_ns"))["window"].to_list()
 
 
 FIRST = _subflow("10.0.2.2:1", 0, snd_wnd=4_600_000)
 
 
 def test_a_late_subflow_that_its_window_limits() -> None:
-    assert _found(FIRST, _subflow("10.0.2.2:2", 10)) == [77_000]
+    assert _find(FIRST, _subflow("10.0.2.2:2", 10)) == [77_000]
 
 
 @pytest.mark.parametrize(
@@ -57,9 +57,9 @@ def test_a_late_subflow_that_its_window_limits() -> None:
     ],
 )
 def test_subflows_with_another_limit(reason: str, late: list[dict[str, Any]]) -> None:
-    assert _found(FIRST, late) == [], reason
+    assert _find(FIRST, late) == [], reason
 
 
 def test_another_connection_has_its_own_beginning() -> None:
     """A second connection that starts later is not late, and has no larger window to be compared with."""
-    assert _found(FIRST, [{**row, "conn": 1} for row in _subflow("10.0.2.2:2", 10)]) == []
+    assert _find(FIRST, [{**row, "conn": 1} for row in _subflow("10.0.2.2:2", 10)]) == []

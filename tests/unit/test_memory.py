@@ -14,7 +14,7 @@ from mptcplab.campaign import missing
 from mptcplab.engine import memory as engine_memory
 from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, size_text, with_limits
 from mptcplab.engine.virtual.engine import Virtual
-from mptcplab.engine.virtual.machine import Boot, _arguments
+from mptcplab.engine.virtual.machine import LabBoot, _arguments
 from mptcplab.errors import Exit
 from mptcplab.guest import machine as guest_machine
 from mptcplab.plan.compile import compile_plan
@@ -132,7 +132,7 @@ def test_the_kernels_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) 
     monkeypatch.setattr(machine, "_inproc_argument", lambda _: [])
     monkeypatch.setattr(machine, "_has_seccomp", lambda _: False)
     for size, word in ((GIB, "mem=1G"), (3 * GIB // 2, "mem=1536M")):
-        boot = Boot(kernel=None, seed=1, cpu=0, folder=tmp_path, source=tmp_path, memory=size)  # type: ignore[arg-type]
+        boot = LabBoot(kernel=None, seed=1, cpu=0, folder=tmp_path, source=tmp_path, memory=size)  # type: ignore[arg-type]
         assert _arguments(boot)[0] == word
 
 

@@ -14,12 +14,12 @@ from tests.unit.made_flow import ADDRESSES, Made, seen
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
 from mptcplab.metrics.algorithms import seen_subflows
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows, rows_of, run_result
 from mptcplab.metrics.subflows import MptcpUse
-from mptcplab.report.html_notices import _of_rows
+from mptcplab.report.html_notices import _row_notices
 from mptcplab.report.result_table import result_table
 
 
@@ -294,7 +294,7 @@ def test_rows_share_a_warning_with_the_range_of_all(tmp_path: Path) -> None:
     assert note.startswith("[1] Warning: ")
     assert "dropped 2 to 15:" in note
     assert [row[-1] for row in table.rows] == ["2 [1]", "2 [1]", "2"]
-    (notice,) = _of_rows(rows)
+    (notice,) = _row_notices(rows)
     assert "dropped 2 to 15:" in notice.text
     assert notice.where == ("x a", "x b")
 
@@ -304,9 +304,11 @@ def test_names_and_addresses_are_no_numbers_of_warnings() -> None:
         "the subflow on access1>link1 at 10.0.1.1 needs 7.2-wifi",
         "the subflow on access2>link2 at 10.0.1.1 needs 7.2-wifi",
     ]
-    assert merged(texts) == {text: text for text in texts}
-    assert merged(["lost 9.5 %", "lost 10 %"]) == dict.fromkeys(["lost 9.5 %", "lost 10 %"], "lost 9.5 to 10 %")
-    assert merged(["lost 1 to 3 %", "lost 2 %"])["lost 2 %"] == "lost 1 to 3 %"
+    assert merge_similar_warnings(texts) == {text: text for text in texts}
+    assert merge_similar_warnings(["lost 9.5 %", "lost 10 %"]) == dict.fromkeys(
+        ["lost 9.5 %", "lost 10 %"], "lost 9.5 to 10 %"
+    )
+    assert merge_similar_warnings(["lost 1 to 3 %", "lost 2 %"])["lost 2 %"] == "lost 1 to 3 %"
 
 
 # -- what the sockets really used

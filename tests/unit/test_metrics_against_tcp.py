@@ -11,8 +11,8 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Choice, drawn
-from mptcplab.metrics.against_tcp import _LABEL, conditions_of
+from mptcplab.figure import FigureChoice, build_figure
+from mptcplab.metrics.against_tcp import _LABEL, hash_conditions
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
@@ -156,20 +156,20 @@ def test_conditions_are_all_but_what_tcp_may_have_of_its_own() -> None:
     def conditions(protocol: str = "tcp", rate: int = 1, release: str = "7", **tables: object) -> str:
         client = {"transport": {"protocol": protocol, "scheduler": protocol, "weights": {"link1": rate}}}
         scenario = {"hosts": {"client": client}, "events": [{"at": 1, "protocol": protocol}], **tables}
-        return conditions_of({"facts": {"kernel": {"release": release}}, "scenario": scenario})
+        return hash_conditions({"facts": {"kernel": {"release": release}}, "scenario": scenario})
 
     assert conditions() == conditions("mptcp", 2)
     assert conditions() != conditions(release="8")
     assert conditions(links={"via": {"rate": 1}}) != conditions(links={"via": {"rate": 2}}), "a link of this name"
-    assert conditions_of({}) == "", "a manifest without a scenario says nothing"
+    assert hash_conditions({}) == "", "a manifest without a scenario says nothing"
 
 
 def test_a_figure_of_chosen_points_has_what_follows_from_others(tmp_path: Path) -> None:
     """The choice removed the runs of TCP, and the error said that other points had the metric."""
     results = _results(tmp_path / "r", _NAMED)
-    assert drawn(results, Choice(metric=OVER_TCP, points=(("name", "both"),), kind="bars")).kind == "bars"
+    assert build_figure(results, FigureChoice(metric=OVER_TCP, points=(("name", "both"),), kind="bars")).kind == "bars"
     with pytest.raises(InputError, match="no run of these points has the metric") as refused:
-        drawn(results, Choice(metric=OVER_TCP, points=(("name", "path 1"),), kind="bars"))
+        build_figure(results, FigureChoice(metric=OVER_TCP, points=(("name", "path 1"),), kind="bars"))
     assert str(refused.value.hint).startswith("others have it")
 
 
@@ -180,7 +180,7 @@ def test_without_runs_of_tcp_the_error_says_what_it_needs(
     results = _results(folder, _EACH_PATH.replace('["tcp", "tcp", "mptcp"]', '["tcp", "mptcp", "mptcp"]'))
     needs = "it needs runs of TCP over each path that MPTCP used, with the same seed and the same other settings"
     with pytest.raises(InputError, match="no run has the metric") as refused:
-        drawn(results, Choice(metric=OVER_TCP, kind="bars"))
+        build_figure(results, FigureChoice(metric=OVER_TCP, kind="bars"))
     assert str(refused.value.hint).startswith(needs)
     found = output_of(monkeypatch, capsys, "compare", folder, folder, "--metric", OVER_TCP)
     assert needs in " ".join(found.err.split()), found

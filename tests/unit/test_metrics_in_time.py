@@ -21,7 +21,7 @@ from mptcplab.metrics.catalog.usable import Episode, outage_s, usable_s
 from mptcplab.metrics.delivery import Delivery
 from mptcplab.metrics.doubted_outage import outage_warnings
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.in_time import in_time
+from mptcplab.metrics.in_time import timely_delivery
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.registry import METRICS
@@ -44,7 +44,7 @@ def _call(delay_ms: Callable[[float], float], *, seconds: float = 10) -> Deliver
     there = [one for one in due if delay_ms(one) < math.inf]
     lost = [one for one in due if delay_ms(one) == math.inf]
     delays = tuple(delay_ms(one) for one in there)
-    curve = in_time(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
+    curve = timely_delivery(TimedMessages(tuple(there), delays, tuple(lost), LATEST, INTERVAL, 172))
     assert curve is not None
     return curve
 
@@ -76,7 +76,9 @@ def test_a_large_buffer_does_not_hide_what_a_failure_interrupts(latest_s: float)
     due = [round(INTERVAL * number, 6) for number in range(1500)]
     there = [one for one in due if not DOWN <= one < 24]
     lost = [one for one in due if DOWN <= one < 24]
-    curve = in_time(TimedMessages(tuple(there), (FAST,) * len(there), tuple(lost), 1000 * latest_s, INTERVAL, 172))
+    curve = timely_delivery(
+        TimedMessages(tuple(there), (FAST,) * len(there), tuple(lost), 1000 * latest_s, INTERVAL, 172)
+    )
     assert curve is not None
     episode = Episode(FAILURE, curve.end_s, RATE, 24.0)
     assert interruption_s(curve, episode) == pytest.approx(20.0)
@@ -104,7 +106,7 @@ def test_lost_packets_are_silence() -> None:
 
 
 def test_without_messages_there_is_nothing() -> None:
-    assert in_time(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
+    assert timely_delivery(TimedMessages((), (), (), LATEST, INTERVAL, 172)) is None
 
 
 def _subject(folder: Path, kind: str, late_before: float) -> Subject:
@@ -147,7 +149,7 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
 @pytest.mark.parametrize("kind", ["voip", "stream"])
 def test_metrics_of_a_recording(tmp_path: Path, kind: str) -> None:
     subject = _subject(tmp_path, kind, 0.0)
-    gap, outage, usable, restored = (METRICS[name].of(subject) for name in NAMES)
+    gap, outage, usable, restored = (METRICS[name].compute(subject) for name in NAMES)
     print(gap, outage, usable, restored)
     assert gap == pytest.approx(0.88, abs=0.03), "reads of the receiver, in samples of 20 ms"
     assert outage == pytest.approx(0.80, abs=0.001)
@@ -161,4 +163,4 @@ def test_what_was_late_before_is_told(tmp_path: Path) -> None:
         subject = _subject(tmp_path / str(share), "voip", share)
         (text,) = outage_warnings(subject)
         assert "of the messages were late or lost in the 5 s before " in text
-        assert METRICS["gap_s"].of(subject) is not None, "however late, data arrived"
+        assert METRICS["gap_s"].compute(subject) is not None, "however late, data arrived"

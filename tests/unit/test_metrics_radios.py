@@ -13,17 +13,17 @@ from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.figure.marks import marks
-from mptcplab.figure.timelines import Line as Curve
-from mptcplab.figure.timelines import _interrupted
+from mptcplab.figure.timelines import TimelineCurve as Curve
+from mptcplab.figure.timelines import _break_at_gaps
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.network_rows import access_point_rows, network_document, radio_rows
 from mptcplab.metrics.radios import (
     associations,
     changes_of_stations,
+    count_roams,
     radio_links,
     radio_samples,
     radio_warnings,
-    roams,
     rx_by_access_point,
 )
 from mptcplab.metrics.rows import RunResult
@@ -165,8 +165,8 @@ def test_associations_count_after_time_zero_and_roams_are_changes(walk: Recordin
         ("associated", "ap1", None),
         ("roamed", "ap2", None),
     ]
-    assert roams(walk, {"walker"}) == 1
-    assert roams(walk, ()) == 0
+    assert count_roams(walk, {"walker"}) == 1
+    assert count_roams(walk, ()) == 0
     assert len(associations(walk)) == 5, "those of access points and those before time zero too"
 
 
@@ -228,10 +228,10 @@ def test_frames_have_the_documented_columns(walk: Recording) -> None:
 def test_a_curve_is_interrupted_where_nothing_was_heard() -> None:
     samples = np.array([0.0, 0.1, 0.2, 0.9, 1.0])
     line = Curve("wifi at walker", (0.0, 0.1, 0.2, 0.9, 1.0), (-50, -51, -52, -60, -61))
-    assert _interrupted(line, samples) == Curve(
+    assert _break_at_gaps(line, samples) == Curve(
         "wifi at walker", (0.0, 0.1, 0.2, 0.2, 0.9, 1.0), (-50, -51, -52, None, -60, -61)
     )
     thinned = Curve("wifi at walker", (0.0, 1.0), (-50, -61))
-    assert _interrupted(thinned, samples).values == (-50, None, -61)
+    assert _break_at_gaps(thinned, samples).values == (-50, None, -61)
     whole = Curve("wifi at walker", (0.0, 0.1), (-50, -51))
-    assert _interrupted(whole, np.array([0.0, 0.1])) == whole
+    assert _break_at_gaps(whole, np.array([0.0, 0.1])) == whole

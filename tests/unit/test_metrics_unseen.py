@@ -9,7 +9,7 @@ import pytest
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.measure import _warnings
-from mptcplab.metrics.subflows import MptcpUse, Sockets, unseen, use_of_all
+from mptcplab.metrics.subflows import MptcpUse, Sockets, count_unseen, use_of_all
 
 
 def _table(*subflows: tuple[str, int, str]) -> pl.DataFrame:
@@ -32,8 +32,8 @@ def test_what_the_kernel_accepted_and_no_sample_shows(accepted: int, joined: int
     other = _table(("client", 9, "a"), ("client", 9, "b"))
     ends = ("client", "server")
     counts = MptcpCounts(accepted, joined, 0)
-    assert unseen(pl.concat([sampled, other]), ends, counts) == missed
-    assert unseen(pl.DataFrame(), ends, counts) == max(accepted, joined), "nothing was sampled"
+    assert count_unseen(pl.concat([sampled, other]), ends, counts) == missed
+    assert count_unseen(pl.DataFrame(), ends, counts) == max(accepted, joined), "nothing was sampled"
 
 
 def test_one_subflow_is_only_what_was_seen() -> None:

@@ -34,7 +34,7 @@ def test_events_change_variable_keys(key: str) -> None:
     value = str(VARIABLE_KEYS[key].quantity(2_000_000))
     event = Event.model_validate({"at": "1 s", "type": "change", "link": "link1", key: value})
     before = DirectionSettings.model_validate({"rate": "1 Mbit/s", "delay": "10 ms"})
-    changed = event.changed(before)
+    changed = event.apply(before)
     assert str(getattr(changed, key)) == value
     others = [name for name in DirectionSettings.model_fields if name != key]
     assert [getattr(changed, name) for name in others] == [getattr(before, name) for name in others]

@@ -17,7 +17,7 @@ from mptcplab.campaign.contract import contract
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement
-from mptcplab.metrics.network import network_counters, network_warnings, unused_links
+from mptcplab.metrics.network import network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.pages import write_report
 from mptcplab.recording import samples
@@ -181,7 +181,7 @@ def test_middleboxes(tmp_path: Path) -> None:
 
 def _unused(recording: Recording, shares: Sequence[str]) -> list[str]:
     (ends,) = ends_of(recording)
-    return list(unused_links(recording, ends, dict.fromkeys(shares, 1.0), network_counters(recording)))
+    return list(unused_link_warnings(recording, ends, dict.fromkeys(shares, 1.0), network_counters(recording)))
 
 
 BUSY: Counts = {("access1", "forward"): {"bytes": 10**6}, ("link1", "forward"): {"bytes": 10**6}}

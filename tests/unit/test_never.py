@@ -15,13 +15,13 @@ from tests.unit.compared import row_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import Choice, chosen, drawn
-from mptcplab.figure.canvas import plotting
+from mptcplab.figure import FigureChoice, build_figure, chosen
+from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, reduce, run_result
 from mptcplab.report.choosing import choose
-from mptcplab.report.html_sweep import never_notes
+from mptcplab.report.html_sweep import missing_run_notes
 from mptcplab.report.result_table import result_table
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import open_results
@@ -146,11 +146,11 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
     lacking = {"settings": dict(zip(keys, ("b", "y"), strict=True)), "reason": "no such mode"}
     results = replace(results, document={**results.document, "unavailable": [lacking]})
     monkeypatch.setattr(chosen, "_rows_at", lambda *_: rows)
-    made = drawn(results, Choice(kind="bars", metric="restored"))
+    made = build_figure(results, FigureChoice(kind="bars", metric="restored"))
     print(made.note)
     assert "never: not within the run (" in made.note
     assert "n/a: no value, since no such mode" in made.note
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing = plt.figure(figsize=made.size)
         made.draw(drawing)
         (axes,) = drawing.axes
@@ -164,9 +164,9 @@ def test_a_metric_without_any_value_is_refused_with_the_reason(tmp_path: Path, m
     make_results(tmp_path / "made", TWO_LINES)
     monkeypatch.setattr(chosen, "_rows_at", lambda *_: [_row("on", [])])
     with pytest.raises(InputError, match=f"no run has a value of {RESTORED}: never within any run"):
-        drawn(open_results(tmp_path / "made"), Choice(kind="bars", metric="restored"))
+        build_figure(open_results(tmp_path / "made"), FigureChoice(kind="bars", metric="restored"))
 
 
 def test_the_report_names_what_its_figure_lacks() -> None:
-    (note,) = never_notes(ROWS, [RESTORED, "goodput_mbps"])
+    (note,) = missing_run_notes(ROWS, [RESTORED, "goodput_mbps"])
     assert note == "Restored: never within the run, so not in the means: backup (1 of 5 runs); handover (5 of 5 runs)."

@@ -14,7 +14,7 @@ from tests.unit.made_results import make_results
 
 from mptcplab.metrics.rows import ResultRow, run_result
 from mptcplab.recording.record import Recording
-from mptcplab.report.overlaps import beginnings, overlap_notes
+from mptcplab.report.overlaps import collect_beginnings, overlap_notes
 from mptcplab.report.result_table import result_table
 
 TWO_WORKLOADS = """
@@ -33,7 +33,7 @@ def _row(name: str, overlaps: Mapping[str, Sequence[int]], workload: str = "page
 
 
 def _notes(*rows: ResultRow) -> list[str]:
-    return list(overlap_notes(beginnings(rows)))
+    return list(overlap_notes(collect_beginnings(rows)))
 
 
 def test_rows_in_which_workloads_overlap_are_named() -> None:

@@ -22,7 +22,7 @@ def test_a_plan_is_described_as_asdict_does(file: Path) -> None:
     plan = compile_plan(load(file).points[0].scenario, seed=1)
     expected = asdict(plan)
     assert expected.pop("bpf") == (), "no example has eBPF programs"
-    assert plan.described() == expected
+    assert plan.to_dict() == expected
 
 
 @pytest.mark.parametrize("levels", range(5))

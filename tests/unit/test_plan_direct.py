@@ -23,7 +23,7 @@ from mptcplab.guest.offload_requests import offload_requests
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.direct import dispensable_programs, is_direct
 from mptcplab.scenario.load import load
-from mptcplab.steps import Command, Counter, Step
+from mptcplab.steps import Command, CommandLine, Counter
 
 #: A path that no shell starts, in place of a search path.
 NOWHERE = "/nonexistent"
@@ -45,7 +45,7 @@ class _Namespace(Place):
         return [b"1\n" for _ in files]  # type: ignore[attr-defined]
 
 
-def _executes(step: Step) -> bool:
+def _executes(step: CommandLine) -> bool:
     """Return whether the guest has what executes this command of ethtool or sysctl."""
     argv = list(step.argv)
     if isinstance(step, Counter):
@@ -75,13 +75,13 @@ def _executes(step: Step) -> bool:
         (Counter("a", "sysctl.txt", ("sysctl", "-a")), False),
     ],
 )
-def test_forms_are_those_of_the_guest(step: Step, direct: bool) -> None:
+def test_forms_are_those_of_the_guest(step: CommandLine, direct: bool) -> None:
     assert is_direct(step) is direct
     assert _executes(step) is direct
 
 
 def test_a_program_that_a_shell_starts_is_needed() -> None:
-    steps: list[Step] = [
+    steps: list[CommandLine] = [
         Command("a", ("sysctl", "-qw", "net.mptcp.enabled=1")),
         Command("a", ("ethtool", "-K", "eth1", "tso", "on")),
     ]

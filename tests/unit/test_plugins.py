@@ -41,7 +41,7 @@ def test_reference() -> None:
 
 
 def test_doctor_checks_its_programs() -> None:
-    done = run("-c", "from mptcplab.doctor.programs import uses; print(uses()['socat'])")
+    done = run("-c", "from mptcplab.doctor.programs import program_uses; print(program_uses()['socat'])")
     assert done.stdout == "workloads of kind echo and transfer\n", done.stderr
 
 

@@ -29,7 +29,7 @@ size = "1 MB"
 """
 
 
-def printed(*arguments: str) -> str:
+def capture_output(*arguments: str) -> str:
     """Return the output of a command that must succeed."""
     done = police("-m", "mptcplab", *arguments)
     assert done.returncode == 0, done.stderr
@@ -38,7 +38,7 @@ def printed(*arguments: str) -> str:
 
 def test_schema() -> None:
     """Links, their directions, events and the discipline's table have the keys."""
-    definitions = json.loads(printed("schema"))["definitions"]
+    definitions = json.loads(capture_output("schema"))["definitions"]
     places = [name for name, one in definitions.items() if "police" in one.get("properties", {})]
     assert sorted(places) == ["DirectionSettings", "Event", "WrittenLink"]
     assert "perturb" in definitions["Aqm"]["properties"]
@@ -58,7 +58,7 @@ def test_reference() -> None:
 
 
 def test_show() -> None:
-    shown = printed("show", str(SCENARIO))
+    shown = capture_output("show", str(SCENARIO))
     assert 'police = "4 Mbit/s"' in shown
     assert 'police = "2 Mbit/s"' in shown
     assert "20 Mbit/s" in shown
@@ -66,7 +66,7 @@ def test_show() -> None:
 
 def test_plan() -> None:
     """The filters precede the queueing disciplines, and an event replaces one at one instant."""
-    plan = printed("plan", str(SCENARIO))
+    plan = capture_output("plan", str(SCENARIO))
     action = "matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
     assert "tc filter add dev link1 egress pref 2 " + action.format(4) in plan
     assert "tc filter add dev link1 ingress pref 2 " + action.format(4) in plan
@@ -92,7 +92,7 @@ def test_trace(tmp_path: Path) -> None:
     """Its steps change only the policer; for a sending host, the policer is at the far end of the link."""
     (tmp_path / "police.csv").write_text("time_s,police_mbit_s\n0,4\n1,2\n2,4\n")
     (tmp_path / "s.toml").write_text(TRACED)
-    lines = printed("plan", str(tmp_path / "s.toml")).splitlines()
+    lines = capture_output("plan", str(tmp_path / "s.toml")).splitlines()
     tc = "ip netns exec r1 tc filter"
     action = "pref 2 matchall action police rate {}000000bit burst 20000 conform-exceed drop/continue"
     assert f"{tc} add dev access1 ingress {action.format(5)}" in lines

@@ -15,8 +15,8 @@ from tests.unit.test_kernel_cache import INPUTS, add
 
 from mptcplab import prebuilt
 from mptcplab.doctor import kernel as doctor_kernel
-from mptcplab.doctor.model import Level, fine
-from mptcplab.doctor.programs import uses
+from mptcplab.doctor.model import Level, finding_without_fix
+from mptcplab.doctor.programs import program_uses
 from mptcplab.engine import tools
 from mptcplab.errors import MissingError
 from mptcplab.kernel.cache import find_by_key, find_kernel, list_kernels, source_record
@@ -105,7 +105,7 @@ def test_later_c_libraries_run_what_is_for_earlier_ones(
 ) -> None:
     monkeypatch.setattr(prebuilt, "glibc_version", lambda: libc)
     install_prebuilt(monkeypatch, tmp_path / "site", glibc="2.35")
-    assert prebuilt.usable_prebuilt() is not None
+    assert prebuilt.find_usable_prebuilt() is not None
 
 
 @pytest.mark.parametrize(
@@ -156,9 +156,9 @@ def test_any_change_of_the_source_makes_another_hash(tmp_path: Path) -> None:
 
 
 def test_runs_need_a_compiler_only_without_the_package(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    assert uses()["gcc"] == "every run"
+    assert program_uses()["gcc"] == "every run"
     install_prebuilt(monkeypatch, tmp_path / "site", programs=_sources())
-    assert uses()["gcc"] == uses()["make"] == "`mptcplab kernel build`"
+    assert program_uses()["gcc"] == program_uses()["make"] == "`mptcplab kernel build`"
 
 
 def test_lists_name_the_package(
@@ -172,6 +172,6 @@ def test_lists_name_the_package(
     assert rows[2].endswith(NAME)
     listed: list[dict[str, Any]] = json.loads(output_of(monkeypatch, capsys, "kernel", "list", "--json").out)
     assert [(item["package"], item["default"]) for item in listed] == [(None, False), (NAME, True)]
-    monkeypatch.setattr(doctor_kernel, "boot", lambda _: fine("boot", "not tried"))
+    monkeypatch.setattr(doctor_kernel, "boot", lambda _: finding_without_fix("boot", "not tried"))
     findings = {finding.subject: finding.message for finding in doctor_kernel.check_kernels()}
     assert findings["kernel 7.2"].endswith(f", from {NAME}")

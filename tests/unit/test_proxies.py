@@ -20,7 +20,7 @@ import pytest
 from tests.unit.commanded import Output, output_of
 
 from mptcplab.doctor import Level
-from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.doctor.proxies import check_proxies
 from mptcplab.engine import tools
 from mptcplab.errors import InputError, LabError, MissingError
@@ -61,7 +61,7 @@ def files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (folder / "go.mod").write_text(f"module {TRIVIAL.source}\n\ngo 1.19\n")
     (folder / "go.sum").touch()
     (folder / "main.go").write_text(MAIN)
-    monkeypatch.setattr(catalog, "shipped_folder", lambda *_, **__: folder)
+    monkeypatch.setattr(catalog, "find_shipped_folder", lambda *_, **__: folder)
     return folder
 
 
@@ -300,14 +300,14 @@ def test_the_command_line(
 
 def test_a_wrong_name_names_the_right_ones() -> None:
     with pytest.raises(InputError) as error:
-        build.chosen(("xray", "ss-local"))
+        build.select_recipes(("xray", "ss-local"))
     assert error.value.hint == "use one of go-shadowsocks2, go-shadowsocks2-0.0.11, shadowsocks-rust, xray"
 
 
 def test_doctor_names_them_without_a_complaint(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a machine that has none: Debian's programs are to be installed, the others to be built."""
     monkeypatch.setattr(tools, "_SEARCH", str(cache / "no programs"))
-    (finding,) = check_proxies(Distribution("debian", "Debian", is_root=True))
+    (finding,) = check_proxies(LinuxDistribution("debian", "Debian", is_root=True))
     assert finding.level == Level.FINE
     install, build_others = finding.message.removeprefix("none there; for others: ").split("; ")
     assert {"mptcpize", "nftables", "openssl", "openvpn", "shadowsocks-libev"} <= {*install.split()[2:]}

@@ -46,7 +46,7 @@ def pinned(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """Return the folder that pins the trivial program."""
     folder = tmp_path / "pinned"
     folder.mkdir()
-    monkeypatch.setattr(catalog, "shipped_folder", lambda *_, **__: folder)
+    monkeypatch.setattr(catalog, "find_shipped_folder", lambda *_, **__: folder)
     return folder
 
 

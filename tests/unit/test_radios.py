@@ -16,7 +16,7 @@ from tests.unit.written import PATHS, WORKLOAD, Write, one
 
 from mptcplab.campaign.radios import radio_contract
 from mptcplab.node.access_point import AccessPoint
-from mptcplab.node.cell import CHANNELS, Cell, Mode
+from mptcplab.node.cell import CHANNELS, Mode, RadioCell
 from mptcplab.node.placed import Walk
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -169,7 +169,7 @@ def test_the_manifest_has_radios_and_tracks(write: Write) -> None:
 def test_frequencies(mode: Mode, channel: int, mhz: int) -> None:
     """The first and last channel of both bands in the standard's tables."""
     assert channel in CHANNELS[mode]
-    cell = Cell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100, power_dbm=16)
+    cell = RadioCell(ssid="x", mode=mode, channel=channel, short_preamble=True, beacon_tu=100, power_dbm=16)
     assert cell.mhz == mhz
 
 

@@ -10,11 +10,11 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.pages import build_report
-from mptcplab.report.html_model import Experiment
+from mptcplab.report.html_model import ExperimentSection
 from mptcplab.results import PARTIAL
 
 
-def _made(folder: Path, file: str, *, planned: bool = False) -> Experiment:
+def _make(folder: Path, file: str, *, planned: bool = False) -> ExperimentSection:
     """The report of a folder whose results name the scenario ``file``, finished or of 6 of 18 runs."""
     make_results(folder, TWO_LINES, keep=lambda run: run.seed == 1 or not planned)
     document = json.loads((folder / "results.json").read_text()) | {"file": file}
@@ -27,7 +27,7 @@ def _made(folder: Path, file: str, *, planned: bool = False) -> Experiment:
     return one
 
 
-def _commands(one: Experiment) -> list[str]:
+def _commands(one: ExperimentSection) -> list[str]:
     lines = [notice.command for notice in one.notices if notice.command]
     return [*lines, *(each.line for each in one.repeat.commands), one.repeat.runs[0].command]
 
@@ -36,23 +36,23 @@ def test_an_unfinished_sweep_continues_in_its_folder(tmp_path: Path, monkeypatch
     """Without --out, it began from scratch in results/two; and it had as many seeds as were recorded so far."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "two.toml").write_text(TWO_LINES)
-    notice, whole, single = _commands(_made(Path("some where"), "two.toml", planned=True))
+    notice, whole, single = _commands(_make(Path("some where"), "two.toml", planned=True))
     assert notice == whole == "mptcplab run two.toml --out 'some where' --seed 1 --repeats 3"
     assert single.startswith("mptcplab run two.toml --out 'some where' --seed 1 --repeats 1 --set ")
 
 
 def test_finished_results_are_made_again_in_their_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
-    whole, _ = _commands(_made(Path("mine"), str(tmp_path / "two.toml")))
+    whole, _ = _commands(_make(Path("mine"), str(tmp_path / "two.toml")))
     assert whole == f"mptcplab run {tmp_path}/two.toml --out {tmp_path}/mine --seed 1 --repeats 3"
-    whole, _ = _commands(_made(Path("other"), "elsewhere/two.toml"))
+    whole, _ = _commands(_make(Path("other"), "elsewhere/two.toml"))
     assert f"--out {tmp_path}/other " in whole, "the file is not here, so the command runs somewhere else"
 
 
 @pytest.mark.parametrize("planned", [False, True])
 def test_the_default_folder_needs_no_out(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, planned: bool) -> None:
     monkeypatch.chdir(tmp_path)
-    commands = _commands(_made(tmp_path / "results" / "two", "examples/two.toml", planned=planned))
+    commands = _commands(_make(tmp_path / "results" / "two", "examples/two.toml", planned=planned))
     assert all(line.startswith("mptcplab run examples/two.toml --seed 1 --repeats ") for line in commands)
 
 
@@ -60,7 +60,7 @@ def test_a_partial_document_without_seeds_gives_none(tmp_path: Path, monkeypatch
     """Those of the recorded runs are not all, and older versions did not write them."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "results" / "two"
-    _made(folder, "two.toml", planned=True)
+    _make(folder, "two.toml", planned=True)
     document = json.loads((folder / PARTIAL).read_text())
     (folder / PARTIAL).write_text(json.dumps({**document, "seed": None, "repeats": None}))
     (one,) = build_report(folder).experiments

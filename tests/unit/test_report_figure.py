@@ -8,14 +8,14 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.figure.lines import Figure, Series, save
+from mptcplab.figure.lines import Figure, FigureSeries, save
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.stats import Interval
 
-FIGURE = Figure("t", "x", "y", ("1 ms", "2 ms"), (Series("s", (Interval(1.0, 0.1, 3), None), (1.1, None)),))
+FIGURE = Figure("t", "x", "y", ("1 ms", "2 ms"), (FigureSeries("s", (Interval(1.0, 0.1, 3), None), (1.1, None)),))
 
 
-def _drawn(files: list[Path]) -> list[int]:
+def _draw(files: list[Path]) -> list[int]:
     return [file.stat().st_mtime_ns for file in files]
 
 
@@ -23,11 +23,11 @@ def _drawn(files: list[Path]) -> list[int]:
 def test_equal_figures_are_drawn_once(tmp_path: Path) -> None:
     files = save(FIGURE, tmp_path, "f")
     assert [file.name for file in files] == ["f.svg", "f.png"]
-    before, text = _drawn(files), files[0].read_bytes()
+    before, text = _draw(files), files[0].read_bytes()
     assert save(FIGURE, tmp_path, "f") == files
-    assert _drawn(files) == before
+    assert _draw(files) == before
     save(replace(FIGURE, title="another"), tmp_path, "f")
-    assert all(now > then for now, then in zip(_drawn(files), before, strict=True))
+    assert all(now > then for now, then in zip(_draw(files), before, strict=True))
     save(FIGURE, tmp_path, "f")
     assert files[0].read_bytes() == text, "equal figures give equal bytes"
 
@@ -41,7 +41,7 @@ def test_what_is_not_whole_is_drawn_again(tmp_path: Path, broken: str) -> None:
 
 
 def test_a_figure_of_nothing(tmp_path: Path, recwarn: pytest.WarningsRecorder) -> None:
-    save(replace(FIGURE, series=(Series("s", (None, None)),)), tmp_path, "f")
+    save(replace(FIGURE, series=(FigureSeries("s", (None, None)),)), tmp_path, "f")
     assert not recwarn.list
 
 
@@ -59,5 +59,5 @@ def test_versions_of_three_parts_are_no_numbers() -> None:
 
 def test_a_figure_with_one_position() -> None:
     """The short form of a table may have one row."""
-    one = replace(FIGURE, positions=("1 ms",), series=(Series("s", (Interval(1.0, 0.1, 3),), (1.1,)),))
+    one = replace(FIGURE, positions=("1 ms",), series=(FigureSeries("s", (Interval(1.0, 0.1, 3),), (1.1,)),))
     assert published_drawing(one).data["axis"]["numbers"] == (1.0,)

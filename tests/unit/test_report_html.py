@@ -16,18 +16,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.html_page import EVIL, PageText, drawing_of
-from tests.unit.made_manifest import described as workloads_of
+from tests.unit.made_manifest import describe as workloads_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
-from mptcplab.figure.timelines import _edges, _thinned, timelines
+from mptcplab.figure.timelines import _edges, _thin_out, timelines
 from mptcplab.metrics.registry import METRICS
 from mptcplab.pages import build_report, write_report
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
 from mptcplab.report import html_build
 from mptcplab.report.html import to_html
-from mptcplab.report.html_model import Experiment
+from mptcplab.report.html_model import ExperimentSection
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.page_tables import counts_first
 from mptcplab.report.result_table import result_table
@@ -38,7 +38,7 @@ from mptcplab.stats import mean_interval
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def _only(folder: Path) -> Experiment:
+def _only(folder: Path) -> ExperimentSection:
     (one,) = build_report(folder).experiments
     return one
 
@@ -299,7 +299,7 @@ def test_goodput_over_time_adds_up(tmp_path: Path) -> None:
 @given(st.lists(st.floats(0, 1e6), min_size=1, max_size=400), st.integers(4, 50))
 def test_thinning_keeps_the_extremes(values: list[float], most: int) -> None:
     times = np.arange(len(values), dtype=np.float64)
-    kept_times, kept = _thinned(times, np.array(values), most)
+    kept_times, kept = _thin_out(times, np.array(values), most)
     assert len(kept) <= most or len(values) <= most
     assert max(kept) == pytest.approx(max(values), abs=1e-3)
     assert min(kept) == pytest.approx(min(values), abs=1e-3)

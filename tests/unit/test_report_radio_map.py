@@ -32,7 +32,7 @@ def manifest(
     return {"seed": 3, "radios": radios, "tracks": tracks}
 
 
-def drawn(described: dict[str, Any]) -> ET.Element:
+def draw(described: dict[str, Any]) -> ET.Element:
     picture = radio_map(described)
     assert picture is not None
     return ET.fromstring(str(picture.svg))
@@ -51,7 +51,7 @@ def centres(svg: ET.Element) -> dict[str, tuple[float, float]]:
 
 
 def test_distances_are_true_to_scale() -> None:
-    svg = drawn(manifest({"ap": [(0, 0)], "near": [(30, 0)], "far": [(0, 40)]}))
+    svg = draw(manifest({"ap": [(0, 0)], "near": [(30, 0)], "far": [(0, 40)]}))
     at = centres(svg)
     right, up = at["near"][0] - at["ap"][0], at["ap"][1] - at["far"][1]
     assert right / up == pytest.approx(30 / 40, abs=0.01), "north is up"
@@ -63,11 +63,11 @@ def test_distances_are_true_to_scale() -> None:
 
 def test_a_walk_is_a_line_and_says_its_seed() -> None:
     described = manifest({"ap": [(0, 0)], "phone": [(5, 0), (9, 9), (1, 2)]})
-    svg = drawn(described)
+    svg = draw(described)
     assert len([path for path in svg.iter("path") if path.get("class") == "walk"]) == 1
     assert "seed 3" in svg.get("aria-label", "")
     assert "moving: phone" in svg.get("aria-label", "")
-    assert "seed" not in drawn(manifest({"ap": [(0, 0)], "phone": [(5, 0)]})).get("aria-label", "")
+    assert "seed" not in draw(manifest({"ap": [(0, 0)], "phone": [(5, 0)]})).get("aria-label", "")
 
 
 def test_without_radios_there_is_none() -> None:
@@ -82,7 +82,7 @@ def test_without_radios_there_is_none() -> None:
     )
 )
 def test_names_never_cover_each_other(places: list[tuple[float, float]]) -> None:
-    svg = drawn(manifest({"ap": [(0, 0)], **{f"client{number}": [place] for number, place in enumerate(places)}}))
+    svg = draw(manifest({"ap": [(0, 0)], **{f"client{number}": [place] for number, place in enumerate(places)}}))
     width, height = (float(number) for number in re.findall(r"[\d.]+", svg.get("viewBox", ""))[2:])
     boxes = []
     for text in svg.iter("text"):

@@ -10,7 +10,7 @@ from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
-from mptcplab.report.page_tables import narrowed, page_tables
+from mptcplab.report.page_tables import narrow_tables, page_tables
 from mptcplab.report.table import Table
 from mptcplab.stats import Interval
 
@@ -93,7 +93,7 @@ def test_a_wide_table_says_below_what_all_rows_have() -> None:
     assert "CC on sockets cubic" in same
     assert as_asked == "As asked for in all rows: scheduler."
     narrow = Table("links", ("link", "lost"), (("a", "0"), ("b", "0")), notes=("a note",))
-    assert narrowed([narrow]) == (narrow,)
+    assert narrow_tables([narrow]) == (narrow,)
 
 
 def test_a_figure_of_the_page_has_units_and_limits_of_its_metrics() -> None:

@@ -223,7 +223,7 @@ def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pyt
             raise KERNEL
         return [run for run in runs if run.seed > 1]
 
-    monkeypatch.setattr(command, "unrecorded", left)
+    monkeypatch.setattr(command, "missing_runs", left)
     labs.lacks["other"] = [IPTABLES, KERNEL]
     output = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
     assert output[0].startswith("made/1: first (12 runs, 4 recorded, about ")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import polars as pl
 import pytest
-from tests.unit.made_manifest import described
+from tests.unit.made_manifest import describe
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
@@ -153,7 +153,7 @@ def test_who_sends(tmp_path: Path) -> None:
     (upload,) = ends_of(Recording(place))
     assert (upload.sender, upload.receiver, upload.receiving) == ("client", "server", "bulk.server")
     manifest = json.loads((place / "manifest.json").read_text())
-    manifest["workloads"] = described({"bulk": {**manifest["workloads"][0], "reverse": True}})
+    manifest["workloads"] = describe({"bulk": {**manifest["workloads"][0], "reverse": True}})
     (place / "manifest.json").write_text(json.dumps(manifest))
     (download,) = ends_of(Recording(place))
     assert (download.sender, download.receiver, download.receiving) == ("server", "client", "bulk.client")

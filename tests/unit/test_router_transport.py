@@ -10,13 +10,13 @@ from pathlib import Path
 import pytest
 
 from mptcplab.campaign.contract import contract
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.mptcp import endpoints_of
 from mptcplab.node.router import Router
 from mptcplab.node.transport import Transport
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
-from mptcplab.report.scenario_toml import known_tables, scenario_toml
+from mptcplab.report.scenario_toml import scenario_toml, tables_without_defaults
 from mptcplab.report.topology import networks
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Connections, Network
@@ -94,7 +94,7 @@ def test_a_router_with_the_table_inherits_from_the_common_one(tmp_path: Path) ->
 def test_an_empty_table_is_a_transport_and_is_shown(tmp_path: Path) -> None:
     scenario = _scenario(tmp_path, BOTH)
     assert _transport(scenario, "r1") == Transport()
-    shown = scenario_toml(known_tables(scenario), first={"title": "t"})
+    shown = scenario_toml(tables_without_defaults(scenario), first={"title": "t"})
     assert "[routers.r1.transport]\n" in shown
     again = tmp_path / "shown.toml"
     again.write_text(shown)
@@ -259,7 +259,7 @@ class _WithGateway(Network):
 
     def connections(self) -> Iterator[Connections]:
         yield from super().connections()
-        yield Connections("r1", "r2", self.nearest("r1", "r2"), None)
+        yield Connections("r1", "r2", self.nearest_port("r1", "r2"), None)
 
 
 @pytest.mark.parametrize(("network", "endpoints"), [(Network, []), (_WithGateway, [("a", ("subflow",))])])
@@ -267,5 +267,5 @@ def test_endpoints_follow_from_connections_of_any_kind(
     tmp_path: Path, network: type[Network], endpoints: list[tuple[str, tuple[str, ...]]]
 ) -> None:
     scenario = _scenario(tmp_path, BOTH, "workloads.bulk.from=pc", "workloads.bulk.to=server")
-    context: Context = network(scenario).context_of("r1")
+    context: NodeContext = network(scenario).context_of("r1")
     assert [(port.link, words) for port, words in endpoints_of(context, Transport())] == endpoints

@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.unit.bad_files import FILES, described, head, refusal, reviewed, summary
+from tests.unit.bad_files import FILES, describe, head, refusal, reviewed, summary
 
 from mptcplab.errors import Exit, InputError, Mistake
 from mptcplab.scenario.load import load
@@ -58,7 +58,7 @@ def test_a_mistake(file: Path) -> None:
 @pytest.mark.parametrize(("name", "text"), reviewed().items(), ids=reviewed())
 def test_a_message_word_for_word(name: str, text: str) -> None:
     file = next(file for file in FILES if file.stem == name)
-    assert described(file, refusal(file)) == text
+    assert describe(file, refusal(file)) == text
 
 
 def test_there_are_many_mistakes() -> None:

@@ -106,7 +106,7 @@ PIECES = ["[", "]", "[[", '"', "'", '"""', "=", ".", "{", "}", "\n", "#", ",", "
 _FUZZ = settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
 
 
-def quoted(text: str) -> str:
+def quote(text: str) -> str:
     """Return ``text`` as a basic TOML string."""
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text) + '"'
 
@@ -114,11 +114,11 @@ def quoted(text: str) -> str:
 def toml(value: Any) -> str:
     """Return ``value`` as TOML with inline tables."""
     if isinstance(value, str):
-        return quoted(value)
+        return quote(value)
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, dict):
-        return "{ " + ", ".join(f"{quoted(key)} = {toml(below)}" for key, below in value.items()) + " }"
+        return "{ " + ", ".join(f"{quote(key)} = {toml(below)}" for key, below in value.items()) + " }"
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     return str(value)
@@ -126,7 +126,7 @@ def toml(value: Any) -> str:
 
 def document(tables: dict[str, Any]) -> str:
     """Return ``tables`` as a file, one line per top-level key."""
-    return "".join(f"{quoted(key)} = {toml(value)}\n" for key, value in tables.items())
+    return "".join(f"{quote(key)} = {toml(value)}\n" for key, value in tables.items())
 
 
 def paths(value: Any, path: tuple[Any, ...] = ()) -> list[tuple[Any, ...]]:

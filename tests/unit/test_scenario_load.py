@@ -12,7 +12,7 @@ from tests.unit.written import PATHS, WORKLOAD, Write, one
 from mptcplab.errors import InputError
 from mptcplab.node.transport import Endpoint
 from mptcplab.scenario import preset
-from mptcplab.scenario.document import dotted, split_key
+from mptcplab.scenario.document import join_key, split_key
 from mptcplab.scenario.extends import OF_EVERY_KIND
 from mptcplab.scenario.keys import Written, fields_of, known_fields
 from mptcplab.scenario.load import Run, load
@@ -279,7 +279,7 @@ def test_stored_scenario_loads_as_the_same(write: Write, links: str) -> None:
 def test_split_key(text: str, path: tuple[str, ...] | None) -> None:
     assert split_key(text) == path
     if path is not None:
-        assert split_key(dotted(path)) == path
+        assert split_key(join_key(path)) == path
 
 
 def test_known_keys_of_every_table() -> None:

@@ -26,7 +26,7 @@ _VALUES = st.recursive(
 _DOCUMENTS = st.dictionaries(_KEYS, _VALUES, max_size=4)
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     return '"' + "".join(c if c.isprintable() and c not in '"\\' else f"\\U{ord(c):08x}" for c in text) + '"'
 
 
@@ -46,11 +46,11 @@ class _Writer:
             return text
         if text.isprintable() and "'" not in text and self.flip():
             return f"'{text}'"
-        return _quoted(text)
+        return _quote(text)
 
     def value(self, value: Any) -> str:
         if isinstance(value, str):
-            return f'"""\n{_quoted(value)[1:-1]}"""' if self.flip() else _quoted(value)
+            return f'"""\n{_quote(value)[1:-1]}"""' if self.flip() else _quote(value)
         if isinstance(value, bool):
             return str(value).lower()
         if isinstance(value, dict):
@@ -76,7 +76,7 @@ class _Writer:
 
 
 @st.composite
-def _written(draw: st.DrawFn) -> str:
+def _write(draw: st.DrawFn) -> str:
     writer = _Writer(draw)
     writer.table(draw(_DOCUMENTS))
     return "\n".join(writer.lines)
@@ -89,7 +89,7 @@ def _paths(value: Any, path: KeyPath = ()) -> list[KeyPath]:
 
 @pytest.mark.slow
 @settings(max_examples=150, suppress_health_check=[HealthCheck.too_slow])
-@given(text=_written())
+@given(text=_write())
 def test_every_key_has_its_line(text: str) -> None:
     found = key_lines(text)
     wanted = _paths(tomllib.loads(text))
@@ -99,7 +99,7 @@ def test_every_key_has_its_line(text: str) -> None:
         key = path[-1]
         if isinstance(key, str):
             line = lines[found[path] - 1]
-            assert key in line or _quoted(key)[1:-1] in line
+            assert key in line or _quote(key)[1:-1] in line
 
 
 @pytest.mark.parametrize(

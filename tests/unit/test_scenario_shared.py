@@ -34,7 +34,7 @@ limits.subflows = 2
 """
 
 
-def _refused(file: Path, *overrides: str) -> ScenarioError:
+def _expect_refusal(file: Path, *overrides: str) -> ScenarioError:
     with pytest.raises(ScenarioError) as caught:
         load(file, overrides=overrides)
     assert caught.value.kind is Mistake.IDLE, caught.value
@@ -62,7 +62,7 @@ def _rates(experiment: Experiment) -> list[tuple[str, str]]:
     ],
 )
 def test_a_setting_that_every_place_overrides_is_refused(write: Write, tables: str, override: str, over: str) -> None:
-    error = _refused(write(PATHS + WORKLOAD + tables), override)
+    error = _expect_refusal(write(PATHS + WORKLOAD + tables), override)
     assert str(error.place) == "--set"
     assert f"does nothing, because {over}" in error.message, error.message
     assert over.split(" ")[0] in str(error.hint), error.hint
@@ -80,14 +80,14 @@ def test_a_setting_that_holds_in_one_place_is_used(write: Write) -> None:
 
 def test_a_dead_key_of_the_file_is_refused_at_its_line(write: Write) -> None:
     file = write(PATHS + WORKLOAD + BOTH + 'rate = "5 Mbit/s"\n')
-    error = _refused(file)
+    error = _expect_refusal(file)
     line = file.read_text().splitlines().index('rate = "5 Mbit/s"') + 1
     assert (error.place.line, error.key) == (line, "links.link2.rate")
 
 
 @pytest.mark.parametrize("value", ['["5 Mbit/s"]', '["5 Mbit/s", "6 Mbit/s"]'])
 def test_a_swept_key_that_every_place_overrides_is_refused(write: Write, value: str) -> None:
-    error = _refused(write(PATHS + WORKLOAD + BOTH + f'[sweep]\n"links.link2.rate" = {value}\n'))
+    error = _expect_refusal(write(PATHS + WORKLOAD + BOTH + f'[sweep]\n"links.link2.rate" = {value}\n'))
     assert "sweep links.link2.forward.rate" in (error.hint or ""), error.hint
 
 
@@ -95,7 +95,7 @@ def test_more_special_settings_may_replace_a_key_of_the_file(write: Write) -> No
     shared = write(PATHS + WORKLOAD + '[links.link2]\nrate = "5 Mbit/s"\n')
     sides = ["links.link2.forward.rate=1 Mbit/s", "links.link2.backward.rate=9 Mbit/s"]
     assert _rates(load(shared, overrides=sides)) == [("1 Mbit/s", "9 Mbit/s")]
-    assert _refused(shared, "links.link2.rate=7 Mbit/s", *sides).key == "links.link2.rate"
+    assert _expect_refusal(shared, "links.link2.rate=7 Mbit/s", *sides).key == "links.link2.rate"
     one = '[links.link2]\nrate = "5 Mbit/s"\nbackward.rate = "9 Mbit/s"\n'
     swept = '[sweep]\n"links.link2.forward.rate" = ["1 Mbit/s", "2 Mbit/s"]\n'
     experiment = load(write(PATHS + WORKLOAD + one + swept))
@@ -107,7 +107,7 @@ def test_an_extending_file_may_replace_shared_keys_but_not_set_them_in_vain(writ
     extending = write('extends = "base.toml"\n[links.link2]\nforward.rate = "1 Mbit/s"\nbackward.rate = "2 Mbit/s"\n')
     assert _rates(load(extending)) == [("1 Mbit/s", "2 Mbit/s")]
     (tmp_path / "third.toml").write_text(f'extends = "{extending.name}"\n[links.link2]\nrate = "7 Mbit/s"\n')
-    assert _refused(tmp_path / "third.toml").place.file.name == "third.toml"
+    assert _expect_refusal(tmp_path / "third.toml").place.file.name == "third.toml"
 
 
 def test_a_key_of_copies_does_nothing_only_if_every_copy_overrides_it(write: Write) -> None:
@@ -135,4 +135,4 @@ backward.rate = "2 Mbit/s"
     link = load(write(copies)).points[0].scenario.links["wifi2"]
     assert link.forward.rate == Rate.parse("5 Mbit/s")
     second = copies + '[links.wifi2]\nforward.rate = "1 Mbit/s"\nbackward.rate = "2 Mbit/s"\n'
-    assert _refused(write(second)).key == 'copies.ue.links."wifi{n}".rate'
+    assert _expect_refusal(write(second)).key == 'copies.ue.links."wifi{n}".rate'

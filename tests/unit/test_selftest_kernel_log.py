@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.selftest.kernel_log import kernel_result, watched
+from mptcplab.selftest.kernel_log import kernel_result, watch_log
 
 _QUIET = "[    0.000000] Linux version 7.2\n[    9.000000] MPTCP: kernel_bind error, err=-98\n"
 _SPLAT = (
@@ -23,7 +23,7 @@ def _run(tmp_path: Path, log: str, command: str) -> subprocess.CompletedProcess[
     dmesg = tmp_path / "dmesg"
     dmesg.write_text(f"#!/bin/sh\ncat {tmp_path / 'log'}\n")
     dmesg.chmod(0o755)
-    line = f"PATH={tmp_path}:$PATH && {{ {watched(command)}; }}"
+    line = f"PATH={tmp_path}:$PATH && {{ {watch_log(command)}; }}"
     return subprocess.run(["bash", "-c", line], capture_output=True, text=True, check=False, timeout=10)
 
 

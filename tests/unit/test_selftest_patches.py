@@ -9,12 +9,12 @@ import pytest
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.data import NamedFile
-from mptcplab.kernel.source import Source
+from mptcplab.kernel.source import KernelSource
 from mptcplab.selftest import prepare
 from mptcplab.selftest.prepare import SelftestTree
-from mptcplab.selftest.suite import Part, _line, parts
+from mptcplab.selftest.suite import SuitePart, _line, parts
 
-SOURCE = Source(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s")
+SOURCE = KernelSource(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s")
 
 
 @pytest.fixture
@@ -27,7 +27,7 @@ def prepared(tmp_path: Path) -> SelftestTree:
 
 
 def test_a_script_beside_mptcps_runs_in_its_own_folder(prepared: SelftestTree) -> None:
-    assert parts(prepared, ["tcp_new", "diag.sh"]) == [Part("tcp_new"), Part("diag")]
+    assert parts(prepared, ["tcp_new", "diag.sh"]) == [SuitePart("tcp_new"), SuitePart("diag")]
     folders = [step for part in parts(prepared, ["tcp_new", "diag"]) for step in _line(prepared, part).split(" && ")]
     assert [step for step in folders if step.startswith("cd ")] == ["cd /tmp/net", "cd /tmp/net/mptcp"]
 

@@ -9,7 +9,7 @@ import pytest
 
 from mptcplab.engine import tools
 from mptcplab.errors import Exit, MissingError
-from mptcplab.kernel.source import Source
+from mptcplab.kernel.source import KernelSource
 from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.programs import check_programs, needed_programs
 
@@ -24,7 +24,7 @@ def prepared(tmp_path: Path) -> SelftestTree:
     folder.mkdir(parents=True)
     for name, text in (("mptcp_join", JOIN), ("old", OLD), ("diag", "mptcp_lib_check_tools ip ss\n"), ("none", "")):
         (folder / f"{name}.sh").write_text(text)
-    return SelftestTree(tmp_path, Source(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s"))
+    return SelftestTree(tmp_path, KernelSource(kind="tarball", name="linux.tar", path=Path("linux.tar"), sha256="s"))
 
 
 @pytest.fixture

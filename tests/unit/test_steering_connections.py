@@ -8,7 +8,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.steering.connections import Change, Connection, carry_out, changes_to, connections_of
+from mptcplab.steering.connections import Change, SteeredConnection, carry_out, changes_to, connections_of
 
 JOINED, PEERS, OURS = 4, 16, 32
 
@@ -27,7 +27,7 @@ def row(number: int, flags: int, *, token: int = 7, state: int = 1, sent: int = 
     }
 
 
-def _connection(flags: list[int]) -> Connection:
+def _connection(flags: list[int]) -> SteeredConnection:
     return connections_of(row(number, one) for number, one in enumerate(flags))[0]
 
 

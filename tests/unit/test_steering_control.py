@@ -16,7 +16,7 @@ import pytest
 
 from mptcplab.cli.commands.steer import steer
 from mptcplab.errors import LabError
-from mptcplab.steering.control import Control, read_status
+from mptcplab.steering.control import ControlSocket, read_status
 
 STATUS = {
     "policy": "fair",
@@ -32,7 +32,7 @@ STATUS = {
 }
 
 
-def _asked(path: Path, control: Control, status: object = STATUS) -> object:
+def _asked(path: Path, control: ControlSocket, status: object = STATUS) -> object:
     """Ask for the state while the daemon's side answers once."""
     thread = threading.Thread(target=lambda: (select_readable(control), control.answer(status)))  # type: ignore[func-returns-value, arg-type]
     thread.start()
@@ -42,14 +42,14 @@ def _asked(path: Path, control: Control, status: object = STATUS) -> object:
         thread.join()
 
 
-def select_readable(control: Control) -> None:
+def select_readable(control: ControlSocket) -> None:
     import select
 
     assert select.select([control.fileno()], [], [], 10)[0]
 
 
 def test_root_and_the_daemons_user_are_answered(tmp_path: Path) -> None:
-    control = Control(str(tmp_path / "c"), [])
+    control = ControlSocket(str(tmp_path / "c"), [])
     assert _asked(tmp_path / "c", control) == STATUS
     control.close()
     assert not (tmp_path / "c").exists()
@@ -64,7 +64,7 @@ def test_others_are_answered_if_the_configuration_names_them(users: list[int], a
     with tempfile.TemporaryDirectory() as folder:
         os.chmod(folder, 0o755)
         path = f"{folder}/c"
-        control = Control(path, users)
+        control = ControlSocket(path, users)
         code = "import os,socket,sys; os.setuid(65534); s=socket.socket(socket.AF_UNIX); s.connect(sys.argv[1])"
         code += "; d=b''.join(iter(lambda: s.recv(9999), b'')); print(len(d))"
         with subprocess.Popen([sys.executable, "-c", code, path], stdout=subprocess.PIPE, text=True) as asker:
@@ -77,7 +77,7 @@ def test_others_are_answered_if_the_configuration_names_them(users: list[int], a
 
 def test_one_who_does_not_read_stops_nobody(tmp_path: Path) -> None:
     """Nor one who is gone before the answer."""
-    control = Control(str(tmp_path / "c"), [])
+    control = ControlSocket(str(tmp_path / "c"), [])
     with socket.socket(socket.AF_UNIX) as lazy:
         lazy.connect(str(tmp_path / "c"))
         control.answer({"much": "x" * 10_000_000})
@@ -91,19 +91,19 @@ def test_one_who_does_not_read_stops_nobody(tmp_path: Path) -> None:
 
 def test_a_socket_that_a_killed_daemon_left_is_replaced_and_a_file_is_not(tmp_path: Path) -> None:
     path = tmp_path / "c"
-    left = Control(str(path), [])
-    control = Control(str(path), [])
+    left = ControlSocket(str(path), [])
+    control = ControlSocket(str(path), [])
     assert _asked(path, control) == STATUS
     del left
     control.close()
     path.write_text("mine")
     with pytest.raises(OSError, match="in use"):
-        Control(str(path), [])
+        ControlSocket(str(path), [])
     assert path.read_text() == "mine"
 
 
 def test_what_the_command_prints(tmp_path: Path) -> None:
-    control = Control(str(tmp_path / "c"), [])
+    control = ControlSocket(str(tmp_path / "c"), [])
     for words, wanted in (
         ([], "ap1: reports, 3 stations, 1 terminals, received 1200 B"),
         (["--json"], json.dumps(STATUS)),
@@ -121,12 +121,12 @@ def test_what_the_command_prints(tmp_path: Path) -> None:
 def test_no_daemon_is_one_sentence(tmp_path: Path) -> None:
     with pytest.raises(LabError, match="no daemon answers"):
         read_status(str(tmp_path / "none"))
-    control = Control(str(tmp_path / "c"), [])
+    control = ControlSocket(str(tmp_path / "c"), [])
     with pytest.raises(LabError, match=r"no daemon answers|no steering daemon|refuses"):
-        _closed(tmp_path / "c", control)
+        _close(tmp_path / "c", control)
 
 
-def _closed(path: Path, control: Control) -> None:
+def _close(path: Path, control: ControlSocket) -> None:
     thread = threading.Thread(target=lambda: (select_readable(control), control.close()))  # type: ignore[func-returns-value]
     thread.start()
     try:

@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.steering.configuration import AccessPointConfig
-from mptcplab.steering.counters import Counters, Period, contradicts, without_conflicts
-from mptcplab.steering.reports import Report, ReportError, Station
+from mptcplab.steering.counters import Counters, Period, contradicts, drop_conflicts
+from mptcplab.steering.reports import ReportError, Station, StationReport
 
 ADDRESS = "10.0.5.1"
 S = 10**9
@@ -28,7 +28,7 @@ def _counters(*names: str) -> Counters:
 
 
 def _take(counters: Counters, at_s: float, rx: int = 0, tx: int = 0, *, name: str = "ap1", clock_s: float = 0) -> None:
-    report = Report(name, round(at_s * S), {"02:00": Station([ADDRESS], rx, tx, -60)})
+    report = StationReport(name, round(at_s * S), {"02:00": Station([ADDRESS], rx, tx, -60)})
     counters.take(report, round(at_s * S), round((at_s + clock_s) * S))
 
 
@@ -49,7 +49,7 @@ def test_a_station_that_was_not_reported_before_has_no_growth_yet() -> None:
     """It may have been there for hours, and only its agent is new."""
     counters = _counters()
     for second in (1, 2):
-        counters.take(Report("ap1", second * S, {}), second * S, second * S)
+        counters.take(StationReport("ap1", second * S, {}), second * S, second * S)
         counters.periods(second * S)
     _take(counters, 3, rx=10**6)
     assert counters.periods(3 * S)["ap1"].received == 0
@@ -93,7 +93,7 @@ def test_addresses_must_be_of_the_access_point_and_of_one_station() -> None:
         {"a": Station([ADDRESS], 0, 0, -60), "b": Station([ADDRESS], 0, 0, -61)},
     ):
         with pytest.raises(ReportError, match="address"):
-            counters.take(Report("ap1", S, stations), S, S)
+            counters.take(StationReport("ap1", S, stations), S, S)
 
 
 def test_an_address_that_two_access_points_claim_is_nobodys() -> None:
@@ -101,7 +101,7 @@ def test_an_address_that_two_access_points_claim_is_nobodys() -> None:
     periods["ap1"].rssi_dbm = {"a": -60, "b": -60}
     periods["ap2"].rssi_dbm = {"a": -61, "c": -60}
     periods["ap3"].rssi_dbm = {"a": -62}
-    assert without_conflicts(periods) == {"a"}
+    assert drop_conflicts(periods) == {"a"}
     assert [sorted(one.rssi_dbm) for one in periods.values()] == [["b"], ["c"], []]
 
 
@@ -109,7 +109,7 @@ def test_an_old_signal_is_not_known() -> None:
     counters = _counters()
     for second, heard_ms in ((1, 0), (2, 2001), (3, 2000)):
         station = Station([ADDRESS], 0, 0, -60, heard_ms)
-        counters.take(Report("ap1", second * S, {"a": station}), second * S, second * S)
+        counters.take(StationReport("ap1", second * S, {"a": station}), second * S, second * S)
         period = counters.periods(second * S).get("ap1")
         if second == 2:
             assert period is not None
@@ -121,7 +121,7 @@ def test_an_old_signal_is_not_known() -> None:
 def test_an_access_point_that_stops_is_left_out() -> None:
     """What it counted while it was silent is not that of one period."""
     counters = _counters("ap1", "ap2")
-    assert counters.silent(0) == ["ap1", "ap2"], "not heard yet"
+    assert counters.silent_access_points(0) == ["ap1", "ap2"], "not heard yet"
     for second in (10, 20):
         for name in ("ap1", "ap2"):
             _take(counters, second, rx=100 * second, name=name)
@@ -130,7 +130,7 @@ def test_an_access_point_that_stops_is_left_out() -> None:
     assert not counters.is_complete(45 * S, 40 * S)
     counters.periods(45 * S)
     _take(counters, 60, rx=6000)
-    assert counters.silent(60 * S) == ["ap2"]
+    assert counters.silent_access_points(60 * S) == ["ap2"]
     assert counters.is_complete(60 * S, 55 * S)
     assert set(counters.periods(60 * S)) == {"ap1"}
     _take(counters, 90, rx=10**6, name="ap2")

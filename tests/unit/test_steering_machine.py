@@ -9,7 +9,7 @@ import pytest
 from tests.unit.test_steering_connections import JOINED, OURS, PEERS, row
 
 from mptcplab.errors import Exit, MissingError
-from mptcplab.steering.connections import Connection, connections_of
+from mptcplab.steering.connections import SteeredConnection, connections_of
 from mptcplab.steering.machine import PeersFlags, check_path_manager
 
 
@@ -46,7 +46,7 @@ def _read(flags: PeersFlags, *subflows: int) -> list[bool]:
     return [one.is_peers_backup for one in connection.subflows]
 
 
-def _listed(*subflows: int) -> list[Connection]:
+def _listed(*subflows: int) -> list[SteeredConnection]:
     return connections_of(row(number, one) for number, one in enumerate(subflows))
 
 
@@ -68,7 +68,7 @@ def test_what_the_kernel_does_counts_more_than_its_release(release: str, is_echo
     """Stable releases before 6.11 may have the change."""
     flags = PeersFlags(release)
     (connection,) = _listed(0, JOINED)
-    flags.asked(connection.token, connection.subflows[1])
+    flags.note_request(connection.token, connection.subflows[1])
     assert _read(flags, 0, JOINED | OURS | (PEERS if is_echo else 0)) == [False, False]
     assert flags.is_echo == is_echo
     # Another one, which the terminal has as a backup, too.
@@ -78,6 +78,6 @@ def test_what_the_kernel_does_counts_more_than_its_release(release: str, is_echo
 def test_a_backup_of_the_terminal_says_nothing_about_the_kernel() -> None:
     flags = PeersFlags("7.2")
     (connection,) = _listed(0, JOINED | PEERS)
-    flags.asked(connection.token, connection.subflows[1])
+    flags.note_request(connection.token, connection.subflows[1])
     assert _read(flags, 0, JOINED | OURS | PEERS) == [False, True]
     assert not flags.is_echo

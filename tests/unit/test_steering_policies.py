@@ -15,7 +15,7 @@ from mptcplab.steering.policies import policy_classes
 from mptcplab.steering.policies.fair import Fair
 from mptcplab.steering.policies.ratio import PICKS, Ratio
 from mptcplab.steering.policy import Move, Policy, State, Terminal
-from mptcplab.steering.tables import Table
+from mptcplab.steering.tables import ConfigurationTable
 
 S = -90.0
 MARGIN = 3.0
@@ -75,7 +75,7 @@ def test_algorithm_1_with_three_access_points() -> None:
     assert _decide(policy, {"a": 300}, _terminals([("a", "b")])) == [], "alone"
 
 
-def _settled(policy: Policy, points: str, terminals: list[Terminal]) -> tuple[list[Terminal], int, int]:
+def _settle(policy: Policy, points: str, terminals: list[Terminal]) -> tuple[list[Terminal], int, int]:
     """Return the terminals after the policy has stopped, the number of moves, and the most of one period."""
     moved, most = 0, 0
     for period in range(200):
@@ -102,7 +102,7 @@ def _shares(places: tuple[str, ...]) -> list[float]:
 )
 def test_fair_ends_with_the_best_of_all_placements(reach: Reach) -> None:
     """Against a search through all placements: no other one has a greater smallest share, and so on (max-min)."""
-    terminals, _, most = _settled(Fair(S, MARGIN, HOLD_NS), "abcd", _terminals(reach))
+    terminals, _, most = _settle(Fair(S, MARGIN, HOLD_NS), "abcd", _terminals(reach))
     found = _shares(tuple(one.active for one in terminals))
     best = max(_shares(places) for places in product(*reach))
     assert found == best, [one.active for one in terminals]
@@ -112,7 +112,7 @@ def test_fair_ends_with_the_best_of_all_placements(reach: Reach) -> None:
 def test_fair_moves_along_a_chain() -> None:
     """Those of a reach only b, those of b also c: one of b makes room for one of a."""
     reach: Reach = [("a", "b")] * 4 + [("b", "c")] * 3 + [("c",)] * 2
-    terminals, moved, _ = _settled(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
+    terminals, moved, _ = _settle(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
     assert Counter(one.active for one in terminals) == {"a": 3, "b": 3, "c": 3}
     assert moved == 2
 
@@ -122,7 +122,7 @@ def test_fair_moves_along_a_chain() -> None:
 )
 def test_fair_makes_few_moves(reach: Reach) -> None:
     """It does not move more often than it has terminals that are not where they should be, times the longest chain."""
-    _, moved, _ = _settled(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
+    _, moved, _ = _settle(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
     assert moved <= 2 * len(reach)
 
 
@@ -166,7 +166,9 @@ def test_nobody_moves_below_the_floor(
     heard: list[dict[str, int | None]], received: dict[str, int], name: str, wired: set[str]
 ) -> None:
     """Whatever the counters say: only to an access point that reports, and that is wired or known to hear it."""
-    policy = policy_classes()[name].read(Table({"threshold": 1.05, "margin_db": MARGIN, "hold_s": 5}, "test"), S, 1)
+    policy = policy_classes()[name].read(
+        ConfigurationTable({"threshold": 1.05, "margin_db": MARGIN, "hold_s": 5}, "test"), S, 1
+    )
     terminals = [Terminal(f"t{n}", next(iter(rssi)), rssi, wired) for n, rssi in enumerate(heard)]
     by_name = {one.name: one for one in terminals}
     for move in policy.decide(State(0, received, terminals)):

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.steering.reports import MAX_BYTES, Report, ReportError, Station, sealed, sender_of, unsealed
+from mptcplab.steering.reports import MAX_BYTES, ReportError, Station, StationReport, sender_of, sign, verify
 
 KEY = b"k" * 32
 ADDRESS = "10.0.5.1"
@@ -33,20 +33,20 @@ _REPORT = st.fixed_dictionaries(
 )
 
 
-def _report(rx: int = 0, tx: int = 0, rssi: int | None = -60) -> Report:
-    return Report("ap1", 7, {"02:00": Station([ADDRESS], rx, tx, rssi, 3)})
+def _report(rx: int = 0, tx: int = 0, rssi: int | None = -60) -> StationReport:
+    return StationReport("ap1", 7, {"02:00": Station([ADDRESS], rx, tx, rssi, 3)})
 
 
-def _sealed(document: Any) -> bytes:
-    return sealed("ap1", KEY, json.dumps(document).encode())
+def _seal(document: Any) -> bytes:
+    return sign("ap1", KEY, json.dumps(document).encode())
 
 
 @given(st.integers(0, 2**62), st.integers(0, 2**62), st.none() | st.integers(-150, 40))
 def test_what_comes_in_is_what_went_out(rx: int, tx: int, rssi: int | None) -> None:
     sent = _report(rx, tx, rssi)
-    datagram = sent.sealed(KEY)
+    datagram = sent.to_datagram(KEY)
     assert sender_of(datagram) == "ap1"
-    got = unsealed(KEY, datagram)
+    got = verify(KEY, datagram)
     assert (got.access_point, got.time_ns) == ("ap1", 7)
     assert got.stations["02:00"].to_json() == sent.stations["02:00"].to_json()
 
@@ -55,28 +55,28 @@ def test_what_comes_in_is_what_went_out(rx: int, tx: int, rssi: int | None) -> N
 def test_what_anybody_may_send_is_refused(datagram: bytes) -> None:
     for whole in (datagram, b"MPST\1" + datagram):
         with pytest.raises(ReportError):
-            unsealed(KEY, whole)
+            verify(KEY, whole)
 
 
 @given(st.integers(0), st.integers(0, 7))
 def test_a_changed_bit_is_noticed(place: int, bit: int) -> None:
     """Also in the name and in the head, which the seal covers."""
-    datagram = bytearray(_report().sealed(KEY))
+    datagram = bytearray(_report().to_datagram(KEY))
     datagram[place % len(datagram)] ^= 1 << bit
     with pytest.raises(ReportError):
-        unsealed(KEY, bytes(datagram))
+        verify(KEY, bytes(datagram))
 
 
 def test_another_key_is_refused() -> None:
     with pytest.raises(ReportError, match="not sealed"):
-        unsealed(b"x" * 32, _report().sealed(KEY))
+        verify(b"x" * 32, _report().to_datagram(KEY))
 
 
 @given(JSON | _REPORT)
 def test_an_agent_that_lies_within_its_type_is_a_report_or_refused(document: Any) -> None:
     """Also one with the key: what it says either has the types that a decision needs, or is refused."""
     try:
-        report = unsealed(KEY, _sealed(document))
+        report = verify(KEY, _seal(document))
     except ReportError:
         return
     for one in report.stations.values():
@@ -91,9 +91,9 @@ def test_bodies_that_are_no_report() -> None:
     bodies += (json.dumps({"time_ns": 1, "stations": {"a": station}}).encode(),)
     for body in bodies:
         with pytest.raises(ReportError):
-            unsealed(KEY, sealed("ap1", KEY, body))
+            verify(KEY, sign("ap1", KEY, body))
 
 
 def test_a_full_access_point_fits_one_datagram() -> None:
     stations = {f"02:00:00:00:01:{n:02x}": Station([f"10.0.{n}.1"] * 2, 2**40, 2**40, -90, 10**6) for n in range(200)}
-    assert len(Report("ap", 2**62, stations).sealed(KEY)) < MAX_BYTES
+    assert len(StationReport("ap", 2**62, stations).to_datagram(KEY)) < MAX_BYTES

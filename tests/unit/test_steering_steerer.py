@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.unit.test_steering_connections import JOINED, OURS, PEERS, row
 
 from mptcplab.steering.configuration import DaemonConfig
-from mptcplab.steering.connections import Connection, Subflow, connections_of
+from mptcplab.steering.connections import SteeredConnection, SteeredSubflow, connections_of
 from mptcplab.steering.counters import Counters
 from mptcplab.steering.policies.ratio import Ratio
 from mptcplab.steering.policy import Move
-from mptcplab.steering.reports import Report, Station
+from mptcplab.steering.reports import Station, StationReport
 from mptcplab.steering.steerer import Steerer
-from mptcplab.steering.tables import Table
+from mptcplab.steering.tables import ConfigurationTable
 
 S = 10**9
 FLOOR = -90
@@ -34,10 +34,10 @@ class MadeKernel:
         self.rows, self.dies, self.is_blind = rows, set[str](), False
         self.below: list[str] = []
 
-    def connections(self) -> list[Connection] | None:
+    def connections(self) -> list[SteeredConnection] | None:
         return None if self.is_blind else connections_of(self.rows)
 
-    def prefer(self, token: int, subflow: Subflow, *, backup: bool) -> int:
+    def prefer(self, token: int, subflow: SteeredSubflow, *, backup: bool) -> int:
         written = f"{subflow.remote[0]}:{subflow.remote[1]}"
         if written in self.dies:
             return errno.EINVAL
@@ -55,7 +55,9 @@ def _config(**keys: Any) -> DaemonConfig:
     given = {"listen": "0.0.0.0:9100", "period_s": 1, "floor_dbm": FLOOR, "policy": "ratio", "threshold": 1.05, **keys}
     given["access_points"] = {name: {"key": KEY} for name in (AP1, AP2)}
     allowed = ("threshold",) if given["policy"] == "ratio" else ()
-    return DaemonConfig(Table({key: one for key, one in given.items() if key != "threshold" or allowed}, "test"))
+    return DaemonConfig(
+        ConfigurationTable({key: one for key, one in given.items() if key != "threshold" or allowed}, "test")
+    )
 
 
 class Bed:
@@ -80,7 +82,7 @@ class Bed:
             addresses = sorted({one["remote"].rpartition(":")[0] for one in self.kernel.rows})
             mine = [one for one in addresses if int(one.split(".")[2]) % 2 == odd]
             stations = {one: Station([one], self.total[name] // len(mine), 0, signal) for one in mine}
-            self.counters.take(Report(name, self.second * S, stations), self.second * S, self.second * S)
+            self.counters.take(StationReport(name, self.second * S, stations), self.second * S, self.second * S)
         self.steerer.decide(self.second * S)
 
 
@@ -138,7 +140,7 @@ def test_a_policy_that_ignores_the_floor_is_not_obeyed(
     signal: int, switches: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """The daemon itself checks the signal: a new policy cannot get that wrong."""
-    monkeypatch.setattr(Ratio, "decide", lambda _, state: [Move(one.name, AP2) for one in state.of(AP1)])
+    monkeypatch.setattr(Ratio, "decide", lambda _, state: [Move(one.name, AP2) for one in state.terminals_at(AP1)])
     bed = Bed([row(1, 0), row(2, JOINED)])
     for _ in range(3):
         bed.period(0, 0, rssi=(-50, signal))
@@ -165,7 +167,7 @@ def test_a_silent_agent_moves_nobody() -> None:
     bed.period(0, 0)
     for second in range(2, 8):
         station = {"a": Station(["10.0.1.1"], 1000 * second, 0, -50)}
-        bed.counters.take(Report(AP1, second * S, station), second * S, second * S)
+        bed.counters.take(StationReport(AP1, second * S, station), second * S, second * S)
         bed.steerer.decide(second * S)
     assert bed.steerer.switches == 0
     assert bed.steerer.last["silent"] == [AP2]

@@ -17,7 +17,7 @@ from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult
 from mptcplab.metrics.subflows import MptcpUse, Sockets
 from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.load import Point, load
+from mptcplab.scenario.load import SweepPoint, load
 from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.stats import jain_index, mean_interval
 from mptcplab.study import load as study_load
@@ -26,7 +26,7 @@ from mptcplab.study.figures import study_figures
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import fits, index_results, index_rows
-from mptcplab.study.notes import asked
+from mptcplab.study.notes import describe_comparison
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Claim, Study
 from mptcplab.study.values import over_of
@@ -59,7 +59,7 @@ def test_every_published_value_is_measured(selected: SelectedTable) -> None:
         assert set(because.columns) <= set(table.columns), because.columns
 
 
-def _cells(selected: SelectedTable, point: Point) -> list[tuple[str, str]]:
+def _cells(selected: SelectedTable, point: SweepPoint) -> list[tuple[str, str]]:
     """The cells that a point has values for."""
     table, found = selected.table, []
     for name, column in table.columns.items():
@@ -95,7 +95,7 @@ def test_every_claim_is_about_cells(selected: SelectedTable) -> None:
             name, _, row = column.partition("@")
             assert name in selected.table.columns, column
             assert not row or row in selected.table.all_rows, column
-        assert _asked(selected, claim) <= _measured(selected), claim.text
+        assert _asked(selected, claim) <= _measure(selected), claim.text
 
 
 def _asked(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
@@ -109,7 +109,7 @@ def _asked(selected: SelectedTable, claim: Claim) -> set[tuple[str, str]]:
     return asked
 
 
-def _measured(selected: SelectedTable) -> set[tuple[str, str]]:
+def _measure(selected: SelectedTable) -> set[tuple[str, str]]:
     return {cell for point in _experiment(selected.scenario).points for cell in _cells(selected, point)}
 
 
@@ -175,7 +175,7 @@ STUDY: dict[str, Any] = {
 BECAUSE = {"rows": ["2"], "columns": ["mptcp"], "reason": "r", "evidence": "e"}
 
 
-def _selected(*, because: list[dict[str, Any]] | None = None) -> SelectedTable:
+def _select(*, because: list[dict[str, Any]] | None = None) -> SelectedTable:
     table = {**STUDY["tables"]["1"], "because": because or []}
     study = Study.model_validate({**STUDY, "tables": {"1": table}})
     return SelectedTable(study, Path("made"), "1", study.tables["1"])
@@ -218,14 +218,14 @@ TCP = (10, 20, 30)
     ],
 )
 def test_verdicts(mptcp: tuple[float, ...], because: list[dict[str, Any]], expected: list[str]) -> None:
-    assert _verdicts(_selected(because=because), TCP, mptcp) == expected
+    assert _verdicts(_select(because=because), TCP, mptcp) == expected
 
 
 @pytest.mark.parametrize(
     ("mptcp", "expected"), [((20, 40, 60), "holds"), ((20, 40, 70), "does not hold"), ((), "not measured")]
 )
 def test_claims(mptcp: tuple[float, ...], expected: str) -> None:
-    selected = _selected()
+    selected = _select()
     rows = [_row(str(n), "tcp", value) for n, value in enumerate(TCP, start=1)]
     rows += [_row(str(n), "mptcp", value) for n, value in enumerate(mptcp, start=1)]
     measured = index_rows(selected, rows)
@@ -237,7 +237,7 @@ def test_claims(mptcp: tuple[float, ...], expected: str) -> None:
 
 
 def test_reasons_stand_below_the_table() -> None:
-    selected = _selected(because=[BECAUSE])
+    selected = _select(because=[BECAUSE])
     rows = [_row(str(n), "tcp", value) for n, value in enumerate(TCP, start=1)]
     rows += [_row(n, "mptcp", value) for n, value in (("1", 20.0), ("2", 43.0), ("3", 60.0))]
     judged = judge(selected, index_rows(selected, rows))
@@ -335,7 +335,7 @@ def test_claims_with_intervals(claim: dict[str, Any], expected: str) -> None:
 
 def test_what_a_claim_divides_by_is_plain() -> None:
     judged = _users({"of": "mptcp", "to": ["tcp@1 ms", "tcp"], "min": 0.1})
-    assert asked(judged.claims[0], judged.selected.table) == "MPTCP / (TCP at 1 ms + TCP) at least 0.1"
+    assert describe_comparison(judged.claims[0], judged.selected.table) == "MPTCP / (TCP at 1 ms + TCP) at least 0.1"
 
 
 def test_a_step_back_breaks_a_trend() -> None:

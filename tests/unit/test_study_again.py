@@ -20,7 +20,7 @@ from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.scoreboard import line_of, scoreboard_document, total
 from mptcplab.study.scoreboard_tables import scoreboard_table
-from mptcplab.study.source import Source
+from mptcplab.study.source import TableSource
 
 DATA = """
 title = "t"
@@ -73,7 +73,7 @@ def _values(tcp: float, mptcp: float) -> dict[tuple[str, str], Value]:
 def judged() -> list[JudgedTable]:
     study, folder = _study(), select("subramani2018")[0].folder.parent / "made"
     first, second = (SelectedTable(study, folder, number, study.tables[number]) for number in ("1", "beside"))
-    others = {"made/1": Source(_values(7.0, 12.0))}
+    others = {"made/1": TableSource(_values(7.0, 12.0))}
     return [judge(first, _values(7.0, 12.0)), judge(second, _values(7.0, 13.9), others=others)]
 
 

@@ -20,7 +20,7 @@ from mptcplab.cli.jobs import table_job
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study import reference
-from mptcplab.study.beds import FILE, Axis, Bed, BedSpace, draw, find_gaps, is_drawn, read_beds
+from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
     IN_ALL,
     IN_NONE,
@@ -29,7 +29,7 @@ from mptcplab.study.cloud import (
     Cloud,
     CloudClaim,
     CloudValue,
-    class_of,
+    agreement_class,
     read_cloud,
 )
 from mptcplab.study.cloud_files import CLOUD, shipped_cloud
@@ -79,7 +79,7 @@ def test_a_table_accepts_every_alternative(selected: SelectedTable) -> None:
             for axis, count, end in zip(space.axes, counts, ends, strict=True)
         ]
         values = {axis.name: axis.text(place) for axis, place in zip(space.axes, at, strict=True)}
-        bed = Bed(number, tuple(at), values)
+        bed = SampledBed(number, tuple(at), values)
         work = table_job(selected, space.overrides(bed, selected.number), quick=True, repeats=1, seed=number + 1)
         assert work.runs, selected.name
 
@@ -91,8 +91,8 @@ def test_more_beds_begin_with_the_same_ones() -> None:
     assert len({one.values["name"] for one in draw(space, 64)}) == 64
 
 
-def _axis(name: str = "name", **more: object) -> Axis:
-    return Axis.model_validate({"name": name, "why": "w"} | more)
+def _axis(name: str = "name", **more: object) -> OpenParameter:
+    return OpenParameter.model_validate({"name": name, "why": "w"} | more)
 
 
 @given(st.floats(0, 1, exclude_max=True), st.sampled_from(["linear", "log"]))
@@ -133,14 +133,14 @@ def test_the_middle_of_a_logarithmic_range_is_the_geometric_mean() -> None:
 )
 def test_a_wrong_axis(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
-        Axis.model_validate({"name": "name", "why": "w"} | wrong)
+        OpenParameter.model_validate({"name": "name", "why": "w"} | wrong)
 
 
 def test_classes() -> None:
-    assert class_of([True] * 19 + [False]) == IN_ALL
-    assert class_of([True] * 18 + [False] * 2) == IN_SOME
-    assert class_of([True] + [False] * 19) == IN_SOME
-    assert class_of([False] * 20) == IN_NONE
+    assert agreement_class([True] * 19 + [False]) == IN_ALL
+    assert agreement_class([True] * 18 + [False] * 2) == IN_SOME
+    assert agreement_class([True] + [False] * 19) == IN_SOME
+    assert agreement_class([False] * 20) == IN_NONE
 
 
 def test_shortened_runs_are_no_axis() -> None:
@@ -150,7 +150,7 @@ def test_shortened_runs_are_no_axis() -> None:
     space = BedSpace.model_validate(
         {"settled": {"why": "w", "set": {"duration": "60 s", "kernel": "7.2"}}, "shortened": shortened, "axes": axes}
     )
-    bed = Bed(1, (0.1,), {"name": "5 s"})
+    bed = SampledBed(1, (0.1,), {"name": "5 s"})
     assert space.overrides(bed, "1") == ["duration=1 s", "kernel=7.2"]
     assert space.overrides(bed, "2") == ["duration=5 s", "kernel=7.2"]
     assert space.overrides(bed, "3") == ["duration=60 s", "kernel=7.2"]
@@ -166,7 +166,9 @@ def _cloud(rows: list[tuple[str, list[float | None]]], beds: int, failed: frozen
     values = tuple(
         CloudValue("1", row, str(at), 100, 5, tuple(measured), failed) for at, (row, measured) in enumerate(rows)
     )
-    return Cloud("s", tuple(Bed(number, (0.5,), {}) for number in range(1, beds + 1)), values, (), is_quick=False)
+    return Cloud(
+        "s", tuple(SampledBed(number, (0.5,), {}) for number in range(1, beds + 1)), values, (), is_quick=False
+    )
 
 
 def test_a_bed_without_the_value_does_not_agree() -> None:
@@ -201,7 +203,7 @@ def test_a_claim_counts_the_beds_in_which_it_can_be_judged() -> None:
     assert CloudClaim("1", "t", (False, None)).verdict == IN_NONE
 
 
-def _document(beds: list[Bed], space: BedSpace, values: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
+def _document(beds: list[SampledBed], space: BedSpace, values: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(
         json.dumps(
             {
@@ -411,7 +413,7 @@ def test_what_the_short_form_shortens_stays_short(studies: Path) -> None:
 def test_beds_are_listed(studies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for study in ("made", "other"):
         (studies / study / FILE).write_text(_MADE)
-    monkeypatch.setattr(beds_command, "unrecorded", lambda runs, _: list(runs))
+    monkeypatch.setattr(beds_command, "missing_runs", lambda runs, _: list(runs))
     shown = ended(tmp_path, "--all", "--beds", "2", "--list").stdout
     assert [line.partition(",")[0] for line in shown.splitlines()] == ["made: 2 test beds", "other: 2 test beds"]
     listed = json.loads(ended(tmp_path, "made", "--beds", "2", "--list", "--json").stdout)["studies"]

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
-from tests.unit.made_classes import STUDY, measured
+from tests.unit.made_classes import STUDY, measure
 from tests.unit.made_studies import Labs, ended, scoreboard
 
 from mptcplab.errors import Exit
@@ -21,8 +21,8 @@ from mptcplab.study.measured import TableValues
 from mptcplab.study.notes import notes_of
 from mptcplab.study.page_sheets import sheets_of
 from mptcplab.study.schema import Study
-from mptcplab.study.source import Source
-from mptcplab.study.verdict import Cell, is_good, judge_cells
+from mptcplab.study.source import TableSource
+from mptcplab.study.verdict import JudgedCell, is_good, judge_cells
 from mptcplab.study.words import reasons_of
 
 _CLAIM = 'text = "at most 1 at 4 ms"\n'
@@ -35,23 +35,23 @@ evidence = "(Table e: {{e: large @ 3 ms}})."
 """
 
 
-def _judged(text: str, number: str, values: TableValues | None = None) -> JudgedTable:
+def _judge(text: str, number: str, values: TableValues | None = None) -> JudgedTable:
     study = Study.model_validate(tomllib.loads(text))
     selected = SelectedTable(study, Path("made"), number, study.tables[number])
-    return judge(selected, values or measured(number), (), {"made/e": Source(measured("e"))})
+    return judge(selected, values or measure(number), (), {"made/e": TableSource(measure("e"))})
 
 
 def _declared() -> JudgedTable:
     claim = f'{_CLAIM}because = {{ open = "Nothing was tried for a claim." }}\n'
-    return _judged(_OPEN.replace(_CLAIM, claim, 1), "1")
+    return _judge(_OPEN.replace(_CLAIM, claim, 1), "1")
 
 
-def _cell(judged: JudgedTable) -> Cell:
+def _cell(judged: JudgedTable) -> JudgedCell:
     return next(cell for cell in judged.cells if (cell.row, cell.column) == ("4 ms", "mptcp"))
 
 
 def test_it_counts_as_unexplained_and_fails_nothing() -> None:
-    bare, declared = _judged(STUDY, "1"), _declared()
+    bare, declared = _judge(STUDY, "1"), _declared()
     for judged, undeclared in ((bare, True), (declared, False)):
         cell, claim = _cell(judged), judged.claims[4]
         assert (cell.verdict, cell.counted_as, claim.counted_as) == ("unexplained",) * 3
@@ -85,8 +85,8 @@ def test_what_was_tried_stands_beside_it() -> None:
 
 def test_a_missing_value_may_be_declared_open() -> None:
     """It is unexplained with or without a word; without one it fails the command."""
-    values = {place: value for place, value in measured("1").items() if place != ("4 ms", "mptcp")}
-    bare, declared = _judged(STUDY, "1", values), _judged(_OPEN, "1", values)
+    values = {place: value for place, value in measure("1").items() if place != ("4 ms", "mptcp")}
+    bare, declared = _judge(STUDY, "1", values), _judge(_OPEN, "1", values)
     assert [_cell(one).verdict for one in (bare, declared)] == ["not measured"] * 2
     assert [_cell(one).counted_as for one in (bare, declared)] == ["unexplained"] * 2
     assert [is_good(one.cells, ()) for one in (bare, declared)] == [False, True]
@@ -153,7 +153,7 @@ def test_a_claim_is_divided_by_its_own_table_where_the_evidence_has_nothing() ->
     claim = 'to = ["tcp"]\nmax = 2.3\nwhy_bounds = "b"\n'
     assert f'max = 70\nwhy_bounds = "b"\n{old}' in STUDY
     text = STUDY.replace(f'max = 70\nwhy_bounds = "b"\n{old}', f"{claim}{old}")
-    judged = _judged(text, "1")
+    judged = _judge(text, "1")
     found = judged.claims[2]
     assert found.evidence is not None
     assert [one.interval.mean for one in found.evidence.quantities] == [pytest.approx(66 / 30.2, rel=1e-3)]

@@ -13,7 +13,7 @@ from tests.unit.study_keys import NO_PARAMETERS, allowance, keys_of, namers, unn
 from mptcplab.errors import LabError
 from mptcplab.study import chosen
 from mptcplab.study.load import SelectedTable, select, study_names
-from mptcplab.study.parameters import check, uses
+from mptcplab.study.parameters import check, compare_parameters
 
 ROOT = Path(__file__).resolve().parents[2]
 _PARAMETER = """
@@ -31,7 +31,7 @@ origin = "{origin}"
 @pytest.mark.slow
 @pytest.mark.parametrize("selected", select(None), ids=lambda selected: selected.name)
 def test_scenarios_have_the_values_that_the_data_names(selected: SelectedTable) -> None:
-    for use in uses(selected):
+    for use in compare_parameters(selected):
         said = f"{use.parameter.name}: said {use.choice.value}, scenarios {', '.join(use.values)}"
         assert use.as_declared, said
         assert use.values or not use.parameter.key, said
@@ -129,7 +129,7 @@ def test_a_value_that_they_do_not_have(studies: Path, key: str, value: str, said
 def test_tables_with_another_value_are_named(studies: Path) -> None:
     other = '[[parameters.other]]\ntables = ["1"]\nvalue = "50 Mbit/s"\norigin = "after"\nwhy = "w"\n'
     tables = _with_parameter(studies, "links.link1.rate", "40 Mbit/s", more=f'tables = ["1", "more"]\n{other}')
-    (first,), (more,) = (uses(one) for one in tables)
+    (first,), (more,) = (compare_parameters(one) for one in tables)
     assert (first.as_declared, first.choice.origin) == (True, "after")
     assert (more.as_declared, more.values) == (False, ("50 Mbit/s",))
 
@@ -164,7 +164,7 @@ def test_sets_of_values() -> None:
 def test_the_page_says_what_the_data_says() -> None:
     page = ROOT / "docs" / "studies.md"
     text = page.read_text()
-    assert text == chosen.replaced(text), "run: python -m mptcplab.study.chosen --write docs/studies.md"
+    assert text == chosen.replace_part(text), "run: python -m mptcplab.study.chosen --write docs/studies.md"
     fitted = [
         one.name
         for name in study_names()

@@ -27,7 +27,7 @@ from mptcplab.study.measured import Value
 from mptcplab.study.present import study_table
 from mptcplab.study.quote import Quote, quoted_text, quotes_of, replace_quotes
 from mptcplab.study.schema import Study
-from mptcplab.study.source import Source, fill, in_measuring_order, needs, read_sources
+from mptcplab.study.source import TableSource, fill, needs, read_sources, sort_by_dependency
 
 #: Names as studies have them: ``4.2``, ``lia-v09``, ``8 Mbit/s``.
 _words = st.lists(st.text("ab4.%-_", min_size=1, max_size=4), min_size=1, max_size=2).map(" ".join)
@@ -148,7 +148,7 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return folder
 
 
-def _made(studies: Path, note: str) -> dict[str, SelectedTable]:
+def _make(studies: Path, note: str) -> dict[str, SelectedTable]:
     (studies / "study.toml").write_text(_toml(note))
     return {one.number: one for one in select("made")}
 
@@ -166,7 +166,7 @@ def _made(studies: Path, note: str) -> dict[str, SelectedTable]:
 )
 def test_a_wrong_quote_is_damage_of_the_study(studies: Path, note: str, hint: str) -> None:
     with pytest.raises(LabError, match="damaged") as error:
-        _made(studies, note)
+        _make(studies, note)
     assert hint in (error.value.hint or "")
 
 
@@ -193,8 +193,8 @@ def _values(**columns: tuple[float, ...]) -> dict[tuple[str, str], Value]:
 def test_fill(studies: Path) -> None:
     note = """{2.5: mptcp @ 8 Mbit/s}, {2.5: mptcp / tcp @ 8 Mbit/s, 8 Mbit/s}; {2.5: mptcp @ 8 Mbit/s, 16 Mbit/s} and
     {2.5: tcp @ 16 Mbit/s}; {more: tcp @ 8 Mbit/s}."""
-    one = _made(studies, note)["1"]
-    sources = {"made/2.5": Source(_values(mptcp=(14.0, 16.0), tcp=(7.0, 8.0)))}
+    one = _make(studies, note)["1"]
+    sources = {"made/2.5": TableSource(_values(mptcp=(14.0, 16.0), tcp=(7.0, 8.0)))}
     # The ratio is 2 with every seed, so that its interval has no width.
     assert fill(one.table.note, one, sources) == (
         "15.0 ± 12.7 Mbit/s, 2.00 (identical) and 2.00 (identical); (not measured here: mptcplab reproduce made/2.5) "
@@ -203,11 +203,11 @@ def test_fill(studies: Path) -> None:
 
 
 def test_tables_measured_alike_are_named_together(studies: Path) -> None:
-    tables = _made(studies, "{more: tcp @ 8 Mbit/s} {2.5: tcp @ 8 Mbit/s}")
+    tables = _make(studies, "{more: tcp @ 8 Mbit/s} {2.5: tcp @ 8 Mbit/s}")
     for same in (True, False):
         sources = {
-            "made/2.5": Source(_values(tcp=(7.0,)), ("a=b",)),
-            "made/more": Source(_values(tcp=(7.0,)), ("a=b",) if same else ()),
+            "made/2.5": TableSource(_values(tcp=(7.0,)), ("a=b",)),
+            "made/more": TableSource(_values(tcp=(7.0,)), ("a=b",) if same else ()),
         }
         quoted = [note for note in study_table(judge(tables["1"], {}, (), sources)).notes if "Quoted" in note]
         if same:
@@ -220,14 +220,14 @@ def test_tables_measured_alike_are_named_together(studies: Path) -> None:
 
 
 def test_documents_are_sources(studies: Path, tmp_path: Path) -> None:
-    tables = _made(studies, "{2.5: mptcp / tcp @ 8 Mbit/s}")
+    tables = _make(studies, "{2.5: mptcp / tcp @ 8 Mbit/s}")
     measured = _values(mptcp=(14.0, 16.0), tcp=(7.0, 8.0))
     document = study_document(judge(tables["2.5"], measured, ["a=b"]))
     (tmp_path / "table-2.5.json").write_text(json.dumps(document))
     for name, damaged in (("x", "{"), ("y", "[]"), ("z", '{"study": "made"}')):
         (tmp_path / f"table-{name}.json").write_text(damaged)
     sources = read_sources(read_documents(tmp_path))
-    assert sources == {"made/2.5": Source(measured, ("a=b",))}
+    assert sources == {"made/2.5": TableSource(measured, ("a=b",))}
     judged = judge(tables["1"], {}, (), sources)
     note, quoted = study_table(judged).notes[-2:]
     assert (note, quoted) == ("2.00 (identical)", "Quoted from this folder: table 2.5, n = 2; changed: a=b.")
@@ -252,7 +252,7 @@ def _graph(edges: set[tuple[int, int]]) -> list[SelectedTable]:
 def test_what_is_quoted_is_measured_before(edges: set[tuple[int, int]], rank: list[int]) -> None:
     acyclic = {(a, b) for a, b in edges if rank[a] > rank[b]}
     tables = _graph(acyclic)
-    order = [one.number for one in in_measuring_order(tables)]
+    order = [one.number for one in sort_by_dependency(tables)]
     assert sorted(order) == [one.number for one in tables]
     assert all(order.index(str(b)) < order.index(str(a)) for a, b in acyclic)
     if not acyclic:
@@ -262,7 +262,7 @@ def test_what_is_quoted_is_measured_before(edges: set[tuple[int, int]], rank: li
 @given(_edges)
 def test_tables_may_quote_each_other(edges: set[tuple[int, int]]) -> None:
     tables = _graph(edges)
-    assert sorted(one.number for one in in_measuring_order(tables)) == [one.number for one in tables]
+    assert sorted(one.number for one in sort_by_dependency(tables)) == [one.number for one in tables]
     assert needs(tables[0], [one.name for one in tables]) == [f"made/{b}" for b in range(6) if (0, b) in edges]
 
 
@@ -278,10 +278,10 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
-    def measure(work: TableJob, folder: Path, *_: object) -> measuring.Outcome:
+    def measure(work: TableJob, folder: Path, *_: object) -> measuring.TableOutcome:
         folder.mkdir(exist_ok=True)
         names.append(work.selected.number)
-        return measuring.Outcome(work, (), _values(mptcp=(14.0,), tcp=(7.0,)))
+        return measuring.TableOutcome(work, (), _values(mptcp=(14.0,), tcp=(7.0,)))
 
     monkeypatch.setattr(measuring, "measure_one", measure)
     return names
@@ -298,7 +298,7 @@ QUOTING = "It is {2.5: mptcp / tcp @ 8 Mbit/s}, and {2.5: mptcp @ 16 Mbit/s} fur
 
 def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured: list[str]) -> None:
     """Evidence is measured first, and stands where the file has it."""
-    _made(studies, QUOTING)
+    _make(studies, QUOTING)
     found: dict[str, Any] = json.loads(_run(tmp_path, "made", "--json"))
     assert measured == ["2.5", "1", "more"]
     assert [one["table"] for one in found["tables"]] == ["1", "2.5", "more"]
@@ -307,7 +307,7 @@ def test_one_invocation_fills_all(studies: Path, tmp_path: Path, measured: list[
 
 
 def test_one_table_quotes_what_is_in_the_folder(studies: Path, tmp_path: Path, measured: list[str]) -> None:
-    _made(studies, QUOTING)
+    _make(studies, QUOTING)
     assert "It is (not measured here: mptcplab reproduce made/2.5)" in " ".join(_run(tmp_path, "made/1").split())
     _run(tmp_path, "made/2.5", "--quick", "--set", "workloads.bulk.duration=9 s")
     said = " ".join(_run(tmp_path, "made/1").split())

@@ -12,10 +12,10 @@ from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES
 from mptcplab.study.cloud_files import shipped_cloud
 from mptcplab.study.full import shipped_values
 from mptcplab.study.load import SelectedTable, select, study_names
-from mptcplab.study.measured import combined, ratio
+from mptcplab.study.measured import combine_values, ratio
 from mptcplab.study.schema import PublishedTable
 from mptcplab.study.shipped import counted_tables, judge_shipped
-from mptcplab.study.source import Source
+from mptcplab.study.source import TableSource
 from mptcplab.study.verdict import judge_cells
 
 #: Shipped numbers have seven digits.
@@ -48,14 +48,16 @@ def test_ratios_follow_from_the_seeds(selected: SelectedTable) -> None:
         parts = selected.table.columns[name].ratio
         if parts is not None:
             of, to = (values[row, part] for part in parts)
-            assert combined(of, [to], ratio).interval.mean == pytest.approx(value.interval.mean, rel=10 * _ROUNDING)
+            assert combine_values(of, [to], ratio).interval.mean == pytest.approx(
+                value.interval.mean, rel=10 * _ROUNDING
+            )
 
 
 @pytest.mark.parametrize("selected", _with_seeds(), ids=lambda one: one.name)
 def test_every_verdict_can_be_computed(selected: SelectedTable) -> None:
     """No verdict needs a recording: cells and claims of the shipped seeds are judged."""
     values = shipped_values(selected)
-    sources = {one.name: Source(shipped_values(one)) for one in select(selected.folder.name)}
+    sources = {one.name: TableSource(shipped_values(one)) for one in select(selected.folder.name)}
     rows = {row for row, _ in values}
     assert all(cell.row in rows for cell in judge_cells(selected, values, sources))
     judged = judge_claims(selected, values, sources)
@@ -89,7 +91,7 @@ def test_the_bed_of_the_routers_counts() -> None:
     assert study.counts("gateway-4.1")
     assert not study.counts("4.1")
     assert study.counts("modes"), "only one test bed has it"
-    assert study.fitted("gateway-4.9", "2000 MiB", "tcp"), "its sizes are those of Table 4.9"
+    assert study.fitted_parameters("gateway-4.9", "2000 MiB", "tcp"), "its sizes are those of Table 4.9"
 
 
 @pytest.mark.parametrize("name", study_names())

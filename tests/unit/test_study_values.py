@@ -24,7 +24,7 @@ from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import Value, combined, index_results, ratio
+from mptcplab.study.measured import Value, combine_values, index_results, ratio
 from mptcplab.study.present import study_table
 from mptcplab.study.schema import Study
 from mptcplab.study.source import fill
@@ -48,7 +48,7 @@ RUNS: list[Run] = [
 ]
 
 
-def _selected(claims: list[dict[str, Any]] | None = None, **table: Any) -> SelectedTable:
+def _select(claims: list[dict[str, Any]] | None = None, **table: Any) -> SelectedTable:
     described: dict[str, Any] = {
         "title": "t",
         "scenario": "s.toml",
@@ -77,8 +77,8 @@ def _result(run: Run) -> RunResult:
     return RunResult((("transport.protocol", protocol),), seed, f"{protocol}{seed}", "k", (measured,))
 
 
-def _judged(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, **table: Any) -> JudgedTable:
-    selected = _selected(claims, **table)
+def _judge(runs: list[Run] = RUNS, claims: list[dict[str, Any]] | None = None, **table: Any) -> JudgedTable:
+    selected = _select(claims, **table)
     return judge(selected, index_results(selected, [_result(run) for run in runs]))
 
 
@@ -118,7 +118,7 @@ def test_what_may_be_a_value(value: str) -> None:
 )
 def test_what_may_not(value: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        _selected(value=value, unit="s")
+        _select(value=value, unit="s")
 
 
 @given(st.text(st.characters(exclude_characters=":"), min_size=1))
@@ -129,11 +129,11 @@ def test_the_link_of_a_share(link: str) -> None:
 
 def test_the_unit_is_that_of_the_value() -> None:
     with pytest.raises(ValidationError, match="unit of gap_s is 's', not 'ms'"):
-        _selected(value="gap_s", unit="ms")
+        _select(value="gap_s", unit="ms")
 
 
 def test_figures_and_shares_are_cells() -> None:
-    measured = _judged().measured
+    measured = _judge().measured
     assert measured["tcp", "back"].interval.mean == 9.0
     assert measured["tcp", "first"].interval.mean == 100.0
     assert measured["tcp", "second"].interval.mean == 0.0
@@ -147,17 +147,17 @@ def test_shares_of_disjoint_lines_sum_to_all(parts: dict[str, float]) -> None:
     """Whatever the names of the paths are, as long as each has one of the lines."""
     total = sum(parts.values())
     shares = {name: part / total for name, part in parts.items()}
-    measured = _judged([("tcp", 1, 1.0, {}, shares)]).measured
+    measured = _judge([("tcp", 1, 1.0, {}, shares)]).measured
     assert sum(measured["tcp", name].interval.mean for name in ("first", "second")) == pytest.approx(100)
 
 
 def test_no_share_of_a_run_without_payload() -> None:
-    assert ("tcp", "first") not in _judged([("tcp", 1, 0.0, {}, {})]).measured
+    assert ("tcp", "first") not in _judge([("tcp", 1, 0.0, {}, {})]).measured
 
 
 def test_every_value_has_its_unit() -> None:
     """Where it is not the one in the table's title; and every kind of value has a figure of its own."""
-    judged = _judged()
+    judged = _judge()
     table = study_table(judged)
     assert table.title.endswith("(s)")
     assert [row[:4] for row in table.rows] == [
@@ -187,13 +187,13 @@ def test_every_value_has_its_unit() -> None:
 
 
 def test_shares_are_divided_by_shares_only() -> None:
-    assert _selected(note="{1: first / second @ mptcp}")
+    assert _select(note="{1: first / second @ mptcp}")
     with pytest.raises(ValidationError, match="different kinds"):
-        _selected(note="{1: first / back @ mptcp}")
+        _select(note="{1: first / back @ mptcp}")
 
 
 def test_without_published_values() -> None:
-    judged = _judged([*RUNS[:2], RUNS[3]], published={}, rows=["tcp", "mptcp"])
+    judged = _judge([*RUNS[:2], RUNS[3]], published={}, rows=["tcp", "mptcp"])
     table = study_table(judged)
     assert table.columns == ("protocol", "goodput (Mbit/s)", "back", "line 1 (%)", "line 2 (%)", "n")
     assert [row[2] for row in table.rows] == ["9.00 (identical)", "-"]
@@ -202,19 +202,19 @@ def test_without_published_values() -> None:
 def test_a_published_value_that_was_not_measured() -> None:
     """A row that was run, and lacks a figure, needs a reason. A row that was not run is named below the table."""
     runs = [*RUNS[:2], RUNS[3]]
-    alone = _judged(runs)
+    alone = _judge(runs)
     assert [cell.verdict for cell in alone.cells] == ["agrees", "agrees", "not measured"]
     assert not is_good(alone.cells, alone.claims)
     assert study_table(alone).rows[5][:6] == ("mptcp", "back", "27.00", "-", "-", "not measured")
     cell = study_document(alone)["cells"][2]
     assert (cell["measured"], cell["difference_percent"], cell["verdict"]) == (None, None, "not measured")
 
-    explained = _judged(runs, because=[{"columns": ["back"], "reason": "r", "evidence": "e"}])
+    explained = _judge(runs, because=[{"columns": ["back"], "reason": "r", "evidence": "e"}])
     assert is_good(explained.cells, explained.claims)
     assert study_table(explained).rows[5][5] == "not measured [1]"
     assert "[1] Supposed: r e" in study_table(explained).notes
 
-    only_tcp = _judged(RUNS[:2])
+    only_tcp = _judge(RUNS[:2])
     assert is_good(only_tcp.cells, only_tcp.claims)
     assert only_tcp.cells[2].verdict == "not measured"
     table = study_table(only_tcp)
@@ -227,7 +227,7 @@ def test_what_some_runs_lack_is_not_certain() -> None:
         {"text": text, "table": "1", "of": of, "rows": ["mptcp"], "min": least, "why_bounds": "w"}
         for text, of, least in (("some", "back", 20.0), ("too little", "back", 30.0), ("all", "first", -50.0))
     ]
-    judged = _judged(claims=claims)
+    judged = _judge(claims=claims)
     assert [one.verdict for one in judged.claims] == ["not certain", "not certain", "holds"], "one run proves nothing"
     said = [note for note in study_table(judged).notes if note.startswith("Claim")]
     assert "mptcp 27.00 (1 of 2))" in said[0]
@@ -238,7 +238,7 @@ def test_what_no_run_has_is_not_certain() -> None:
     """TCP alone, which is well within the bound, does not make it hold for MPTCP, which did not recover."""
     claim = {"text": "c", "table": "1", "of": "back", "max": 30.0, "why_bounds": "w"}
     for runs, verdict in ((RUNS[:2], "holds"), ([*RUNS[:2], RUNS[3]], "not certain"), (RUNS[:3], "not certain")):
-        (judged,) = _judged(runs, claims=[claim]).claims
+        (judged,) = _judge(runs, claims=[claim]).claims
         assert judged.verdict == verdict, judged.quantities
 
 
@@ -261,7 +261,7 @@ def test_a_column_may_follow_the_row() -> None:
         "one": {"title": "one line", "where": {"link2": "0 ms"}},
         "both": {"title": "both lines", "where": {"link2": "@row"}},
     }
-    selected = _selected(
+    selected = _select(
         along="link1", columns=columns, published={}, rows=["2 ms", "8 ms"], value="goodput_mbps", unit="Mbit/s"
     )
     points = [("2 ms", "0 ms"), ("2 ms", "2 ms"), ("8 ms", "0 ms"), ("8 ms", "8 ms"), ("8 ms", "2 ms")]
@@ -276,7 +276,7 @@ def test_a_column_may_follow_the_row() -> None:
 def test_fairness_at_the_senders() -> None:
     """Jain's index of what they sent, not of what arrived; none of a run in which one sender's value is not known."""
     columns = {name: {"title": name, "value": name} for name in ("jain", "jain_sent")}
-    selected = _selected(columns=columns, value="jain", unit="", published={"tcp": {"jain": 1.0}})
+    selected = _select(columns=columns, value="jain", unit="", published={"tcp": {"jain": 1.0}})
     both = [_result(("tcp", seed, 10.0, {"sent_mbps": sent}, {})).measured[0] for seed, sent in ((1, 30.0), (2, 10.0))]
     sent = RunResult((("transport.protocol", "tcp"),), 1, "i", "k", tuple(both), jain=1.0)
     unknown = replace(sent, seed=2, measured=(both[0], replace(both[1], metrics={})))
@@ -296,7 +296,7 @@ def test_extremes_over_runs_and_a_tenth_of_a_file() -> None:
         "ten": {"title": "ten times", "value": "goodput_mbps", "times": 10},
     }
     published = {"mptcp": {"max": 150.0, "ten": 1450.0}}
-    judged = _judged(columns=columns, published=published)
+    judged = _judge(columns=columns, published=published)
     values = {column: value.interval for (row, column), value in judged.measured.items() if row == "mptcp"}
     assert (values["max"].mean, values["max"].half_width, values["max"].n) == (150.0, None, 1)
     assert (values["min"].mean, values["min"].half_width) == (280.0, None)
@@ -312,7 +312,7 @@ def test_extremes_over_runs_and_a_tenth_of_a_file() -> None:
 @pytest.mark.parametrize("changed", [{"of_runs": "max"}, {"times": 10}])
 def test_what_no_metric_has(changed: dict[str, Any]) -> None:
     with pytest.raises(ValidationError, match="of_runs and times are for metrics, which share:link1 is not"):
-        _selected(columns={**COLUMNS, "first": {"title": "line 1", "value": "share:link1", **changed}})
+        _select(columns={**COLUMNS, "first": {"title": "line 1", "value": "share:link1", **changed}})
 
 
 def test_values_over_several_workloads_of_a_run() -> None:
@@ -325,7 +325,7 @@ def test_values_over_several_workloads_of_a_run() -> None:
         "gap": {"title": "gap", "value": "max:gap_s"},
         "times": {"title": "times", "ratio": ["lone", "others"]},
     }
-    selected = _selected(columns=columns, published={}, rows=["tcp"], value="goodput_mbps", unit="Mbit/s")
+    selected = _select(columns=columns, published={}, rows=["tcp"], value="goodput_mbps", unit="Mbit/s")
 
     def run(seed: int, *rates: float) -> RunResult:
         gaps: list[dict[str, float]] = [{"gap_s": rate} if rate < 6 else {} for rate in rates]
@@ -363,7 +363,7 @@ def test_values_over_several_workloads_of_a_run() -> None:
 )
 def test_a_ratio_is_formed_of_the_seeds_that_both_have(seeds: tuple[int, ...], n: int) -> None:
     of, to = _value({seed: 10.0 * seed for seed in (1, 2, 3)}), _value({seed: 20.0 * seed for seed in seeds})
-    found = combined(of, [to], ratio).interval
+    found = combine_values(of, [to], ratio).interval
     assert found.n == n
     if n > 1:
         assert (found.mean, found.half_width) == (0.5, 0)

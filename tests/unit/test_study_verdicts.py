@@ -24,7 +24,7 @@ from mptcplab.study.schema import Study
 from mptcplab.study.scoreboard import Score, line_of, line_without, total
 from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.shape import LARGEST_FACTOR, Shape
-from mptcplab.study.source import Source
+from mptcplab.study.source import TableSource
 from mptcplab.study.tolerance import (
     OUTSIDE,
     SHOWS,
@@ -32,7 +32,7 @@ from mptcplab.study.tolerance import (
     SHOWS_PART,
     UNSURE,
     WITHIN,
-    moved,
+    explained_fraction,
     position,
     proof_of,
 )
@@ -94,7 +94,7 @@ def test_evidence_lands_in_the_band_or_leaves_at_most_half_of_the_difference(
 ) -> None:
     proof = proof_of(_interval(measured, None), _interval(evidence, None), published, tolerance)
     within = abs(evidence - published) <= published * tolerance / 100
-    share = moved(measured, evidence, published)
+    share = explained_fraction(measured, evidence, published)
     assert (proof == SHOWS) == within
     if proof == SHOWS_PART:
         assert 0.5 - 1e-6 <= share <= 1.5 + 1e-6, share
@@ -165,7 +165,7 @@ def test_possible_beds_explain_only_what_they_can_name(
     over_beds: dict[tuple[str, str], CloudValue], verdict: str
 ) -> None:
     """31 of 32 beds are 97 %, 30 are 94 %. Without a named parameter, in no bed, or with fewer beds a value stays."""
-    cells = judge_cells(made_classes.selected("2"), made_classes.measured("2"), over_beds=over_beds)
+    cells = judge_cells(made_classes.selected("2"), made_classes.measure("2"), over_beds=over_beds)
     (cell,) = [cell for cell in cells if cell.row == "5 %"]
     assert (cell.verdict, cell.counted_as) == (verdict, verdict)
     assert cell.is_undeclared == (verdict == UNEXPLAINED)
@@ -175,8 +175,8 @@ def test_possible_beds_do_not_replace_a_verdict_of_runs() -> None:
     """What agrees, is fitted or uncertain, or has a reason that runs show, keeps its class."""
     rows = ("0 %", "1 %", "2 %", "4 %")
     over_beds = {place: value for row in rows for place, value in made_classes.over_beds(row, BEDS).items()}
-    sources = {"made/e": Source(made_classes.measured("e"))}
-    cells = judge_cells(made_classes.selected("2"), made_classes.measured("2"), sources, over_beds)
+    sources = {"made/e": TableSource(made_classes.measure("e"))}
+    cells = judge_cells(made_classes.selected("2"), made_classes.measure("2"), sources, over_beds)
     verdicts = {cell.row: cell.verdict for cell in cells if cell.row in rows}
     assert verdicts == {
         "0 %": "agrees",
@@ -248,7 +248,7 @@ def test_the_shape_is_a_mark_of_its_own() -> None:
     assert loss.factor < LARGEST_FACTOR
 
 
-def _changed(old: str, new: str) -> dict[str, Any]:
+def _change(old: str, new: str) -> dict[str, Any]:
     assert old in STUDY
     return tomllib.loads(STUDY.replace(old, new, 1))
 
@@ -273,4 +273,4 @@ def _changed(old: str, new: str) -> dict[str, Any]:
 )
 def test_what_does_not_refer_to_anything_is_an_error(old: str, new: str, said: str) -> None:
     with pytest.raises(ValidationError, match=said):
-        Study.model_validate(_changed(old, new))
+        Study.model_validate(_change(old, new))

@@ -18,8 +18,8 @@ from tests.unit.made_flow import Made
 from tests.unit.test_engine_parts import build
 
 from mptcplab.campaign.lab import CompletedRun, Lab
-from mptcplab.campaign.locks import leased_cpu, locked_place
-from mptcplab.campaign.record import Engines, Job, RunDuration
+from mptcplab.campaign.locks import hold_place, leased_cpu
+from mptcplab.campaign.record import Engines, RunDuration, RunJob
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.running import check_failures
 from mptcplab.engine.defaults import DEFAULT_ENGINE
@@ -44,12 +44,12 @@ sweep."links.link1.delay" = ["1 ms", "2 ms"]
 class Hand:
     """Makes recordings by hand, and counts how often. ``megabytes`` is what a run transfers in two seconds."""
 
-    def __init__(self, megabytes: Callable[[Job], float], *, seconds: float = 0.0) -> None:
+    def __init__(self, megabytes: Callable[[RunJob], float], *, seconds: float = 0.0) -> None:
         self._megabytes, self._seconds = megabytes, seconds
         self._lock = threading.Lock()
         self.made: list[str] = []
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+    def record(self, job: RunJob, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`mptcplab.campaign.record.Executor`."""
         with self._lock:
             self.made.append(job.identity.name)
@@ -81,8 +81,8 @@ def execute(
 ) -> tuple[list[CompletedRun], Rounds]:
     rounds = Rounds(experiment)
     lab = Lab(_engines(tmp_path), tmp_path / "out", stop=Stop(), fresh=fresh, executor=hand)
-    done = lab.execute(rounds.first(), jobs=jobs, progress=lambda _: None, more=rounds.after)
-    return rounds.ordered(done), rounds
+    done = lab.execute(rounds.first(), jobs=jobs, progress=lambda _: None, more=rounds.plan_next_round)
+    return rounds.sorted_runs(done), rounds
 
 
 def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None:
@@ -115,7 +115,7 @@ def test_two_points_that_are_the_same_run(tmp_path: Path) -> None:
         hand.made.clear()
         done = lab.execute(experiment.runs, jobs=4, progress=lambda _: None)
         assert len(hand.made) == len(set(hand.made)) == 3, hand.made
-        rows = rows_of(one.result for one in Rounds(experiment).ordered(done) if one.result)
+        rows = rows_of(one.result for one in Rounds(experiment).sorted_runs(done) if one.result)
         assert [(row.settings["kernel"], row.goodput_mbps.n) for row in rows] == [("7.2", 3), ("7.2-kkkkkkkkkkkk", 3)]
 
 
@@ -137,7 +137,7 @@ def test_two_commands_in_one_folder(tmp_path: Path) -> None:
 
 
 def test_failures_do_not_stop_the_others(tmp_path: Path) -> None:
-    def fail(job: Job) -> float:
+    def fail(job: RunJob) -> float:
         if job.run.seed == 2:
             raise LabError("the lab ran out of memory", hint="a hint")
         return 1
@@ -197,7 +197,7 @@ def test_interrupted(tmp_path: Path) -> None:
 UNTIL = SCENARIO.replace("repeats = 3", 'repeats = { until = "2 %", min = 3, max = 20 }')
 
 
-def _noisy(job: Job) -> float:
+def _noisy(job: RunJob) -> float:
     """The first point varies by some percent, the second does not."""
     if job.run.point.settings["links.link1.delay"] == "2 ms":
         return 100
@@ -215,7 +215,7 @@ def test_repeat_until_narrow(tmp_path: Path, jobs: int) -> None:
     assert counts[0] in (8, 12, 18, 20), "rounds go from 3 to 5, 8, 12, 18 and 20"
     assert rows[0].seeds == tuple(range(1, counts[0] + 1)), "seeds are those of a fixed number"
     assert rows[0].goodput_mbps.is_within(0.02) or counts[0] == 20
-    assert rounds.uncertain() == (0 if rows[0].goodput_mbps.is_within(0.02) else 1)
+    assert rounds.count_uncertain() == (0 if rows[0].goodput_mbps.is_within(0.02) else 1)
     # One run before, it was not enough.
     before = {20: 18, 18: 12, 12: 8, 8: 5}[counts[0]]
     earlier = rows_of(one.result for one in done[:before] if one.result)
@@ -237,11 +237,11 @@ def test_repeat_until_has_a_cap(tmp_path: Path) -> None:
     text = UNTIL.replace('"2 %"', '"0.01 %"').replace("max = 20", "max = 7")
     done, rounds = execute(tmp_path, experiment_of(tmp_path, text), Hand(_noisy))
     assert [row.goodput_mbps.n for row in rows_of(one.result for one in done if one.result)] == [7, 3]
-    assert (rounds.uncertain(), rounds.max_runs) == (1, 14)
+    assert (rounds.count_uncertain(), rounds.max_runs) == (1, 14)
 
 
 def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:
-    def fail(job: Job) -> float:
+    def fail(job: RunJob) -> float:
         if job.run.seed == 2:
             raise LabError("no")
         return _noisy(job)
@@ -252,9 +252,9 @@ def test_a_point_with_a_failed_run_gets_no_more(tmp_path: Path) -> None:
 
 def test_places_of_a_lock_are_independent(tmp_path: Path) -> None:
     file = tmp_path / "lock"
-    with locked_place(file, 5) as first, locked_place(file, 6) as other, locked_place(file, 5) as second:
+    with hold_place(file, 5) as first, hold_place(file, 6) as other, hold_place(file, 5) as second:
         assert (first, other, second) == (True, True, False)
-    with locked_place(file, 5) as again:
+    with hold_place(file, 5) as again:
         assert again
 
 

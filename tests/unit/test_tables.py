@@ -19,9 +19,9 @@ from tests.unit.test_report import BASIC, result_row
 from mptcplab.errors import InputError
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.values import percent, suited
+from mptcplab.metrics.values import choose_unit, percent
 from mptcplab.report import network
-from mptcplab.report.choosing import choose, fitted
+from mptcplab.report.choosing import choose, split_to_width
 from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, check_columns, result_table
 from mptcplab.report.table import Note, Table
 from mptcplab.report.tidy import long_csv, wide_csv
@@ -49,24 +49,24 @@ from mptcplab.stats import Interval
 def test_three_significant_digits_in_a_unit_that_suits(
     unit: str, value: float, half_width: float | None, name: str, text: str
 ) -> None:
-    found = suited(unit, [value])
+    found = choose_unit(unit, [value])
     assert (found.name, found.with_spread(value, half_width)) == (name, text)
 
 
 def test_a_column_has_one_unit() -> None:
-    found = suited("s", [0.0873, 2.31])
+    found = choose_unit("s", [0.0873, 2.31])
     assert [found.name, found.with_spread(0.0873, 0.0012), found.text(2.31)] == ["s", "0.0873 ± 0.0012", "2.31"]
 
 
 def test_one_long_time_does_not_hide_many_short_ones() -> None:
     """A call's delays of 13.7 ms were 0.0137 s beside one of 4 s."""
-    assert suited("ms", [13.7, 14.1, 4000.0]).name == "ms"
-    assert suited("ms", [13.7, 14.1, 40000.0]).name == "s", "40000 ms"
-    assert suited("ms", [13.7, 4000.0]).name == "s", "half of them are long"
-    assert suited("ms", [0.0, 0.0, 1200.0]).name == "s", "zero is as short in each unit"
-    assert suited("ms", [4e-7, 4e-7, 8.1]).name == "ms", "most would not be a us either"
-    assert suited("s", [0.02, 0.02, 6.8]).name == "s", "times after a failure stand beside each other in s"
-    assert suited("bit/s", [80e3, 80e3, 2e6]).name == "Mbit/s", "rates of one table are compared in one unit"
+    assert choose_unit("ms", [13.7, 14.1, 4000.0]).name == "ms"
+    assert choose_unit("ms", [13.7, 14.1, 40000.0]).name == "s", "40000 ms"
+    assert choose_unit("ms", [13.7, 4000.0]).name == "s", "half of them are long"
+    assert choose_unit("ms", [0.0, 0.0, 1200.0]).name == "s", "zero is as short in each unit"
+    assert choose_unit("ms", [4e-7, 4e-7, 8.1]).name == "ms", "most would not be a us either"
+    assert choose_unit("s", [0.02, 0.02, 6.8]).name == "s", "times after a failure stand beside each other in s"
+    assert choose_unit("bit/s", [80e3, 80e3, 2e6]).name == "Mbit/s", "rates of one table are compared in one unit"
 
 
 def test_a_change_has_its_sign() -> None:
@@ -88,7 +88,7 @@ WIDE = Table(
 )
 
 
-def _printed(tables: list[Table], width: int) -> str:
+def _capture_output(tables: list[Table], width: int) -> str:
     out = Console(width=width, file=io.StringIO())
     for table in tables:
         out.print(table.to_rich(width))
@@ -98,8 +98,8 @@ def _printed(tables: list[Table], width: int) -> str:
 
 @pytest.mark.parametrize("width", [200, 100, 80, 60, 40])
 def test_no_cell_breaks_inside_a_word(width: int) -> None:
-    parts, notes = fitted(WIDE, width)
-    text = _printed(parts, width)
+    parts, notes = split_to_width(WIDE, width)
+    text = _capture_output(parts, width)
     assert max(map(len, text.splitlines())) <= width
     whole = {word for cell in (*WIDE.columns, *(cell for row in WIDE.rows for cell in row)) for word in cell.split()}
     shown = {word for line in text.splitlines() if "──" not in line for word in line.split()} - {"Wide"}

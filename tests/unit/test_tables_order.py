@@ -15,7 +15,7 @@ from tests.unit.test_report import BASIC, result_row
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import choose
 from mptcplab.report.result_table import result_table
-from mptcplab.report.table import Cell, Table
+from mptcplab.report.table import NumberCell, Table
 from mptcplab.stats import Interval, mean_interval
 
 #: Values that are all printed as 95.1, in no order.
@@ -120,7 +120,13 @@ def test_all_tables_of_one_metric_have_one_unit(
 
 def test_probabilities_below_the_smallest_printed_one_are_numbers() -> None:
     """``< 0.0001`` made a text of the whole column."""
-    cells = (Cell("0.0400", 0.04), Cell("< 0.0001", 2e-9), Cell("1.0000", 1.0), Cell("< 0.0001", 1e-9), "")
+    cells = (
+        NumberCell("0.0400", 0.04),
+        NumberCell("< 0.0001", 2e-9),
+        NumberCell("1.0000", 1.0),
+        NumberCell("< 0.0001", 1e-9),
+        "",
+    )
     table = Table("", ("p",), tuple((cell,) for cell in cells), frozenset({"p"}))
     assert [row[0] for row in choose(table, (), "p").rows] == [cells[3], cells[1], cells[0], cells[2], ""]
     assert [getattr(row[0], "number", None) for row in choose(table, (), "p").rows] == [1e-9, 2e-9, 0.04, 1.0, None]
@@ -137,7 +143,7 @@ def test_settings_are_ordered_as_quantities() -> None:
 
 
 def test_cells_without_a_value_are_last_in_both_orders() -> None:
-    rows = ((Cell("10 [1]", 10),), ("not available [2]",), (Cell("9", 9),))
+    rows = ((NumberCell("10 [1]", 10),), ("not available [2]",), (NumberCell("9", 9),))
     table = Table("", ("n",), rows)
     assert _first(choose(table, (), "n")) == ["9", "10 [1]", "not available [2]"]
     assert _first(choose(table, (), "-n")) == ["10 [1]", "9", "not available [2]"]

@@ -12,17 +12,17 @@ from hypothesis import strategies as st
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
-from mptcplab.scenario.trace import OPPORTUNITY_BYTES, Series, Step, TraceError, parse
+from mptcplab.scenario.trace import OPPORTUNITY_BYTES, TraceError, TraceSeries, TraceStep, parse
 
 MS = 10**6
 
 
-def _parse(text: str, window_ms: int = 100) -> Series:
+def _parse(text: str, window_ms: int = 100) -> TraceSeries:
     return parse(text.encode(), window_ns=window_ms * MS)
 
 
-def _step(at_ms: int, **values: int) -> Step:
-    return Step(at_ms * MS, tuple(values.items()))
+def _step(at_ms: int, **values: int) -> TraceStep:
+    return TraceStep(at_ms * MS, tuple(values.items()))
 
 
 def test_mahimahi() -> None:
@@ -60,7 +60,7 @@ def test_csv() -> None:
         _step(1500, rate=2_500_000, delay=20 * MS, loss=10**6),
     )
     assert series.period_ns == 6500 * MS
-    assert series.mean("rate") == (10**7 * 15 + 2_500_000 * 50) // 65
+    assert series.mean_of("rate") == (10**7 * 15 + 2_500_000 * 50) // 65
 
 
 @pytest.mark.parametrize("mark", ["# trace\n", "\n", "#\n \n# 7\n"])

@@ -24,7 +24,7 @@ def integers(kind: type[Quantity]) -> st.SearchStrategy[int]:
     return st.one_of(st.integers(0, kind.largest), round_ones)
 
 
-def refused(kind: type[Quantity] | type[QueueLength], text: object) -> UnitError:
+def expect_refusal(kind: type[Quantity] | type[QueueLength], text: object) -> UnitError:
     with pytest.raises(UnitError) as caught:
         kind.parse(text)
     assert caught.value.hint
@@ -125,7 +125,7 @@ def test_text_is_natural(value: Quantity, text: str) -> None:
     ],
 )  # fmt: skip
 def test_refused(kind: type[Quantity], text: object, message: str, hint: str) -> None:
-    error = refused(kind, text)
+    error = expect_refusal(kind, text)
     assert (str(error), error.hint) == (message, hint)
 
 
@@ -189,7 +189,7 @@ def test_queue_bytes() -> None:
 
 @pytest.mark.parametrize("text", ["0 packets", "0 ms", "0.0 B"])
 def test_queue_is_not_empty(text: str) -> None:
-    assert str(refused(QueueLength, text)) == "a queue cannot have a length of zero"
+    assert str(expect_refusal(QueueLength, text)) == "a queue cannot have a length of zero"
 
 
 @pytest.mark.parametrize(
@@ -206,7 +206,7 @@ def test_queue_is_not_empty(text: str) -> None:
     ],
 )
 def test_queue_refused(text: object, message: str) -> None:
-    assert str(refused(QueueLength, text)) == message
+    assert str(expect_refusal(QueueLength, text)) == message
 
 
 def test_parsing_a_quantity_returns_it() -> None:

@@ -16,12 +16,12 @@ from tests.unit.made_manifest import manifest
 from mptcplab.errors import LabError
 from mptcplab.figure import lines as figure
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_metrics, reinjected_bytes
-from mptcplab.metrics.compare import sides
+from mptcplab.metrics.compare import collect_sides
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
-from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, known_sum, last_rows, shares
+from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, last_rows, shares, sum_known
 from mptcplab.recording import captures, samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.result_table import result_table
@@ -33,9 +33,9 @@ USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
 
 
 def test_a_sum_of_nothing_known_is_not_known() -> None:
-    assert known_sum([{"bytes": None}, {}], "bytes") is None
-    assert known_sum([], "bytes") is None
-    assert known_sum([{"bytes": None}, {"bytes": 0}], "bytes") == 0
+    assert sum_known([{"bytes": None}, {}], "bytes") is None
+    assert sum_known([], "bytes") is None
+    assert sum_known([{"bytes": None}, {"bytes": 0}], "bytes") == 0
     silent = {"conn": 0, "local": "a", "remote": "b", "bytes_received": None}
     described = {"conn": 1, "local": "10.0.0.1:1", "remote": "10.0.0.2:2", "bytes_received": 7}
     assert data_connections([silent, described], "bytes_received") == [[described]]
@@ -84,7 +84,7 @@ def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
     assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
     table = result_table("t", [row])
     assert dict(zip(table.columns, table.rows[0], strict=True))["retrans %"] == ""
-    assert sides({"rows": [row.to_json()]}, "retransmitted_percent") == {}
+    assert collect_sides({"rows": [row.to_json()]}, "retransmitted_percent") == {}
 
 
 def test_a_mean_is_over_the_runs_that_know() -> None:
@@ -93,7 +93,7 @@ def test_a_mean_is_over_the_runs_that_know() -> None:
     assert (again.mean, again.n) == (3.0, 2)
     assert row.seeds_of("retransmitted_percent") == (1, 3)
     assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
-    (side,) = sides({"rows": [row.to_json()]}, "retransmitted_percent").values()
+    (side,) = collect_sides({"rows": [row.to_json()]}, "retransmitted_percent").values()
     assert side.values == {1: 4.0, 3: 2.0}
     assert row.shares == {"a": 0.75, "b": 0.25}, "a run of which nothing is known is no run without data"
 
@@ -175,7 +175,7 @@ def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:
 def test_one_run_has_no_error_bar() -> None:
     """Beside points that have one: a bar of no length would say that the value is certain."""
     axes = MplFigure().subplots()
-    series = figure.Series("tcp", (Interval(5.0, None, 1), Interval(6.0, 0.5, 3)))
+    series = figure.FigureSeries("tcp", (Interval(5.0, None, 1), Interval(6.0, 0.5, 3)))
     whole = figure.Figure("t", "x", "y", ("a", "b"), (series,))
     figure._draw_measured(axes, [0.0, 1.0], whole, series, figure._SeriesStyle("red", "o", "-"))
     (container,) = axes.containers

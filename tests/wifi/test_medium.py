@@ -27,7 +27,7 @@ from bench.wifi.experiments import (
     model_of,
     names,
     ring,
-    saturated,
+    saturate,
 )
 from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, STATION, Load, Network, measure
 from tests.wifi.neighbours import beside_802_11b
@@ -41,7 +41,7 @@ HIDDEN_M = 100
 @pytest.mark.parametrize(("phy", "stations", "seconds"), [(DOT11B, 5, 8), (DOT11G, 10, 4)], ids=["b", "g"])
 def test_saturation_is_bianchis(run: Measure, phy: Phy, stations: int, seconds: float) -> None:
     """The calibration has more stations and more time; some 4,000 attempts are enough for these bounds."""
-    row = saturated(phy, stations, run, seconds=seconds)
+    row = saturate(phy, stations, run, seconds=seconds)
     print(row)
     assert row.goodput_mbps == pytest.approx(row.model_mbps, rel=GOODPUT_BOUND)
     assert row.collision == pytest.approx(row.model_collision, rel=COLLISION_BOUND)

@@ -23,7 +23,7 @@ from mptcplab.plan.steering import AGENT, DAEMON
 from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import AIR, Network
 from mptcplab.steering.configuration import agent_config
-from mptcplab.steering.reports import Report, unsealed
+from mptcplab.steering.reports import StationReport, verify
 from mptcplab.steps import Program
 
 S = 10**9
@@ -127,12 +127,12 @@ def _dumps(text: str) -> tuple[list[int], dict[str, list[Dump]]]:
     return instants, found
 
 
-def _reports(output: LabOutput, keys: dict[str, bytes]) -> dict[str, list[Report]]:
+def _reports(output: LabOutput, keys: dict[str, bytes]) -> dict[str, list[StationReport]]:
     """Return the datagrams that went over the server's link, unsealed, by access point."""
     file = output.folder / "out" / f"{PREFIX}server-uplink.out"
-    found: dict[str, list[Report]] = {name: [] for name in keys}
+    found: dict[str, list[StationReport]] = {name: [] for name in keys}
     for payload in _payloads(file):
-        (report,) = (unsealed(key, payload) for name, key in keys.items() if f"{name}".encode() in payload[:16])
+        (report,) = (verify(key, payload) for name, key in keys.items() if f"{name}".encode() in payload[:16])
         found[report.access_point].append(report)
     return found
 
@@ -176,7 +176,7 @@ _ALLOWED = {
     AGENT.format("ap1"): _NONE,
     AGENT.format("ap2"): _NONE,
 }
-Reported = tuple[LabOutput, Network, dict[str, list[Report]]]
+Reported = tuple[LabOutput, Network, dict[str, list[StationReport]]]
 
 
 @pytest.fixture

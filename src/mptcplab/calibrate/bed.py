@@ -65,7 +65,7 @@ class Running:
         return LabError(f"'{self.argv[0]}' {what}", hint=lines[-1] if lines else None)
 
 
-class Bed:
+class CalibrationBed:
     """Starts programs in the namespace of the process ``holder``; ``folder`` takes what they print."""
 
     def __init__(self, holder: int, folder: Path) -> None:
@@ -96,19 +96,19 @@ class Bed:
     def wait_for_port(self, running: Running, port: int) -> None:
         """Wait until a program listens on ``port``. :raises LabError: if it ends before, or does not listen in time."""
         deadline = time.monotonic() + _READY_SECONDS
-        while port not in self._listening():
+        while port not in self._listening_ports():
             if running.process.poll() is not None:
                 raise running.failure(f"ended with status {running.process.returncode} before it listened")
             if time.monotonic() > deadline:
                 raise running.failure(f"does not listen on port {port}")
             time.sleep(_POLL_SECONDS)
 
-    def _listening(self) -> set[int]:
-        found: set[int] = set()
+    def _listening_ports(self) -> set[int]:
+        ports: set[int] = set()
         for name in ("tcp", "tcp6"):
             rows = [line.split() for line in Path(f"/proc/{self._holder}/net/{name}").read_text().splitlines()[1:]]
-            found |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == _LISTEN}
-        return found
+            ports |= {int(row[1].rpartition(":")[2], 16) for row in rows if row[3] == _LISTEN}
+        return ports
 
     def end(self, running: Running) -> None:
         """End a program, if it still runs."""
@@ -123,7 +123,7 @@ class Bed:
 
 
 @contextmanager
-def bed(folder: Path) -> Iterator[Bed]:
+def open_bed(folder: Path) -> Iterator[CalibrationBed]:
     """Make the namespace; everything in it ends on leaving. :raises LabError: if it cannot be made."""
     with subprocess.Popen(
         ["unshare", "--net", "sh", "-c", _HOLDER],
@@ -138,7 +138,7 @@ def bed(folder: Path) -> Iterator[Bed]:
             raise LabError(
                 "no network namespace can be made on this machine", hint=holder.stderr.read().strip() or None
             )
-        made = Bed(holder.pid, folder)
+        made = CalibrationBed(holder.pid, folder)
         try:
             yield made
         finally:

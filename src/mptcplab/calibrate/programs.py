@@ -28,7 +28,7 @@ _MESSAGES = ((100, 200), (1000, 1000), (8000, 8000))
 
 
 @dataclass(frozen=True)
-class Side:
+class ProgramSide:
     """One measured program. It listens on ``port`` when it is ready; ``ends``: it serves one connection and exits."""
 
     name: str
@@ -48,22 +48,22 @@ class Load:
 
 
 @dataclass(frozen=True)
-class Chain:
+class ProgramChain:
     """Programs started in this order, ``helpers`` (not measured) and ``sides``, and the loads, one after another."""
 
-    sides: tuple[Side, ...]
+    sides: tuple[ProgramSide, ...]
     loads: tuple[Load, ...]
-    helpers: tuple[Side, ...] = ()
+    helpers: tuple[ProgramSide, ...] = ()
 
 
 @dataclass(frozen=True)
-class Program:
+class CalibratedProgram:
     """A program of the catalogue. ``chain`` returns its programs and loads for a cipher and a number of seconds.
 
     ``ciphers`` is empty for a program without any; ``uses`` names its executables.
     """
 
-    chain: Callable[[str, float], Chain]
+    chain: Callable[[str, float], ProgramChain]
     uses: tuple[str, ...]
     ciphers: tuple[str, ...] = ()
 
@@ -93,7 +93,7 @@ def flow_loads(port: int, seconds: float, *, side: str | None = None) -> tuple[L
     return (*bulk, *asks)
 
 
-def _single_loads(port: int, seconds: float) -> tuple[Load, ...]:
+def _single_connection_loads(port: int, seconds: float) -> tuple[Load, ...]:
     """Return loads of one connection, for programs that serve only one: bulk, and messages at fixed times."""
     messages = [
         _flow_load(port, seconds, f"messages of {size} B", 1, "--message-bytes", str(size), "--message-ns", str(every))
@@ -113,71 +113,71 @@ def _flow_load(port: int, seconds: float, name: str, count: int, *options: str, 
     return Load(name, argv, flow_payload, side)
 
 
-def flow_server() -> Side:
+def flow_server() -> ProgramSide:
     """Return the server of ``flow``, at ``SERVER_PORT``."""
-    return Side("server", (FLOW, "server", "--port", str(SERVER_PORT), "--interval-ms", "0"), SERVER_PORT)
+    return ProgramSide("server", (FLOW, "server", "--port", str(SERVER_PORT), "--interval-ms", "0"), SERVER_PORT)
 
 
-def _flow(_cipher: str, seconds: float) -> Chain:
-    return Chain(sides=(flow_server(),), loads=flow_loads(SERVER_PORT, seconds, side="client"))
+def _flow(_cipher: str, seconds: float) -> ProgramChain:
+    return ProgramChain(sides=(flow_server(),), loads=flow_loads(SERVER_PORT, seconds, side="client"))
 
 
-def _iperf3(_cipher: str, seconds: float) -> Chain:
+def _iperf3(_cipher: str, seconds: float) -> ProgramChain:
     def load(length: int) -> Load:
         options = ("-p", str(SERVER_PORT), "-t", f"{max(1, round(seconds))}", "-l", str(length), "-J")
         return Load(f"writes of {length} B", ("iperf3", "-c", _HOST, *options), iperf3_payload, "client")
 
-    server = Side("server", ("iperf3", "-s", "-p", str(SERVER_PORT)), SERVER_PORT)
-    return Chain(sides=(server,), loads=tuple(load(length) for length in (500, 2000, 8000, 32000, 131072)))
+    server = ProgramSide("server", ("iperf3", "-s", "-p", str(SERVER_PORT)), SERVER_PORT)
+    return ProgramChain(sides=(server,), loads=tuple(load(length) for length in (500, 2000, 8000, 32000, 131072)))
 
 
-def _socat(_cipher: str, seconds: float) -> Chain:
+def _socat(_cipher: str, seconds: float) -> ProgramChain:
     listen = (f"TCP-LISTEN:{_ENTRY_PORT},reuseaddr", f"TCP:{_HOST}:{SERVER_PORT}")
-    relay = Side("relay", ("socat", *listen), _ENTRY_PORT, ends=True)
-    return Chain(sides=(relay,), loads=_single_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
+    relay = ProgramSide("relay", ("socat", *listen), _ENTRY_PORT, ends=True)
+    return ProgramChain(sides=(relay,), loads=_single_connection_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
 
 
 def shadowsocks_libev_sides(
     cipher: str, *, entry_host: str = _HOST, exit_host: str = _HOST, server_host: str = _HOST
-) -> tuple[Side, ...]:
+) -> tuple[ProgramSide, ...]:
     """Return exit and entry of a pair that leads to ``SERVER_PORT`` of a server."""
     shared = ("-s", exit_host, "-p", str(_EXIT_PORT), "-k", _PASSWORD, "-m", cipher, "-t", "300")
     leads_to = ("-b", entry_host, "-l", str(_ENTRY_PORT), "-L", f"{server_host}:{SERVER_PORT}")
     return (
-        Side("exit", ("ss-server", *shared), _EXIT_PORT),
-        Side("entry", ("ss-tunnel", *shared, *leads_to), _ENTRY_PORT),
+        ProgramSide("exit", ("ss-server", *shared), _EXIT_PORT),
+        ProgramSide("entry", ("ss-tunnel", *shared, *leads_to), _ENTRY_PORT),
     )
 
 
-def _shadowsocks_libev(cipher: str, seconds: float) -> Chain:
-    return Chain(
+def _shadowsocks_libev(cipher: str, seconds: float) -> ProgramChain:
+    return ProgramChain(
         sides=shadowsocks_libev_sides(cipher),
         loads=flow_loads(_ENTRY_PORT, seconds),
         helpers=(flow_server(),),
     )
 
 
-def _go_shadowsocks2(executable: str) -> Program:
+def _go_shadowsocks2(executable: str) -> CalibratedProgram:
     """Return one release of go-shadowsocks2, built by ``make gateways``."""
 
-    def chain(cipher: str, seconds: float) -> Chain:
+    def chain(cipher: str, seconds: float) -> ProgramChain:
         user = f"ss://{go_shadowsocks2.CIPHERS[cipher]}:{_PASSWORD}@"
         leads_to = f"{_HOST}:{_ENTRY_PORT}={_HOST}:{SERVER_PORT}"
         sides = (
-            Side("exit", (executable, "-s", f"{user}{_HOST}:{_EXIT_PORT}"), _EXIT_PORT),
-            Side("entry", (executable, "-c", f"{user}{_HOST}:{_EXIT_PORT}", "-tcptun", leads_to), _ENTRY_PORT),
+            ProgramSide("exit", (executable, "-s", f"{user}{_HOST}:{_EXIT_PORT}"), _EXIT_PORT),
+            ProgramSide("entry", (executable, "-c", f"{user}{_HOST}:{_EXIT_PORT}", "-tcptun", leads_to), _ENTRY_PORT),
         )
-        return Chain(sides=sides, loads=flow_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
+        return ProgramChain(sides=sides, loads=flow_loads(_ENTRY_PORT, seconds), helpers=(flow_server(),))
 
-    return Program(chain, (executable, FLOW), ciphers=tuple(go_shadowsocks2.CIPHERS))
+    return CalibratedProgram(chain, (executable, FLOW), ciphers=tuple(go_shadowsocks2.CIPHERS))
 
 
 #: All programs by the names that users type.
-PROGRAMS: Mapping[str, Program] = {
-    "flow": Program(_flow, (FLOW,)),
-    "iperf3": Program(_iperf3, ("iperf3",)),
-    "socat": Program(_socat, ("socat", FLOW)),
-    "shadowsocks-libev": Program(
+PROGRAMS: Mapping[str, CalibratedProgram] = {
+    "flow": CalibratedProgram(_flow, (FLOW,)),
+    "iperf3": CalibratedProgram(_iperf3, ("iperf3",)),
+    "socat": CalibratedProgram(_socat, ("socat", FLOW)),
+    "shadowsocks-libev": CalibratedProgram(
         _shadowsocks_libev,
         ("ss-server", "ss-tunnel", FLOW),
         ciphers=("aes-128-gcm", "aes-256-gcm", "chacha20-ietf-poly1305"),

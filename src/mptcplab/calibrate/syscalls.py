@@ -74,7 +74,7 @@ class SyscallCounter:
 
 
 @contextmanager
-def counting() -> Iterator[SyscallCounter]:
+def count_calls() -> Iterator[SyscallCounter]:
     """Count inside. :raises MissingError: if this kernel or this user cannot."""
     try:
         counter = SyscallCounter()
@@ -157,5 +157,5 @@ def _read_number() -> list[bytes]:
 def _compare(numbers: Iterable[int]) -> list[bytes]:
     """Return the instructions that skip the next one unless register 1 is one of ``numbers``."""
     known = list(numbers)
-    jumps = [_instruction(_JUMP_IF_EQUAL, 1, offset=len(known) - at, value=one) for at, one in enumerate(known)]
+    jumps = [_instruction(_JUMP_IF_EQUAL, 1, offset=len(known) - at, value=count) for at, count in enumerate(known)]
     return [*jumps, _instruction(_JUMP, offset=1)]

@@ -19,9 +19,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.campaign import worker_signals
-from mptcplab.campaign.record import Executor, Job, LocalExecutor, RunDuration, prepare_engines, prepare_job
+from mptcplab.campaign.record import Executor, LocalExecutor, RunDuration, RunJob, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError, WithImages
 from mptcplab.engine.registry import kind_named
 from mptcplab.engine.stop import Stop
@@ -49,7 +49,7 @@ class WorkerReply:
 
 
 @contextlib.contextmanager
-def connected(address: str, notice: Callable[[str], None] = lambda _: None) -> Iterator[tuple[Executor, int]]:
+def connect(address: str, notice: Callable[[str], None] = lambda _: None) -> Iterator[tuple[Executor, int]]:
     """Yield an executor for the cluster at ``address``, and the number of runs to submit at a time.
 
     ``notice`` receives a sentence when a worker is lost.
@@ -64,7 +64,7 @@ def connected(address: str, notice: Callable[[str], None] = lambda _: None) -> I
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if address == _LOCAL or address.startswith(f"{_LOCAL}:"):
-            address = stack.enter_context(_local(address)).scheduler_address
+            address = stack.enter_context(_start_local(address)).scheduler_address
         try:
             client = stack.enter_context(distributed.Client(address, timeout=_CONNECT_SECONDS, set_as_default=False))
         except (OSError, ValueError, TimeoutError) as error:
@@ -78,12 +78,12 @@ def connected(address: str, notice: Callable[[str], None] = lambda _: None) -> I
         if not threads:
             raise InputError(f"--cluster {address}: it has no workers", hint=f"start some: dask worker {address}")
         # More than can run at once, so that a worker that becomes free finds the next run waiting.
-        stack.enter_context(_watching(client, notice))
+        stack.enter_context(_watch_workers(client, notice))
         yield ClusterExecutor(client), threads + max(1, threads // 4)
 
 
 @contextlib.contextmanager
-def _watching(client: Client, notice: Callable[[str], None]) -> Iterator[None]:
+def _watch_workers(client: Client, notice: Callable[[str], None]) -> Iterator[None]:
     """Report every worker that leaves the cluster before the block ends."""
     done = threading.Event()
 
@@ -109,7 +109,7 @@ def _watching(client: Client, notice: Callable[[str], None]) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def _local(address: str) -> Iterator[Any]:
+def _start_local(address: str) -> Iterator[Any]:
     """Start worker processes on this machine, one run each, which only this machine can reach."""
     import distributed
 
@@ -134,7 +134,7 @@ class ClusterExecutor:
     def __init__(self, client: Client) -> None:
         self._client = client
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+    def record(self, job: RunJob, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`mptcplab.campaign.record.Executor`. :raises LabError: also if workers died with this run."""
         key = f"mptcplab-{job.identity.name}-{time.monotonic_ns()}"
         try:
@@ -188,7 +188,7 @@ def execute(run: Run, facts: dict[str, Any]) -> WorkerReply:
         job = prepare_job(run, engines)
         if job.identity.facts != facts:
             raise _difference(job.identity.facts, facts, worker.address)
-        with _until_cancelled() as stop, work_dir(job.identity.name, cache_root() / "cluster") as place:
+        with _stop_when_cancelled() as stop, make_work_folder(job.identity.name, cache_root() / "cluster") as place:
             folder = place / "run"
             folder.mkdir()
             try:
@@ -228,7 +228,7 @@ def _difference(here: dict[str, Any], there: dict[str, Any], address: str) -> La
 
 
 @contextlib.contextmanager
-def _until_cancelled() -> Iterator[Stop]:
+def _stop_when_cancelled() -> Iterator[Stop]:
     """Yield a stop that is requested when the client cancels the task that calls this, or disconnects."""
     from distributed import get_worker
 

@@ -77,7 +77,7 @@ def identify(
             "programs": {name: fingerprint(path) for name, path in sorted(paths.items())},
             "libraries": library_fingerprints(tuple(sorted(paths.values()))),
             # A new key leaves recordings valid: what its default does is in the plan.
-            "scenario": resolved(run, exclude_defaults=True),
+            "scenario": resolve_scenario(run, exclude_defaults=True),
             "plan_sha256": hashlib.sha256(plan.to_json().encode()).hexdigest(),
             "seed": run.seed,
             **({"bpf": dict(bpf)} if bpf else {}),
@@ -91,7 +91,7 @@ def _recorder(scenario: Scenario) -> tuple[str, ...]:
     return (*_RECORDER, *gateways, *(_RADIO_RECORDER if scenario.has_radios else ()))
 
 
-def resolved(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
+def resolve_scenario(run: Run, *, exclude_defaults: bool = False) -> dict[str, Any]:
     """Return the scenario of ``run`` with presets and references resolved, without keys that do not change results."""
     scenario = run.point.scenario
     text = scenario.model_dump_json(by_alias=True, exclude=_EXCLUDED_KEYS, exclude_defaults=exclude_defaults)

@@ -23,7 +23,7 @@ from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import LabError, reason
-from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
@@ -119,7 +119,7 @@ class Lab:
             # Submit twice as many as can run, so that a thread that becomes free does not wait for this one.
             while todo and len(pending) < 2 * jobs:
                 run = todo.popleft()
-                pending[pool.submit(self._one, run)] = run
+                pending[pool.submit(self._run_one, run)] = run
             seconds = _POSTPONE_SECONDS if postponed else _POLL_SECONDS
             finished, _ = wait(pending, return_when=FIRST_COMPLETED, timeout=seconds)
             for future in finished:
@@ -136,7 +136,7 @@ class Lab:
                 todo, postponed = postponed, todo
         return results
 
-    def _one(self, run: Run) -> CompletedRun | None:
+    def _run_one(self, run: Run) -> CompletedRun | None:
         """Execute one run; None if another thread or command is recording it."""
         if self._stop.requested:
             return CompletedRun(run)
@@ -156,21 +156,21 @@ class Lab:
             job = prepare_job(run, self._engines)
             identity = job.identity.name
         target = self._store.place(identity)
-        with self._store.claimed(identity) as mine:
+        with self._store.claim(identity) as mine:
             if not mine:
                 return None
             first = self._is_first(identity)
             if is_complete(target) and not (self._fresh and first):
                 if first:
                     relabelled(Recording(target), labels(run))
-                return CompletedRun(run, target, _measured(target, run))
+                return CompletedRun(run, target, _measure_recording(target, run))
             job = job or prepare_job(run, self._engines)
             with self._store.new_folder(identity) as folder:
                 duration: RunDuration = self._executor.record(job, folder, self._stop)
         self._store.note(
             identity, wall_seconds=duration.wall_seconds, virtual_ns=duration.virtual_ns, worker=duration.worker
         )
-        result = _measured(target, run)
+        result = _measure_recording(target, run)
         return CompletedRun(run, target, result, None, time.monotonic() - started, duration.virtual_ns)
 
     def _is_first(self, identity: str) -> bool:
@@ -181,6 +181,6 @@ class Lab:
             return first
 
 
-def _measured(folder: Path, run: Run) -> RunResult:
+def _measure_recording(folder: Path, run: Run) -> RunResult:
     """Return the result of a recording under the settings of ``run``. :raises LabError: if the recording is damaged."""
-    return kept_result(Recording(folder), tuple(run.point.settings.items()))
+    return cached_result(Recording(folder), tuple(run.point.settings.items()))

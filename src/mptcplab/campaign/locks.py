@@ -24,7 +24,7 @@ _ROW = 1 << 16
 
 
 @contextmanager
-def locked_place(file: Path, place: int) -> Iterator[bool]:
+def hold_place(file: Path, place: int) -> Iterator[bool]:
     """Hold the lock on byte ``place`` (0 to 2**62) of ``file`` while inside; yield False if another holder has it."""
     descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:

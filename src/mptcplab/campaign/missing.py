@@ -57,7 +57,7 @@ def _programs(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
 
 
 def _tshark(runs: Iterable[Run]) -> Iterator[MissingError]:
-    if any(one.statistics for run in runs for one in run.point.scenario.record.captures):
+    if any(capture.statistics for run in runs for capture in run.point.scenario.record.captures):
         try:
             tshark_path()
         except MissingError as error:

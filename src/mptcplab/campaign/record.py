@@ -11,7 +11,7 @@ from typing import Any, Protocol
 
 from mptcplab.campaign.contract import contract
 from mptcplab.campaign.gateways import gateway_contract
-from mptcplab.campaign.identity import Identity, identify, resolved
+from mptcplab.campaign.identity import Identity, identify, resolve_scenario
 from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
 from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
@@ -22,7 +22,7 @@ from mptcplab.engine.steering import steer_program
 from mptcplab.engine.stop import Stop
 from mptcplab.engine.tools import compile_tools, radio_program
 from mptcplab.files import format_json
-from mptcplab.node.cpu import own_argv
+from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import RADIO
@@ -34,7 +34,7 @@ from mptcplab.workload.failures import is_flow
 
 
 @dataclass(frozen=True)
-class Job:
+class RunJob:
     """A run with its plan and its identity on this machine."""
 
     run: Run
@@ -54,7 +54,7 @@ class RunDuration:
 class Executor(Protocol):
     """Executes jobs in this process or on other machines."""
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+    def record(self, job: RunJob, folder: Path, stop: Stop) -> RunDuration:
         """Record ``job`` in ``folder``, which is empty.
 
         :raises LabError: if the run fails. :raises RunInterruptedError: if ``stop`` is requested.
@@ -68,7 +68,7 @@ class Engines:
     name: str
     by_version: Mapping[str, Engine]
 
-    def of(self, run: Run) -> Engine:
+    def engine_for(self, run: Run) -> Engine:
         """Return the engine for ``run``."""
         return self.by_version[run.point.scenario.kernel]
 
@@ -102,17 +102,17 @@ def prepare_engines(
     engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
     if kind.capabilities.has_limits:
         for run in points:
-            engines.of(run).check(compile_plan(run.point.scenario, seed=run.seed))
+            engines.engine_for(run).check(compile_plan(run.point.scenario, seed=run.seed))
     return engines
 
 
-def prepare_job(run: Run, engines: Engines) -> Job:
+def prepare_job(run: Run, engines: Engines) -> RunJob:
     """Compile and identify ``run``. :raises MissingError: if the plan uses a program that this machine lacks."""
     plan = compile_plan(run.point.scenario, seed=run.seed)
-    engine = engines.of(run)
+    engine = engines.engine_for(run)
     programs = engine.program_digests(plan) if plan.bpf and isinstance(engine, WithPrograms) else {}
     facts = identify(run, plan, engine=engines.name, kernel=engine.kernel_facts, tools=engine.tools, bpf=programs)
-    return Job(run, plan, facts)
+    return RunJob(run, plan, facts)
 
 
 @dataclass(frozen=True)
@@ -128,17 +128,17 @@ class LocalExecutor:
         kind = kind_named(engines.name)
         return cls(engines, MemoryBudget(kind.free_memory()) if isinstance(kind, WithMemory) else None)
 
-    def record(self, job: Job, folder: Path, stop: Stop) -> RunDuration:
+    def record(self, job: RunJob, folder: Path, stop: Stop) -> RunDuration:
         """See :class:`Executor`."""
-        engine = self.engines.of(job.run)
+        engine = self.engines.engine_for(job.run)
         with self._memory(job, stop), leased_cpu() as cpu:
             outcome = engine.execute(job.plan, seed=job.run.seed, folder=folder, cpu=cpu, stop=stop.descriptor)
         # The guest's version has the paths of this machine's tools, which must not be part of a recording.
-        (folder / "plan.json").write_text(format_json({"plan": job.plan.described()}, levels=3))
+        (folder / "plan.json").write_text(format_json({"plan": job.plan.to_dict()}, levels=3))
         finish(folder, manifest=_manifest(job, outcome), zero_ns=outcome.zero_ns)
         return RunDuration(outcome.virtual_ns - outcome.zero_ns, outcome.wall_seconds)
 
-    def _memory(self, job: Job, stop: Stop) -> AbstractContextManager[None]:
+    def _memory(self, job: RunJob, stop: Stop) -> AbstractContextManager[None]:
         if self.budget is None:
             return nullcontext()
         return self.budget.reserved(job.plan.memory_bytes, lambda: stop.requested)
@@ -149,14 +149,14 @@ def labels(run: Run) -> dict[str, Any]:
     return {"settings": [[key, value] for key, value in run.point.settings.items()], "repeat": run.repeat}
 
 
-def _manifest(job: Job, outcome: Outcome) -> dict[str, Any]:
+def _manifest(job: RunJob, outcome: Outcome) -> dict[str, Any]:
     run = job.run
-    self_sampling = {program.name for program in job.plan.programs if is_flow(own_argv(program))}
+    self_sampling = {program.name for program in job.plan.programs if is_flow(without_cpu_cost(program))}
     network = Network(run.point.scenario)
     return {
         "identity": job.identity.name,
         "facts": job.identity.facts,
-        "scenario": resolved(run),
+        "scenario": resolve_scenario(run),
         **labels(run),
         "seed": run.seed,
         "zero_ns": outcome.zero_ns,

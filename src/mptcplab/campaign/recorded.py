@@ -12,7 +12,7 @@ from pathlib import Path
 from mptcplab.campaign.record import Engines, prepare_engines, prepare_job
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import is_complete
-from mptcplab.scenario.load import Run, summed
+from mptcplab.scenario.load import Run, sum_estimates
 
 #: A run among those of one experiment: its point's id, and its repeat.
 RunKey = tuple[int, int]
@@ -23,7 +23,7 @@ def key_of(run: Run) -> RunKey:
     return id(run.point), run.repeat
 
 
-def recorded_names(runs: Sequence[Run], engines: Engines, folder: Path) -> dict[RunKey, str]:
+def names_by_key(runs: Sequence[Run], engines: Engines, folder: Path) -> dict[RunKey, str]:
     """Return the name of the recording of each of ``runs`` that ``folder`` has.
 
     :raises MissingError: when this machine lacks a program.
@@ -35,13 +35,13 @@ def recorded_names(runs: Sequence[Run], engines: Engines, folder: Path) -> dict[
     return {key_of(run): name for run, name in names if is_complete(folder / "runs" / name)}
 
 
-def unrecorded(runs: Sequence[Run], folder: Path) -> list[Run]:
+def missing_runs(runs: Sequence[Run], folder: Path) -> list[Run]:
     """Return those of ``runs`` that ``folder`` lacks.
 
     :raises MissingError: when this machine lacks the kernel or a program.
     """
     engines = prepare_engines(runs)
-    recorded = recorded_names(runs, engines, folder)
+    recorded = names_by_key(runs, engines, folder)
     if not recorded:
         for run in runs[:1]:
             prepare_job(run, engines)  # a missing program is reported with the first run
@@ -50,4 +50,4 @@ def unrecorded(runs: Sequence[Run], folder: Path) -> list[Run]:
 
 def cpu_seconds(runs: Iterable[Run]) -> float:
     """Return roughly what ``runs`` cost on one CPU."""
-    return summed(runs, estimate_seconds)
+    return sum_estimates(runs, estimate_seconds)

@@ -14,14 +14,14 @@ from itertools import zip_longest
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.metrics.rows import RunResult, rows_of
-from mptcplab.scenario.load import Experiment, Point, Run
+from mptcplab.scenario.load import Experiment, Run, SweepPoint
 
 
 @dataclass
-class _State:
+class _PointState:
     """One point: the number of runs requested so far, and the results of those that are done, by repeat."""
 
-    point: Point
+    point: SweepPoint
     requested: int = 0
     results: dict[int, RunResult | None] = field(default_factory=dict)
 
@@ -29,13 +29,13 @@ class _State:
 class Rounds:
     """The runs of ``points``, by default of all points of ``experiment``."""
 
-    def __init__(self, experiment: Experiment, points: Sequence[Point] | None = None) -> None:
+    def __init__(self, experiment: Experiment, points: Sequence[SweepPoint] | None = None) -> None:
         self.experiment = experiment
         chosen = experiment.points if points is None else points
-        self._states = {id(point): _State(point) for point in chosen}
+        self._states = {id(point): _PointState(point) for point in chosen}
 
     @property
-    def points(self) -> list[Point]:
+    def points(self) -> list[SweepPoint]:
         """The points in the order of the sweep."""
         return [state.point for state in self._states.values()]
 
@@ -56,7 +56,7 @@ class Rounds:
             if run is not None
         ]
 
-    def after(self, done: CompletedRun) -> list[Run]:
+    def plan_next_round(self, done: CompletedRun) -> list[Run]:
         """Return the next round of a point if ``done`` ended a round and the result is not certain enough.
 
         A point with a failed run gets no further round.
@@ -69,12 +69,12 @@ class Rounds:
         good = [result for result in results if result is not None]
         return [] if len(good) < len(results) or self._is_certain(good) else self._next_round(state)
 
-    def ordered(self, done: Iterable[CompletedRun]) -> list[CompletedRun]:
+    def sorted_runs(self, done: Iterable[CompletedRun]) -> list[CompletedRun]:
         """Return the runs by point, and by seed within each, as if they had been executed one after the other."""
         order = {place: number for number, place in enumerate(self._states)}
-        return sorted(done, key=lambda one: (order[id(one.run.point)], one.run.repeat))
+        return sorted(done, key=lambda run: (order[id(run.run.point)], run.run.repeat))
 
-    def uncertain(self) -> int:
+    def count_uncertain(self) -> int:
         """Return how many points reached the maximum number of runs without being certain enough."""
         if self.experiment.until is None:
             return 0
@@ -83,14 +83,16 @@ class Rounds:
             for state in self._states.values()
             if state.requested == self.experiment.repeats
         ]
-        return sum(not self._is_certain([one for one in results if one is not None]) for results in full)
+        return sum(
+            not self._is_certain([run_result for run_result in results if run_result is not None]) for results in full
+        )
 
-    def _next_round(self, state: _State) -> list[Run]:
+    def _next_round(self, state: _PointState) -> list[Run]:
         until, before = self.experiment.until, state.requested
         state.requested = self.experiment.repeats if until is None else until.next_total(before)
         return self.runs_of(state.point, before, state.requested)
 
-    def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
+    def runs_of(self, point: SweepPoint, first: int, end: int) -> list[Run]:
         """Return the repeats from ``first`` up to, but not including, ``end`` of one point."""
         return self.experiment.runs_of(point, first, end)
 
@@ -100,4 +102,4 @@ class Rounds:
         assert until is not None
         intervals = [row.metrics.get(until.metric) for row in rows_of(results)]
         # More runs do not help a workload that lacks the metric, such as UDP, which has no retransmissions.
-        return all(one.is_within(until.share) for one in intervals if one is not None)
+        return all(interval.is_within(until.share) for interval in intervals if interval is not None)

@@ -20,8 +20,8 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager
 from pathlib import Path
 
-from mptcplab.cache import work_dir
-from mptcplab.campaign.locks import locked_place
+from mptcplab.cache import make_work_folder
+from mptcplab.campaign.locks import hold_place
 from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.recording.record import finish_failed
@@ -41,7 +41,7 @@ class Store:
         try:
             self._runs.mkdir(parents=True, exist_ok=True)
             # This removes leftovers, and shows early whether the folder can be written.
-            with work_dir("start", self._work), self._log.open("a"):
+            with make_work_folder("start", self._work), self._log.open("a"):
                 pass
         except OSError as error:
             hint = "name another folder with --out"
@@ -51,9 +51,9 @@ class Store:
         """Return the folder of a recording, which need not exist."""
         return self._runs / identity
 
-    def claimed(self, identity: str) -> AbstractContextManager[bool]:
+    def claim(self, identity: str) -> AbstractContextManager[bool]:
         """Hold the lock to create or rename this recording; yield False if another thread or process has it."""
-        return locked_place(self._work / "lock", int(identity, 16) % _PLACES)
+        return hold_place(self._work / "lock", int(identity, 16) % _PLACES)
 
     @contextlib.contextmanager
     def new_folder(self, identity: str) -> Iterator[Path]:
@@ -63,7 +63,7 @@ class Store:
         and of a run for which the disk was full, are removed.
         """
         target, failed = self.place(identity), self.out / "failed" / identity
-        with work_dir(identity, self._work) as place:
+        with make_work_folder(identity, self._work) as place:
             folder = place / "run"
             folder.mkdir()
             try:

@@ -13,9 +13,9 @@ import itertools
 from dataclasses import dataclass
 
 from mptcplab.capture import options as mp
-from mptcplab.capture.connection import Connection
-from mptcplab.capture.packet import ACK, SYN, Endpoint, Packet
-from mptcplab.capture.tcp import Event, Flow, Recognition
+from mptcplab.capture.connection import MptcpConnection
+from mptcplab.capture.packet import ACK, SYN, Packet, SocketAddress
+from mptcplab.capture.tcp import Recognition, SubflowEvent, TcpFlow
 
 #: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
 _MAX_FLOWS = 50_000
@@ -43,7 +43,7 @@ class UntrackedCount:
     count: int = 0
     payload: int = 0
 
-    def add(self, flows: list[Flow]) -> None:
+    def add(self, flows: list[TcpFlow]) -> None:
         """Count one more, which consists of these TCP connections."""
         self.count += 1
         self.payload += sum(half.fresh for flow in flows for half in flow.halves)
@@ -56,14 +56,14 @@ class Analysis:
         self.packets = 0
         self.start_ns: int | None = None
         self.end_ns = 0
-        self.connections: dict[int, Connection] = {}
-        self.plain: dict[int, Flow] = {}
+        self.connections: dict[int, MptcpConnection] = {}
+        self.plain: dict[int, TcpFlow] = {}
         self.forgotten_plain = UntrackedCount()
         self.forgotten_connections = UntrackedCount()
-        self._flows: dict[tuple[Endpoint, Endpoint], tuple[Flow, int]] = {}
-        self._members: dict[int, tuple[Connection, int]] = {}
-        self._tokens: dict[int, tuple[Connection, int]] = {}
-        self._waiting: dict[int, list[Flow]] = {}
+        self._flows: dict[tuple[SocketAddress, SocketAddress], tuple[TcpFlow, int]] = {}
+        self._members: dict[int, tuple[MptcpConnection, int]] = {}
+        self._tokens: dict[int, tuple[MptcpConnection, int]] = {}
+        self._waiting: dict[int, list[TcpFlow]] = {}
         self._first_seen: dict[tuple[object, ...], object] = {}
         self._count = 0
 
@@ -73,10 +73,10 @@ class Analysis:
         if self.start_ns is None or packet.time_ns < self.start_ns:
             self.start_ns = packet.time_ns
         self.end_ns = max(self.end_ns, packet.time_ns)
-        found = self._flows.get((packet.source, packet.target))
-        if found is None or found[0].is_followed_by(packet, found[1]):
-            found = self._new_flow(packet)
-        flow, direction = found
+        new_flow = self._flows.get((packet.source, packet.target))
+        if new_flow is None or new_flow[0].is_followed_by(packet, new_flow[1]):
+            new_flow = self._new_flow(packet)
+        flow, direction = new_flow
         position, fresh = flow.add(packet, direction)
         was_member = flow.number in self._members
         has_option = False
@@ -100,11 +100,11 @@ class Analysis:
         else:
             flow.note_plain(packet, direction, position, is_unmapped=half.unmapped > unmapped)
 
-    def _new_flow(self, packet: Packet) -> tuple[Flow, int]:
+    def _new_flow(self, packet: Packet) -> tuple[TcpFlow, int]:
         self._count += 1
         is_answer = packet.flags & (SYN | ACK) == SYN | ACK
         ends = (packet.target, packet.source) if is_answer else (packet.source, packet.target)
-        flow = Flow(self._count, ends, packet.time_ns, packet.time_ns, initiated=bool(packet.flags & SYN))
+        flow = TcpFlow(self._count, ends, packet.time_ns, packet.time_ns, initiated=bool(packet.flags & SYN))
         self._flows[ends[0], ends[1]] = flow, 0
         self._flows[ends[1], ends[0]] = flow, 1
         self.plain[flow.number] = flow
@@ -120,10 +120,10 @@ class Analysis:
         (self.forgotten_connections if gone.has_mptcp else self.forgotten_plain).add([gone])
         self._drop(gone)
 
-    def _drop(self, flow: Flow) -> None:
+    def _drop(self, flow: TcpFlow) -> None:
         for key in (flow.ends, flow.ends[::-1]):
-            found = self._flows.get((key[0], key[1]))
-            if found is not None and found[0] is flow:
+            found_flow = self._flows.get((key[0], key[1]))
+            if found_flow is not None and found_flow[0] is flow:
                 del self._flows[key[0], key[1]]
         self._members.pop(flow.number, None)
         if flow.join_token in self._waiting:
@@ -131,7 +131,7 @@ class Analysis:
             if waiting:
                 self._waiting[flow.join_token] = waiting
 
-    def _take(self, option: mp.Option, packet: Packet, flow: Flow, direction: int, position: int) -> None:
+    def _take(self, option: mp.Option, packet: Packet, flow: TcpFlow, direction: int, position: int) -> None:
         if isinstance(option, mp.Dss):
             self._take_dss(option, packet, flow, direction, position)
         elif isinstance(option, mp.Capable):
@@ -143,7 +143,7 @@ class Analysis:
 
     # -- begin of connections and subflows
 
-    def _take_capable(self, option: mp.Capable, packet: Packet, flow: Flow, direction: int) -> None:
+    def _take_capable(self, option: mp.Capable, packet: Packet, flow: TcpFlow, direction: int) -> None:
         flow.is_capable = True
         connection, first_side = self._members.get(flow.number) or self._new_connection(flow, "keys")
         is_syn, is_ack = packet.flags & SYN, packet.flags & ACK
@@ -161,16 +161,16 @@ class Analysis:
                 self._learn_token(connection, owner, connection.learn_key(owner, key, option.version))
         connection.map_first_data(flow, direction, side, option)
 
-    def _learn_token(self, connection: Connection, side: int, token: int) -> None:
+    def _learn_token(self, connection: MptcpConnection, side: int, token: int) -> None:
         self._tokens[token] = connection, side
         connection.tokens[side] = token
         for flow in self._waiting.pop(token, []):
             if flow.number not in self._members:
                 self._join(flow, connection, 1 - side, "token")
 
-    def _new_connection(self, flow: Flow, by: Recognition) -> tuple[Connection, int]:
+    def _new_connection(self, flow: TcpFlow, by: Recognition) -> tuple[MptcpConnection, int]:
         number = len(self.connections) + self.forgotten_connections.count + 1
-        connection = self.connections[number] = Connection(number)
+        connection = self.connections[number] = MptcpConnection(number)
         self._join(flow, connection, 0, by)
         if len(self.connections) > _MAX_CONNECTIONS:
             self._forget_connection()
@@ -179,7 +179,7 @@ class Analysis:
     def _forget_connection(self) -> None:
         """Stop tracking one of the oldest, preferably one that has ended."""
         oldest = list(itertools.islice(self.connections.values(), _EVICTION_CANDIDATES))
-        gone = next((one for one in oldest if one.ended), oldest[0])
+        gone = next((connection for connection in oldest if connection.ended), oldest[0])
         del self.connections[gone.number]
         self.forgotten_connections.add([flow for flow, _ in gone.flows])
         for flow, _ in gone.flows:
@@ -188,7 +188,7 @@ class Analysis:
             if token is not None and self._tokens.get(token, (None, 0))[0] is gone:
                 del self._tokens[token]
 
-    def _join(self, flow: Flow, connection: Connection, first_side: int, by: Recognition) -> None:
+    def _join(self, flow: TcpFlow, connection: MptcpConnection, first_side: int, by: Recognition) -> None:
         """Make ``flow`` a subflow of ``connection``; ``first_side`` sends in its direction 0."""
         if flow.number not in self._members:
             for direction, half in enumerate(flow.halves):
@@ -203,7 +203,7 @@ class Analysis:
         self._members[flow.number] = connection, first_side
         self.plain.pop(flow.number, None)
 
-    def _take_join(self, option: mp.Join, packet: Packet, flow: Flow, direction: int) -> None:
+    def _take_join(self, option: mp.Join, packet: Packet, flow: TcpFlow, direction: int) -> None:
         flow.is_join = True
         if option.is_third:
             flow.confirmed = True
@@ -224,10 +224,10 @@ class Analysis:
 
     # -- data
 
-    def _take_dss(self, dss: mp.Dss, packet: Packet, flow: Flow, direction: int, position: int) -> None:
+    def _take_dss(self, dss: mp.Dss, packet: Packet, flow: TcpFlow, direction: int, position: int) -> None:
         flow.has_dss = True
         flow.has_checksum = flow.has_checksum or dss.has_checksum
-        member = self._members.get(flow.number) or self._nearest(dss, flow, direction)
+        member = self._members.get(flow.number) or self._fitting_connection(dss, flow, direction)
         if member is None:
             return
         connection, first_side = member
@@ -244,7 +244,7 @@ class Analysis:
             total = None if connection.keys[side] is None else space.fin
             self._note(packet, connection, flow, direction, "DATA_FIN", {"data_bytes": total})
 
-    def _nearest(self, dss: mp.Dss, flow: Flow, direction: int) -> tuple[Connection, int] | None:
+    def _fitting_connection(self, dss: mp.Dss, flow: TcpFlow, direction: int) -> tuple[MptcpConnection, int] | None:
         """Return the connection that the numbers fit, or a new one; None if there are too few numbers to decide."""
         has_both = dss.sequence is not None and dss.ack is not None
         if not has_both and 64 not in (dss.sequence_bits, dss.ack_bits):
@@ -260,13 +260,13 @@ class Analysis:
         self._learn_by_join(flow, connection, first_side)
         return connection, first_side
 
-    def _learn_by_join(self, flow: Flow, connection: Connection, first_side: int) -> None:
+    def _learn_by_join(self, flow: TcpFlow, connection: MptcpConnection, first_side: int) -> None:
         if flow.join_token is not None:
             self._learn_token(connection, 1 - first_side, flow.join_token)
 
     # -- other options
 
-    def _take_signal(self, option: mp.Option, packet: Packet, flow: Flow, direction: int) -> None:
+    def _take_signal(self, option: mp.Option, packet: Packet, flow: TcpFlow, direction: int) -> None:
         member = self._members.get(flow.number)
         about = {} if isinstance(option, mp.FastClose) else option._asdict()
         if isinstance(option, mp.Fail) and member is not None:
@@ -278,8 +278,8 @@ class Analysis:
     def _note(
         self,
         packet: Packet,
-        connection: Connection | None,
-        flow: Flow,
+        connection: MptcpConnection | None,
+        flow: TcpFlow,
         direction: int,
         kind: str,
         about: dict[str, object],
@@ -287,7 +287,7 @@ class Analysis:
         """Record an option once: of a packet that passes several vantage points, at the first one."""
         key = (flow.number, direction, kind, repr(about), packet.sequence, packet.acknowledgment)
         if self._first_seen.setdefault(key, packet.vantage) == packet.vantage:
-            event = Event(packet.time_ns, flow, direction, kind, about, packet.vantage)
+            event = SubflowEvent(packet.time_ns, flow, direction, kind, about, packet.vantage)
             if connection is not None:
                 connection.note(event)
             elif len(flow.events) < _EARLY_EVENTS:
@@ -296,10 +296,10 @@ class Analysis:
             self._first_seen.clear()
 
     @property
-    def unassigned(self) -> list[Connection]:
+    def unassigned(self) -> list[MptcpConnection]:
         """Connections of subflows with MPTCP options that fit no connection: by token, or a subflow each."""
-        by_token: dict[int, Connection] = {}
-        others: list[Connection] = []
+        by_token: dict[int, MptcpConnection] = {}
+        others: list[MptcpConnection] = []
         number = len(self.connections) + self.forgotten_connections.count
         for flow in self.plain.values():
             if not flow.has_mptcp:
@@ -307,7 +307,7 @@ class Analysis:
             connection = by_token.get(flow.join_token) if flow.join_token is not None else None
             if connection is None:
                 number += 1
-                connection = _nameless(number, flow)
+                connection = _connection_by_token(number, flow)
                 if flow.join_token is None:
                     others.append(connection)
                 else:
@@ -318,21 +318,21 @@ class Analysis:
         return sorted([*by_token.values(), *others], key=lambda connection: connection.number)
 
 
-def _fits(dss: mp.Dss, connection: Connection, side: int) -> bool:
+def _fits(dss: mp.Dss, connection: MptcpConnection, side: int) -> bool:
     """Return whether ``side`` of ``connection`` can have sent ``dss``."""
-    own, other = connection.spaces[side], connection.spaces[1 - side]
-    is_own = dss.sequence is not None and own.is_near(dss.sequence, dss.sequence_bits)
+    own_space, other = connection.spaces[side], connection.spaces[1 - side]
+    is_own = dss.sequence is not None and own_space.is_near(dss.sequence, dss.sequence_bits)
     is_other = dss.ack is not None and other.is_near(dss.ack, dss.ack_bits)
-    if is_own and (is_other or dss.sequence_bits == own.origin_bits == 64):
+    if is_own and (is_other or dss.sequence_bits == own_space.origin_bits == 64):
         return True
     # A subflow that only acknowledges. If there is a sequence number to compare, it decides.
-    has_own = dss.sequence is not None and own.origin is not None
+    has_own = dss.sequence is not None and own_space.origin is not None
     return is_other and not has_own and dss.ack_bits == other.origin_bits == 64
 
 
-def _nameless(number: int, flow: Flow) -> Connection:
+def _connection_by_token(number: int, flow: TcpFlow) -> MptcpConnection:
     """Return the connection of a subflow that fits none: known by the token of its MP_JOIN, if it has one."""
     is_earlier = flow.is_join or not any(half.has_syn for half in flow.halves)
-    connection = Connection(number, is_earlier=is_earlier, is_nameless=flow.join_token is None)
+    connection = MptcpConnection(number, is_earlier=is_earlier, is_nameless=flow.join_token is None)
     connection.tokens[1] = flow.join_token
     return connection

@@ -19,7 +19,7 @@ from pathlib import Path
 from mptcplab.cache import cache_root
 from mptcplab.capture.connections import CaptureStatistics, Collector
 from mptcplab.capture.frame import Frame, FrameReader
-from mptcplab.capture.statistics import Statistics, combined
+from mptcplab.capture.statistics import Statistics, combine
 from mptcplab.capture.tshark import EmptyError, check_files, tshark_version
 from mptcplab.files import write_text
 
@@ -52,9 +52,9 @@ def node_statistics(files: Sequence[Path], identity: str) -> NodeStatistics:
     with suppress(OSError, ValueError, TypeError):
         document = json.loads(kept.read_text())
         return NodeStatistics(**{name: Statistics(**values) for name, values in document.items()})
-    found = statistics_of_frames([_frames(file) for file in files])
-    _keep(kept, found)
-    return found
+    statistics = statistics_of_frames([_frames(file) for file in files])
+    _keep(kept, statistics)
+    return statistics
 
 
 def statistics_of_frames(sources: Sequence[Iterator[Frame]]) -> NodeStatistics:
@@ -64,13 +64,13 @@ def statistics_of_frames(sources: Sequence[Iterator[Frame]]) -> NodeStatistics:
         collector.add(frame)
         as_one.add(frame, None if previous_ns is None else frame.time_ns - previous_ns)
         previous_ns = frame.time_ns
-    return NodeStatistics(_of_data(collector.result()), as_one)
+    return NodeStatistics(_combine_data(collector.result()), as_one)
 
 
-def _of_data(captured: CaptureStatistics) -> Statistics:
+def _combine_data(captured: CaptureStatistics) -> Statistics:
     both = [connection.both for connection in captured.connections]
-    largest = max((one.length for one in both), default=0)
-    return combined(one for one in both if one.length >= _MIN_SHARE * largest)
+    largest = max((statistics.length for statistics in both), default=0)
+    return combine(statistics for statistics in both if statistics.length >= _MIN_SHARE * largest)
 
 
 def _frames(file: Path) -> Iterator[Frame]:
@@ -88,7 +88,7 @@ def _key(files: Sequence[Path], identity: str) -> str:
     return digest.hexdigest()[:24]
 
 
-def _keep(file: Path, found: NodeStatistics) -> None:
+def _keep(file: Path, statistics: NodeStatistics) -> None:
     with suppress(OSError):  # A result that cannot be kept is computed again.
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_text(file, json.dumps(asdict(found)))
+        write_text(file, json.dumps(asdict(statistics)))

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from mptcplab.capture.options import Capable, Dss
 from mptcplab.capture.points import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
-from mptcplab.capture.tcp import Event, Flow, HalfConnection, WaitingSpan
+from mptcplab.capture.tcp import HalfConnection, SubflowEvent, TcpFlow, WaitingSpan
 
 #: Intervals of a data sequence space that are tracked; data before the lowest counts as sent.
 _DATA_INTERVALS = 65536
@@ -50,12 +50,12 @@ class DataSpace:
         if self.origin is None:
             self.origin, self.origin_bits = number, bits
         if bits == 64 and self.origin_bits == 64:
-            found = unwrap(number - self.origin, 0, 64)
+            count = unwrap(number - self.origin, 0, 64)
         else:
-            found = unwrap((number - self.origin) & 0xFFFFFFFF, self.last, 32)
+            count = unwrap((number - self.origin) & 0xFFFFFFFF, self.last, 32)
             if bits == 64:
-                self.origin, self.origin_bits = (number - found) & 0xFFFFFFFFFFFFFFFF, 64
-        return found
+                self.origin, self.origin_bits = (number - count) & 0xFFFFFFFFFFFFFFFF, 64
+        return count
 
     def is_near(self, number: int, bits: int) -> bool:
         """Return whether ``number`` can belong to this space, judged by its distance from the last position."""
@@ -82,7 +82,7 @@ class DataSpace:
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class MptcpConnection:
     """An MPTCP connection. ``keys``, ``tokens`` and ``spaces`` are by side; side 0 opened the first subflow seen.
 
     ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``infinite_ns`` is when an
@@ -95,13 +95,13 @@ class Connection:
     keys: list[bytes | None] = field(default_factory=lambda: [None, None])
     tokens: list[int | None] = field(default_factory=lambda: [None, None])
     spaces: tuple[DataSpace, DataSpace] = field(default_factory=lambda: (DataSpace(), DataSpace()))
-    flows: list[tuple[Flow, int]] = field(default_factory=list)
+    flows: list[tuple[TcpFlow, int]] = field(default_factory=list)
     checksum_asked: bool = False
     infinite_ns: int | None = None
     failed: bool = False
     is_earlier: bool = False
     is_nameless: bool = False
-    events: list[Event] = field(default_factory=list)
+    events: list[SubflowEvent] = field(default_factory=list)
     more_events: int = 0
 
     def learn_key(self, side: int, key: bytes, version: int) -> int:
@@ -112,14 +112,14 @@ class Connection:
         self.spaces[side].begin(key, version)
         return token
 
-    def note(self, event: Event) -> None:
+    def note(self, event: SubflowEvent) -> None:
         """Store ``event``; only count it if there are very many."""
         if len(self.events) < _MAX_EVENTS:
             self.events.append(event)
         else:
             self.more_events += 1
 
-    def map_data(self, flow: Flow, direction: int, side: int, dss: Dss, position: int) -> None:
+    def map_data(self, flow: TcpFlow, direction: int, side: int, dss: Dss, position: int) -> None:
         """Store the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
         space, half = self.spaces[side], flow.halves[direction]
         if dss.sequence is None:
@@ -143,18 +143,18 @@ class Connection:
         zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
         half.zero = zero if half.zero is None else min(half.zero, zero)
 
-    def map_first_data(self, flow: Flow, direction: int, side: int, capable: Capable) -> None:
+    def map_first_data(self, flow: TcpFlow, direction: int, side: int, capable: Capable) -> None:
         """Store the mapping of the first bytes if the MP_CAPABLE has a data length."""
         if capable.data_length:
             self._map(flow, direction, side, (1, 1 + capable.data_length), 0)
 
-    def add_data(self, flow: Flow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
+    def add_data(self, flow: TcpFlow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
         """Add fresh payload of a subflow. What no mapping seen so far covers waits for a later one."""
         flow.halves[direction].unmapped += sum(end - start for start, end in fresh)
         for start, end in fresh:
             self._place(flow, direction, side, WaitingSpan(start, end, time_ns))
 
-    def _map(self, flow: Flow, direction: int, side: int, mapped: Span, data: int) -> None:
+    def _map(self, flow: TcpFlow, direction: int, side: int, mapped: Span, data: int) -> None:
         """Store a mapping, and add payload that waited for it. Data that was reinjected meanwhile was there first."""
         half = flow.halves[direction]
         half.mappings.add(*mapped, data)
@@ -165,7 +165,7 @@ class Connection:
         for span in waiting:
             self._place(flow, direction, side, span)
 
-    def _place(self, flow: Flow, direction: int, side: int, span: WaitingSpan) -> None:
+    def _place(self, flow: TcpFlow, direction: int, side: int, span: WaitingSpan) -> None:
         half = flow.halves[direction]
         if half.zero is None:
             half.wait(*span)

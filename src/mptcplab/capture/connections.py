@@ -15,8 +15,8 @@ from dataclasses import dataclass, field
 
 from mptcplab.capture.end import End, are_fitted
 from mptcplab.capture.frame import Frame
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint
-from mptcplab.capture.statistics import Statistics, combined
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, SocketAddress
+from mptcplab.capture.statistics import Statistics, combine
 
 #: Connections that are tracked. Beyond these, old ones only count in the total.
 _MAX_CONNECTIONS = 50_000
@@ -28,14 +28,14 @@ _BOTH_CLOSED = 3
 
 
 @dataclass(slots=True, eq=False)
-class Connection:
+class TcpConnection:
     """One TCP connection. Direction 0 is from ``ends[0]``, which opened it if that was seen; else it sent first.
 
     ``directions`` are the statistics of the packets from ``ends[0]`` and from ``ends[1]``. ``starts`` has the number
     before the first sequence number of each, as tshark takes it to be.
     """
 
-    ends: tuple[Endpoint, Endpoint]
+    ends: tuple[SocketAddress, SocketAddress]
     directions: tuple[Statistics, Statistics] = field(default_factory=lambda: (Statistics(), Statistics()))
     starts: list[int | None] = field(default_factory=lambda: [None, None])
     previous_ns: int | None = None
@@ -44,7 +44,7 @@ class Connection:
     @property
     def both(self) -> Statistics:
         """The statistics of all packets."""
-        return combined(self.directions)
+        return combine(self.directions)
 
     def add(self, frame: Frame, direction: int) -> None:
         """Count a packet."""
@@ -71,15 +71,17 @@ class CaptureStatistics:
     ``others`` are the ends of some connections that were not selected.
     """
 
-    connections: tuple[Connection, ...]
+    connections: tuple[TcpConnection, ...]
     only_counted: int = 0
     rest: Statistics = field(default_factory=Statistics)
-    others: tuple[tuple[Endpoint, Endpoint], ...] = ()
+    others: tuple[tuple[SocketAddress, SocketAddress], ...] = ()
 
     @property
     def total(self) -> Statistics:
         """The statistics of the packets of all connections."""
-        return combined([self.rest, *(one for connection in self.connections for one in connection.directions)])
+        return combine(
+            [self.rest, *(direction for connection in self.connections for direction in connection.directions)]
+        )
 
 
 class Collector:
@@ -90,10 +92,10 @@ class Collector:
 
     def __init__(self, ends: Sequence[End] = ()) -> None:
         self._ends = ends
-        self._connections: dict[int, Connection] = {}
-        self._known: dict[tuple[Endpoint, Endpoint], tuple[Connection, int]] = {}
-        self._others: set[tuple[Endpoint, Endpoint]] = set()
-        self._named: list[tuple[Endpoint, Endpoint]] = []
+        self._connections: dict[int, TcpConnection] = {}
+        self._known: dict[tuple[SocketAddress, SocketAddress], tuple[TcpConnection, int]] = {}
+        self._others: set[tuple[SocketAddress, SocketAddress]] = set()
+        self._named: list[tuple[SocketAddress, SocketAddress]] = []
         self._count = 0
         self._only_counted = 0
         self._rest = Statistics()
@@ -101,30 +103,32 @@ class Collector:
     def add(self, frame: Frame) -> None:
         """Count a packet, if its connection is selected."""
         pair = (frame.source, frame.target)
-        found = self._known.get(pair)
-        if found is None or found[0].is_followed_by(frame, found[1]):
+        item = self._known.get(pair)
+        if item is None or item[0].is_followed_by(frame, item[1]):
             if pair in self._others:
                 return
-            found = self._new(frame, pair)
-            if found is None:
+            item = self._add_connection(frame, pair)
+            if item is None:
                 return
-        found[0].add(frame, found[1])
+        item[0].add(frame, item[1])
 
-    def _new(self, frame: Frame, pair: tuple[Endpoint, Endpoint]) -> tuple[Connection, int] | None:
+    def _add_connection(
+        self, frame: Frame, pair: tuple[SocketAddress, SocketAddress]
+    ) -> tuple[TcpConnection, int] | None:
         if not are_fitted(self._ends, pair):
             self._reject(pair)
             return None
         is_answer = frame.flags & (SYN | ACK) == SYN | ACK
         ends = pair[::-1] if is_answer else pair
         self._count += 1
-        connection = self._connections[self._count] = Connection((ends[0], ends[1]))
+        connection = self._connections[self._count] = TcpConnection((ends[0], ends[1]))
         self._known[ends[1], ends[0]] = connection, 1
         self._known[ends[0], ends[1]] = connection, 0
         if len(self._connections) > _MAX_CONNECTIONS:
             self._fold()
         return self._known[pair]
 
-    def _reject(self, pair: tuple[Endpoint, Endpoint]) -> None:
+    def _reject(self, pair: tuple[SocketAddress, SocketAddress]) -> None:
         if len(self._named) < _NAMED:
             self._named.append(pair)
         if len(self._others) >= _MAX_OTHERS:
@@ -134,12 +138,12 @@ class Collector:
     def _fold(self) -> None:
         """Stop tracking one of the oldest connections, preferably one that has ended."""
         oldest = list(itertools.islice(self._connections.items(), _CANDIDATES))
-        number, gone = next((one for one in oldest if one[1].closed == _BOTH_CLOSED), oldest[0])
+        number, gone = next((item for item in oldest if item[1].closed == _BOTH_CLOSED), oldest[0])
         del self._connections[number]
         for pair in (gone.ends, (gone.ends[1], gone.ends[0])):
             if pair in self._known and self._known[pair][0] is gone:
                 del self._known[pair]
-        self._rest = combined([self._rest, *gone.directions])
+        self._rest = combine([self._rest, *gone.directions])
         self._only_counted += 1
 
     def result(self) -> CaptureStatistics:

@@ -9,11 +9,11 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mptcplab.capture.connections import CaptureStatistics, Collector, Connection
+from mptcplab.capture.connections import CaptureStatistics, Collector, TcpConnection
 from mptcplab.capture.end import End
 from mptcplab.capture.frame import FrameReader
-from mptcplab.capture.packet import Endpoint
-from mptcplab.capture.statistics import Statistics, combined
+from mptcplab.capture.packet import SocketAddress
+from mptcplab.capture.statistics import Statistics, combine
 from mptcplab.capture.tshark import EmptyError, check_files, tshark_version
 from mptcplab.errors import InputError
 
@@ -41,25 +41,27 @@ class FilesStatistics:
     @property
     def total(self) -> Statistics:
         """The statistics of all files. A connection that is in several counts where it has most bytes."""
-        best: dict[tuple[frozenset[Endpoint], int], Connection] = {}
-        for one in self.files:
-            for key, connection in _keyed(one.capture.connections):
+        best: dict[tuple[frozenset[SocketAddress], int], TcpConnection] = {}
+        for file in self.files:
+            for key, connection in _key_connections(file.capture.connections):
                 known = best.setdefault(key, connection)
                 if connection.both.length > known.both.length:
                     best[key] = connection
-        rest = [one.capture.rest for one in self.files]
-        return combined([*rest, *(direction for connection in best.values() for direction in connection.directions)])
+        rest = [file.capture.rest for file in self.files]
+        return combine([*rest, *(direction for connection in best.values() for direction in connection.directions)])
 
     @property
     def runs(self) -> dict[str, Spread]:
         """The mean, the maximum and the minimum over the files of the values in :data:`OF_RUNS`."""
-        totals = [one.capture.total for one in self.files if one.capture.total.packets]
+        totals = [file.capture.total for file in self.files if file.capture.total.packets]
         return spreads(totals)
 
 
-def _keyed(connections: Iterable[Connection]) -> Iterable[tuple[tuple[frozenset[Endpoint], int], Connection]]:
+def _key_connections(
+    connections: Iterable[TcpConnection],
+) -> Iterable[tuple[tuple[frozenset[SocketAddress], int], TcpConnection]]:
     """Yield connections with the same key in every file: the two ends, and a number if ports are used again."""
-    seen: dict[frozenset[Endpoint], int] = {}
+    seen: dict[frozenset[SocketAddress], int] = {}
     for connection in connections:
         ends = frozenset(connection.ends)
         seen[ends] = seen.get(ends, 0) + 1
@@ -89,12 +91,12 @@ OF_RUNS: dict[str, Callable[[Statistics], float | None]] = {
 
 def spreads(runs: Sequence[Statistics]) -> dict[str, Spread]:
     """Return mean, maximum and minimum over runs of each value in :data:`OF_RUNS` that a run has."""
-    found = {}
+    found_spreads = {}
     for name, value_of in OF_RUNS.items():
         values = [value for value in map(value_of, runs) if value is not None]
         if values:
-            found[name] = Spread(sum(values) / len(values), max(values), min(values))
-    return found
+            found_spreads[name] = Spread(sum(values) / len(values), max(values), min(values))
+    return found_spreads
 
 
 def statistics_of_files(files: Sequence[Path], ends: Sequence[End] = ()) -> FilesStatistics:
@@ -104,13 +106,13 @@ def statistics_of_files(files: Sequence[Path], ends: Sequence[End] = ()) -> File
     :raises MissingError: if tshark is not installed.
     """
     check_files(files)
-    found = FilesStatistics(tuple(_of_file(file, ends) for file in files), tshark_version())
-    if not any(one.capture.connections for one in found.files):
-        raise _nothing(found, ends)
-    return found
+    files_statistics = FilesStatistics(tuple(_read_statistics(file, ends) for file in files), tshark_version())
+    if not any(statistics.capture.connections for statistics in files_statistics.files):
+        raise _no_connection_error(files_statistics, ends)
+    return files_statistics
 
 
-def _of_file(file: Path, ends: Sequence[End]) -> FileStatistics:
+def _read_statistics(file: Path, ends: Sequence[End]) -> FileStatistics:
     reader, collector = FrameReader(file), Collector(ends)
     with suppress(EmptyError):  # of an interface that was idle, for example
         for frame in reader:
@@ -118,12 +120,16 @@ def _of_file(file: Path, ends: Sequence[End]) -> FileStatistics:
     return FileStatistics(file, collector.result(), reader.is_cut_short, reader.restarts)
 
 
-def _nothing(found: FilesStatistics, ends: Sequence[End]) -> InputError:
+def _no_connection_error(statistics: FilesStatistics, ends: Sequence[End]) -> InputError:
     """Return the error about captures without a connection that is selected."""
-    named = ", ".join(str(one.file) for one in found.files)
-    others = [pair for one in found.files for pair in one.capture.others]
+    named = ", ".join(str(file.file) for file in statistics.files)
+    others = [pair for file in statistics.files for pair in file.capture.others]
     if not others:
-        cut = " before the end, which is in the middle of a packet" if any(o.is_cut_short for o in found.files) else ""
+        cut = (
+            " before the end, which is in the middle of a packet"
+            if any(o.is_cut_short for o in statistics.files)
+            else ""
+        )
         hint = "capture TCP, without a filter that excludes it, and at least 128 bytes of each packet"
         return InputError(f"{named}: no TCP packets{cut}", hint=hint)
     wanted = " and ".join(map(str, ends))
@@ -131,29 +137,29 @@ def _nothing(found: FilesStatistics, ends: Sequence[End]) -> InputError:
     return InputError(f"{named}: no connection has the end {wanted}", hint=hint)
 
 
-def documented(found: FilesStatistics, *, are_runs: bool) -> dict[str, Any]:
+def to_json(statistics: FilesStatistics, *, are_runs: bool) -> dict[str, Any]:
     """Return the statistics as JSON; files that ``are_runs`` have no total."""
     return {
-        "files": [_file_document(one) for one in found.files],
-        "total": None if are_runs else found.total.document(),
-        "runs": {name: asdict(spread) for name, spread in found.runs.items()} if are_runs else None,
-        "tshark": found.tshark,
+        "files": [_file_document(file) for file in statistics.files],
+        "total": None if are_runs else statistics.total.document(),
+        "runs": {name: asdict(spread) for name, spread in statistics.runs.items()} if are_runs else None,
+        "tshark": statistics.tshark,
     }
 
 
-def _file_document(one: FileStatistics) -> dict[str, Any]:
+def _file_document(statistics: FileStatistics) -> dict[str, Any]:
     return {
-        "file": str(one.file),
-        "cut_short": one.is_cut_short,
-        "tshark_restarts": one.tshark_restarts,
+        "file": str(statistics.file),
+        "cut_short": statistics.is_cut_short,
+        "tshark_restarts": statistics.tshark_restarts,
         "connections": [
             {
                 "ends": [str(end) for end in connection.ends],
                 "both": connection.both.document(),
                 "directions": [direction.document() for direction in connection.directions],
             }
-            for connection in one.capture.connections
+            for connection in statistics.capture.connections
         ],
-        "connections_only_counted": one.capture.only_counted,
-        "total": one.capture.total.document(),
+        "connections_only_counted": statistics.capture.only_counted,
+        "total": statistics.capture.total.document(),
     }

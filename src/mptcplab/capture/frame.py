@@ -8,8 +8,8 @@ from contextlib import closing
 from pathlib import Path
 from typing import NamedTuple
 
-from mptcplab.capture.packet import ADDRESSES, PORTS, Endpoint, Endpoints, nanoseconds
-from mptcplab.capture.tshark import CutShortError, Query, lines_about, parsed
+from mptcplab.capture.packet import ADDRESSES, PORTS, Endpoints, SocketAddress, nanoseconds
+from mptcplab.capture.tshark import CutShortError, Query, lines_about, parse_lines
 
 #: What tshark may say about a packet. Fast and spurious retransmissions have RETRANSMISSION, too; those that follow the
 #: newest segment within the handshake's round-trip time have OUT_OF_ORDER instead. GAP means that the previous segment
@@ -38,8 +38,8 @@ class Frame(NamedTuple):
     """
 
     time_ns: int
-    source: Endpoint
-    target: Endpoint
+    source: SocketAddress
+    target: SocketAddress
     length: int
     payload: int
     flags: int
@@ -92,9 +92,9 @@ class FrameReader:
         """
         query = Query(FIELDS, _PREFERENCES, ("-M", str(self.session_packets)))
         with closing(lines_about(self.file, query)) as lines:
-            yield from frames_of_lines(self._counted(lines), self.file)
+            yield from frames_of_lines(self._count_packets(lines), self.file)
 
-    def _counted(self, lines: Generator[str]) -> Iterator[str]:
+    def _count_packets(self, lines: Generator[str]) -> Iterator[str]:
         try:
             for line in lines:
                 self.packets += 1
@@ -110,4 +110,4 @@ class FrameReader:
 
 def frames_of_lines(lines: Iterable[str], file: Path) -> Iterator[Frame]:
     """Yield the packets in tshark's output about ``file``. :raises InputError: if a line is not valid."""
-    return parsed(lines, file, FrameLines().frame)
+    return parse_lines(lines, file, FrameLines().frame)

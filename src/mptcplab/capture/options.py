@@ -148,7 +148,7 @@ def _need(body: bytes, *sizes: int) -> int:
     return len(body)
 
 
-def _capable(body: bytes) -> Capable:
+def _parse_capable(body: bytes) -> Capable:
     """Parse MP_CAPABLE by length: 2 (SYN, version 1), 10 (one key), 18 (both), 20 (with data), 22 (and checksum)."""
     size = _need(body, 2, 10, 18, 20, 22)
     sender = body[2:10] if size >= 10 else None
@@ -223,7 +223,7 @@ def _reset(body: bytes) -> Reset:
 
 
 _READERS: dict[int, Callable[[bytes], Option]] = {
-    0: _capable,
+    0: _parse_capable,
     1: _join,
     2: _dss,
     3: _add_address,

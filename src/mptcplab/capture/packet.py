@@ -30,7 +30,7 @@ _NANOSECONDS = 1_000_000_000
 _TCP = "6"
 
 
-class Endpoint(NamedTuple):
+class SocketAddress(NamedTuple):
     """An address and a port."""
 
     address: str
@@ -53,8 +53,8 @@ class Packet(NamedTuple):
     """A TCP packet. ``length`` is the payload's length by the headers, even if it was cut. Numbers are raw."""
 
     time_ns: int
-    source: Endpoint
-    target: Endpoint
+    source: SocketAddress
+    target: SocketAddress
     sequence: int
     acknowledgment: int
     flags: int
@@ -67,9 +67,9 @@ class Endpoints:
     """Parser of addresses and ports. Equal endpoints are shared objects."""
 
     def __init__(self) -> None:
-        self._known: dict[tuple[str, str], Endpoint] = {}
+        self._known: dict[tuple[str, str], SocketAddress] = {}
 
-    def pair(self, addresses: Sequence[str], ports: Sequence[str]) -> tuple[Endpoint, Endpoint]:
+    def pair(self, addresses: Sequence[str], ports: Sequence[str]) -> tuple[SocketAddress, SocketAddress]:
         """Return source and target of a packet, from the fields :data:`ADDRESSES` and the two ports."""
         source4, target4, protocol, source6, target6 = addresses
         # If one IP version is tunnelled in the other, the inner one carries TCP.
@@ -77,13 +77,13 @@ class Endpoints:
         source, target = (source4, target4) if is_v4 else (source6, target6)
         return self._endpoint(source, ports[0]), self._endpoint(target, ports[1])
 
-    def _endpoint(self, address: str, port: str) -> Endpoint:
-        found = self._known.get((address, port))
-        if found is None:
+    def _endpoint(self, address: str, port: str) -> SocketAddress:
+        endpoint = self._known.get((address, port))
+        if endpoint is None:
             if len(self._known) > 1 << 16:
                 self._known.clear()
-            found = self._known[address, port] = Endpoint(address, int(port))
-        return found
+            endpoint = self._known[address, port] = SocketAddress(address, int(port))
+        return endpoint
 
 
 class LineReader:
@@ -119,10 +119,10 @@ class LineReader:
 
     def _vantage(self, interface: str, device: str, direction: str) -> VantagePoint:
         key = (interface, device, direction)
-        found = self._vantages.get(key)
-        if found is None:
-            found = self._vantages[key] = VantagePoint(self._file, *key)
-        return found
+        vantage = self._vantages.get(key)
+        if vantage is None:
+            vantage = self._vantages[key] = VantagePoint(self._file, *key)
+        return vantage
 
 
 def nanoseconds(text: str) -> int:

@@ -22,7 +22,7 @@ class ThinnedPoints:
 
     def add(self, x: int, y: int) -> None:
         """Add a point."""
-        self._put(x, y)
+        self._keep_first(x, y)
         while len(self._cells) > self._max_points:
             self._grow()
 
@@ -35,9 +35,9 @@ class ThinnedPoints:
         points = self._cells.values()
         self._cells = {}
         for x, y in points:
-            self._put(x, y)
+            self._keep_first(x, y)
 
-    def _put(self, x: int, y: int) -> None:
+    def _keep_first(self, x: int, y: int) -> None:
         cell = (x + _OFFSET) >> self._width, (y + _OFFSET) >> self._height
         self._cells.setdefault(cell, (x, y))
 

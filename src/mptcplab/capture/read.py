@@ -10,7 +10,7 @@ from operator import attrgetter
 from pathlib import Path
 
 from mptcplab.capture.packet import FIELDS, LineReader, Packet
-from mptcplab.capture.tshark import Query, check_files, lines_about, parsed
+from mptcplab.capture.tshark import Query, check_files, lines_about, parse_lines
 
 #: Without analysis, tshark keeps no state per packet: its memory stays constant however long a capture is.
 _QUERY = Query(FIELDS, ("tcp.analyze_sequence_numbers:FALSE",))
@@ -35,4 +35,4 @@ def _packets(file: Path, number: int) -> Generator[Packet]:
 
 def packets_of_lines(lines: Iterable[str], file: Path, number: int) -> Iterator[Packet]:
     """Yield the packets in tshark's output about ``file``. :raises InputError: if a line is not valid."""
-    return parsed(lines, file, LineReader(number).packet)
+    return parse_lines(lines, file, LineReader(number).packet)

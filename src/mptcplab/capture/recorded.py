@@ -32,11 +32,11 @@ def captures_of(recording: Recording, node: str) -> list[Path]:
     """
     captures = recording.captures
     names = [f"{node}-{name}" for name in (*links_of(recording, node), LOOPBACK)]
-    found = [captures[name] for name in names if name in captures]
-    if not found:
+    paths = [captures[name] for name in names if name in captures]
+    if not paths:
         hint = f'add to the scenario: record.captures = [{{ node = "{node}" }}]'
         raise InputError(f"the run in {recording.folder} has no capture at {node}", hint=hint)
-    return found
+    return paths
 
 
 def links_of(recording: Recording, node: str) -> list[str]:
@@ -49,7 +49,7 @@ def refuse_several_runs(files: Sequence[Path]) -> None:
 
     :raises InputError: with the folders of the runs, and the point and seed of each.
     """
-    runs = _runs_of(files)
+    runs = _files_by_run(files)
     if len(runs) > 1:
         example = next(iter(runs)) / _FOLDER / "*.pcap"
         texts = [f"{folder.name}: {_point(folder)}" for folder in list(runs)[:_MAX_NAMED]]
@@ -60,20 +60,22 @@ def refuse_several_runs(files: Sequence[Path]) -> None:
 
 def refuse_several_of_a_run(files: Sequence[Path]) -> None:
     """Refuse several files of one run where each is to be a run. :raises InputError: with the files of one place."""
-    for folder, own in _runs_of(files).items():
-        if len(own) > 1:
-            example = folder.parent / "*" / _FOLDER / own[0].name
-            message = f"{len(own)} of the files are of the run {folder.name}, and --runs takes each file for a run"
+    for folder, own_paths in _files_by_run(files).items():
+        if len(own_paths) > 1:
+            example = folder.parent / "*" / _FOLDER / own_paths[0].name
+            message = (
+                f"{len(own_paths)} of the files are of the run {folder.name}, and --runs takes each file for a run"
+            )
             raise InputError(message, hint=f"name one file of each run, like {example}")
 
 
-def _runs_of(files: Sequence[Path]) -> dict[Path, list[Path]]:
+def _files_by_run(files: Sequence[Path]) -> dict[Path, list[Path]]:
     """Return those of the files that are in recordings, by the folder of the run."""
-    found: dict[Path, list[Path]] = {}
+    paths: dict[Path, list[Path]] = {}
     for file in files:
         if file.parent.name == _FOLDER and is_complete(file.parent.parent):
-            found.setdefault(file.parent.parent, []).append(file)
-    return found
+            paths.setdefault(file.parent.parent, []).append(file)
+    return paths
 
 
 def _point(folder: Path) -> str:

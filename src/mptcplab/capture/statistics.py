@@ -162,7 +162,7 @@ _BOUNDS: dict[str, Callable[..., int | None]] = {
 _SUMS = tuple(field.name for field in fields(Statistics) if field.name not in _BOUNDS)
 
 
-def combined(parts: Iterable[Statistics]) -> Statistics:
+def combine(parts: Iterable[Statistics]) -> Statistics:
     """Return the statistics of all packets of ``parts``. TCP deltas remain those of the packets' own connections."""
     of = list(parts)
     whole = Statistics(**{name: sum(getattr(part, name) for part in of) for name in _SUMS})

@@ -8,8 +8,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.connection import Connection
-from mptcplab.capture.tcp import Event, Flow, HalfConnection
+from mptcplab.capture.connection import MptcpConnection
+from mptcplab.capture.tcp import HalfConnection, SubflowEvent, TcpFlow
 
 _SECOND = 1e9
 #: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
@@ -40,7 +40,7 @@ class Direction:
 
 
 @dataclass(frozen=True)
-class Subflow:
+class CapturedSubflow:
     """One subflow. ``ends``, ``address_ids`` and ``backup`` are by side; times are in seconds from the first packet.
 
     ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it
@@ -92,7 +92,7 @@ class ConnectionSummary:
     data_bytes: tuple[int, int]
     reinjected_bytes: tuple[int, int]
     data_acked: tuple[bool | None, bool | None]
-    subflows: tuple[Subflow, ...]
+    subflows: tuple[CapturedSubflow, ...]
     events: tuple[OptionRecord, ...]
     events_left_out: int
     notes: tuple[str, ...]
@@ -143,7 +143,8 @@ def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
         tcp=tuple(plain),
         connections_only_counted=analysis.forgotten_connections.count,
         tcp_only_counted=forgotten.count,
-        tcp_payload_bytes=forgotten.payload + sum(half.payload_bytes for one in plain for half in one.directions),
+        tcp_payload_bytes=forgotten.payload
+        + sum(half.payload_bytes for summary in plain for half in summary.directions),
     )
 
 
@@ -157,14 +158,14 @@ class _Summarizer:
         """Return a time in seconds from the first packet."""
         return (time_ns - self._start_ns) / _SECOND
 
-    def connection(self, connection: Connection) -> ConnectionSummary:
+    def connection(self, connection: MptcpConnection) -> ConnectionSummary:
         """Summarise one connection, with its subflows in the order in which they began."""
         members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
         numbers = {flow.number: number for number, (flow, _) in enumerate(members, start=1)}
         fallback, fallback_ns = self._fallback(connection)
         spaces = connection.spaces
-        totals = tuple(sum(_half(flow, side, sender).fresh for flow, side in members) for sender in (0, 1))
-        unmapped = [sum(_half(flow, side, sender).unmapped for flow, side in members) for sender in (0, 1)]
+        totals = tuple(sum(_direction_from(flow, side, sender).fresh for flow, side in members) for sender in (0, 1))
+        unmapped = [sum(_direction_from(flow, side, sender).unmapped for flow, side in members) for sender in (0, 1)]
         data = [space.total + (plain if fallback else 0) for space, plain in zip(spaces, unmapped, strict=True)]
         reinjected = tuple(sum(space.reinjected.values()) for space in spaces)
         return ConnectionSummary(
@@ -191,15 +192,17 @@ class _Summarizer:
             notes=tuple(self._notes(connection, bool(fallback))),
         )
 
-    def _subflow(self, connection: Connection, flow: Flow, side: int, number: int, totals: tuple[int, int]) -> Subflow:
+    def _subflow(
+        self, connection: MptcpConnection, flow: TcpFlow, side: int, number: int, totals: tuple[int, int]
+    ) -> CapturedSubflow:
         by_option = "join" if flow.is_join else "capable" if flow.is_capable else None
         began = by_option or ("unknown" if any(half.has_syn for half in flow.halves) else "before")
         ids = flow.address_ids if flow.is_join or not flow.is_capable else [0, 0]
         directions = []
         for sender in (0, 1):
             reinjected = connection.spaces[sender].reinjected.get(flow.number, 0)
-            directions.append(self._direction(_half(flow, side, sender), totals[sender], reinjected))
-        return Subflow(
+            directions.append(self._direction(_direction_from(flow, side, sender), totals[sender], reinjected))
+        return CapturedSubflow(
             number=number,
             ends=(str(flow.ends[side]), str(flow.ends[1 - side])),
             began=began,
@@ -214,7 +217,7 @@ class _Summarizer:
             directions=(directions[0], directions[1]),
         )
 
-    def tcp(self, flow: Flow) -> TcpSummary:
+    def tcp(self, flow: TcpFlow) -> TcpSummary:
         """Summarise a TCP connection without MPTCP."""
         first, second = (self._direction(half, 0, 0) for half in flow.halves)
         start, end = self.seconds(flow.start_ns), self.seconds(flow.end_ns)
@@ -235,12 +238,12 @@ class _Summarizer:
             seen_in=self._files[best[0].file] if best else None,
         )
 
-    def _record(self, event: Event, connection: Connection, numbers: dict[int, int]) -> OptionRecord:
+    def _record(self, event: SubflowEvent, connection: MptcpConnection, numbers: dict[int, int]) -> OptionRecord:
         side = next(side for flow, side in connection.flows if flow is event.flow)
         time = self.seconds(event.time_ns)
         return OptionRecord(time, numbers[event.flow.number], side ^ event.direction, event.kind, event.about)
 
-    def _fallback(self, connection: Connection) -> tuple[str | None, int | None]:
+    def _fallback(self, connection: MptcpConnection) -> tuple[str | None, int | None]:
         """Return why a connection is plain TCP, and since when if it was MPTCP before; None if it is MPTCP."""
         if connection.infinite_ns is not None:
             return "an infinite mapping was sent, after which data is not mapped any more", connection.infinite_ns
@@ -255,20 +258,20 @@ class _Summarizer:
             return None, None
         return f"data without DSS from {self.seconds(plain.since_ns):.3f} s on", plain.since_ns
 
-    def _refusal(self, first: Flow) -> str | None:
+    def _refusal(self, first: TcpFlow) -> str | None:
         """Return why MPTCP was never used on the first subflow, on which no DSS was seen."""
         if first.halves[1].has_syn and not first.answered:
-            return self._unanswered(first) or (
-                f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripped(first, (1, 0))}"
+            return self._unanswered_reason(first) or (
+                f"the SYN has MP_CAPABLE, but the SYN/ACK does not{self._stripping_remark(first, (1, 0))}"
             )
-        stripped = self._stripped(first, (0, 1))
+        stripped = self._stripping_remark(first, (0, 1))
         if stripped:
             return f"MP_CAPABLE was removed on the path{stripped}"
         if any(half.unmapped for half in first.halves):
             return "data followed the handshake without a DSS option"
         return None
 
-    def _unanswered(self, flow: Flow) -> str | None:
+    def _unanswered_reason(self, flow: TcpFlow) -> str | None:
         """Return the reason if the SYN that was answered, as the place nearest to its sender saw it, did not ask."""
         views = flow.halves[0].views
         asking = max(views, key=lambda vantage: views[vantage].with_option, default=None)
@@ -285,10 +288,11 @@ class _Summarizer:
         )
         number = views[asking].with_option
         return (
-            f"{_syns(number)} with MP_CAPABLE {_were(number)} not answered; the SYN that was answered has none, {cause}"
+            f"{_syns(number)} with MP_CAPABLE {_was_or_were(number)} not answered; the SYN that was answered "
+            f"has none, {cause}"
         )
 
-    def _stripped(self, flow: Flow, directions: tuple[int, int]) -> str:
+    def _stripping_remark(self, flow: TcpFlow, directions: tuple[int, int]) -> str:
         """Return a remark if one vantage point saw an option in a SYN and another did not: it was removed between."""
         for direction in directions:
             views = flow.halves[direction].views.items()
@@ -299,7 +303,7 @@ class _Summarizer:
                 return f" (the {packet} has it in {self._files[kept[0].file]}, not in {self._files[lost[0].file]})"
         return ""
 
-    def _notes(self, connection: Connection, fell_back: bool) -> list[str]:
+    def _notes(self, connection: MptcpConnection, fell_back: bool) -> list[str]:
         notes = []
         if connection.is_earlier or connection.is_nameless:
             notes.append(_origin(connection))
@@ -328,19 +332,19 @@ def _syns(number: int) -> str:
     return f"{number} SYN{'' if number == 1 else 's'}"
 
 
-def _were(number: int) -> str:
+def _was_or_were(number: int) -> str:
     return "was" if number == 1 else "were"
 
 
-def _silence(flow: Flow) -> str:
+def _silence(flow: TcpFlow) -> str:
     """Return how many SYNs of a first subflow were not answered at all, as the place saw them that saw most."""
     view = max(flow.halves[0].views.values(), key=lambda view: view.with_option + view.without_option)
     with_it, without = view.with_option, view.without_option
-    others = f", nor {_were(without)} {without} without" if without else ""
-    return f"{_syns(with_it)} with MP_CAPABLE {_were(with_it)} not answered{others}"
+    others = f", nor {_was_or_were(without)} {without} without" if without else ""
+    return f"{_syns(with_it)} with MP_CAPABLE {_was_or_were(with_it)} not answered{others}"
 
 
-def _origin(connection: Connection) -> str:
+def _origin(connection: MptcpConnection) -> str:
     """Return how the subflows of a connection were found whose beginning is not in the capture."""
     began = "it began before the capture"
     if connection.is_nameless:
@@ -353,7 +357,7 @@ def _origin(connection: Connection) -> str:
     return f"{began}: its subflows were found by {' and '.join(text for way, text in by.items() if way in ways)}"
 
 
-def _half(flow: Flow, side: int, sender: int) -> HalfConnection:
+def _direction_from(flow: TcpFlow, side: int, sender: int) -> HalfConnection:
     """Return the direction of ``flow`` in which side ``sender`` sends; ``side`` sends in direction 0."""
     return flow.halves[sender ^ side]
 
@@ -362,7 +366,7 @@ def _hex(token: int | None) -> str | None:
     return None if token is None else f"{token:08x}"
 
 
-def _is_acked(connection: Connection, side: int) -> bool | None:
+def _is_acked(connection: MptcpConnection, side: int) -> bool | None:
     """Return whether all data that ``side`` sent was acknowledged; None if no acknowledgment was seen."""
     space = connection.spaces[side]
     return None if space.acked is None else space.acked >= space.last
@@ -373,7 +377,7 @@ def _has_super_packets(half: HalfConnection) -> bool:
     return largest >= _SUPER_PACKET * (half.mss or 1460)
 
 
-def _state(flow: Flow) -> str:
+def _state(flow: TcpFlow) -> str:
     """Return how far the handshake got, if it was not completed; else how the subflow ended."""
     if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen:
         return "no answer"

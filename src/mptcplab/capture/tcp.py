@@ -14,7 +14,7 @@ from typing import Any, Literal, NamedTuple
 
 from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.options import maximum_segment
-from mptcplab.capture.packet import ACK, FIN, RST, SYN, Endpoint, Packet, VantagePoint
+from mptcplab.capture.packet import ACK, FIN, RST, SYN, Packet, SocketAddress, VantagePoint
 from mptcplab.capture.sequence import IntervalSet, Span, unwrap
 
 #: Spans of payload per direction that wait for their mapping: beyond these, the oldest stay unmapped.
@@ -86,9 +86,9 @@ class HalfConnection:
         if self.first is None or self.last is None:
             self.first = self.last = sequence
             return sequence
-        found = unwrap(sequence, self.last, 32)
-        self.first, self.last = min(self.first, found), max(self.last, found)
-        return found
+        unwrapped = unwrap(sequence, self.last, 32)
+        self.first, self.last = min(self.first, unwrapped), max(self.last, unwrapped)
+        return unwrapped
 
     @property
     def best(self) -> tuple[VantagePoint, View] | None:
@@ -187,11 +187,11 @@ class PlainTail:
 
 
 @dataclass(frozen=True, slots=True)
-class Event:
+class SubflowEvent:
     """An MPTCP option or signal that one side sent on a subflow. ``about`` has the option's values."""
 
     time_ns: int
-    flow: Flow
+    flow: TcpFlow
     direction: int
     kind: str
     about: dict[str, Any]
@@ -199,7 +199,7 @@ class Event:
 
 
 @dataclass(slots=True, eq=False)
-class Flow:
+class TcpFlow:
     """A TCP connection, perhaps a subflow. Direction 0 is from ``ends[0]``, which sent the first SYN if one was seen.
 
     ``join_token`` is the token in an MP_JOIN; ``is_capable`` is set if an MP_CAPABLE was seen. ``recognised_by`` is
@@ -208,7 +208,7 @@ class Flow:
     """
 
     number: int
-    ends: tuple[Endpoint, Endpoint]
+    ends: tuple[SocketAddress, SocketAddress]
     start_ns: int
     end_ns: int
     halves: tuple[HalfConnection, HalfConnection] = field(default_factory=lambda: (HalfConnection(), HalfConnection()))
@@ -222,7 +222,7 @@ class Flow:
     address_ids: list[int | None] = field(default_factory=lambda: [None, None])
     has_mptcp: bool = False
     recognised_by: Recognition | None = None
-    events: list[Event] = field(default_factory=list)
+    events: list[SubflowEvent] = field(default_factory=list)
     plain: PlainTail | None = None
     has_dss: bool = False
     has_checksum: bool = False

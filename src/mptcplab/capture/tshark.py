@@ -64,8 +64,8 @@ def tshark_path() -> str:
 def tshark_version() -> str:
     """Return the version of tshark. :raises MissingError: if it is not installed."""
     done = subprocess.run([tshark_path(), "--version"], capture_output=True, text=True, errors="replace", check=False)
-    found = _VERSION.search(done.stdout)
-    return found[0] if found else "of unknown version"
+    match = _VERSION.search(done.stdout)
+    return match[0] if match else "of unknown version"
 
 
 def check_files(files: Sequence[Path]) -> None:
@@ -84,7 +84,7 @@ def _check_file(file: Path) -> None:
     hint = "name a capture file: pcap or pcapng, as tcpdump, dumpcap and Wireshark write them"
     try:
         if file.is_dir():
-            raise InputError(f"{file}: is a directory", hint=_within(file) or hint)
+            raise InputError(f"{file}: is a directory", hint=_capture_hint(file) or hint)
         with file.open("rb"):
             pass
     except (OSError, ValueError) as error:
@@ -92,11 +92,11 @@ def _check_file(file: Path) -> None:
         raise InputError(f"{str(file)!r}: {reason.lower()}", hint=hint) from error
 
 
-def _within(folder: Path) -> str | None:
+def _capture_hint(folder: Path) -> str | None:
     """Return a hint about captures in a results folder or in one of its runs."""
-    found = next(iter(sorted(folder.glob("**/captures/*.pcap"))), None)
-    if found is not None:
-        return f"name captures in it, such as {found}"
+    path = next(iter(sorted(folder.glob("**/captures/*.pcap"))), None)
+    if path is not None:
+        return f"name captures in it, such as {path}"
     if (folder / "runs").is_dir() or (folder / "manifest.json").is_file():
         return 'nothing was captured here: add [record] with captures = [{ node = "client" }] to the scenario'
     return None
@@ -123,7 +123,7 @@ def lines_about(file: Path, query: Query) -> Generator[str]:
             env={**os.environ, "LC_ALL": "C.UTF-8", "HOME": settings, "WIRESHARK_CONFIG_DIR": settings},
         )
         try:
-            yield from _checked(process, file)
+            yield from _check_output(process, file)
             status = process.wait()
             errors.seek(0)
             _check_end(status, file, errors.read().decode(errors="replace"))
@@ -146,7 +146,7 @@ def _command(program: str, file: Path, query: Query) -> list[str]:
     return command
 
 
-def _checked(process: subprocess.Popen[str], file: Path) -> Iterator[str]:
+def _check_output(process: subprocess.Popen[str], file: Path) -> Iterator[str]:
     assert process.stdout is not None
     first = next(process.stdout, None)
     if first is not None:
@@ -170,16 +170,16 @@ def _check_end(status: int, file: Path, stderr: str) -> None:
     raise InputError(f"{file}: {reason}", hint=f"see what tshark prints: tshark -r {file}")
 
 
-def parsed(lines: Iterable[str], file: Path, parse: Callable[[str], _T | None]) -> Iterator[_T]:
+def parse_lines(lines: Iterable[str], file: Path, parse: Callable[[str], _T | None]) -> Iterator[_T]:
     """Yield what ``parse`` returns for each of tshark's lines about ``file``, without None.
 
     :raises InputError: if ``parse`` raises a ValueError or an OverflowError.
     """
     for count, line in enumerate(lines, start=1):
         try:
-            found = parse(line)
+            item = parse(line)
         except (ValueError, OverflowError) as error:
             hint = f"see what tshark prints: tshark -r {file}"
             raise InputError(f"{file}: cannot parse tshark's output for packet {count}", hint=hint) from error
-        if found is not None:
-            yield found
+        if item is not None:
+            yield item

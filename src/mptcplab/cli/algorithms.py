@@ -9,7 +9,7 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, has_one_scheduler, schedulers
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.load import Experiment
-from mptcplab.scenario.replaced import or_removed
+from mptcplab.scenario.replaced import removal_hint
 from mptcplab.scenario.schema import Scenario
 
 _SCHEDULER = "MPTCP scheduler"
@@ -28,7 +28,7 @@ def check_algorithms(experiment: Experiment) -> None:
     for scenario, is_replaced in scenarios:
         if scenario.bpf or not has_known_algorithms(scenario.kernel):
             continue
-        for noun, name in _named(scenario):
+        for noun, name in _named_algorithms(scenario):
             if (scenario.kernel, noun, name) not in checked:
                 checked.add((scenario.kernel, noun, name))
                 _check(scenario.kernel, noun, name, is_replaced=is_replaced)
@@ -41,12 +41,12 @@ def _check(kernel: str, noun: str, name: str, *, is_replaced: bool) -> None:
     known = congestion_controls() if noun == "congestion control" else schedulers()
     if name not in known:
         hint = name_hint(name, sorted(known))
-        raise InputError(f"the lab kernel has no {noun} '{name}'", hint=or_removed(hint) if is_replaced else hint)
+        raise InputError(f"the lab kernel has no {noun} '{name}'", hint=removal_hint(hint) if is_replaced else hint)
 
 
-def _named(scenario: Scenario) -> Iterator[tuple[str, str]]:
-    found = [(one.congestion_control, one.scheduler) for one in scenario.transports.values()]
-    found += [(one.congestion_control, one.scheduler) for one in scenario.workloads.values()]
-    for control, scheduler in found:
+def _named_algorithms(scenario: Scenario) -> Iterator[tuple[str, str]]:
+    pairs = [(transport.congestion_control, transport.scheduler) for transport in scenario.transports.values()]
+    pairs += [(workload.congestion_control, workload.scheduler) for workload in scenario.workloads.values()]
+    for control, scheduler in pairs:
         yield from [("congestion control", control)] if control is not None else []
         yield from [(_SCHEDULER, scheduler)] if scheduler is not None else []

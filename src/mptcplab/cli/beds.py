@@ -18,9 +18,9 @@ import click
 import mptcplab
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.missing import find_missing
-from mptcplab.campaign.recorded import cpu_seconds, unrecorded
+from mptcplab.campaign.recorded import cpu_seconds, missing_runs
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import console, print_table, writing
+from mptcplab.cli.common import console, print_table, report_write_errors
 from mptcplab.cli.jobs import TableJob, table_job, table_names
 from mptcplab.cli.lacking import combine_lacks
 from mptcplab.cli.main import report_error
@@ -32,8 +32,8 @@ from mptcplab.kernel import find_kernel
 from mptcplab.metrics.rows import RunResult
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.files import write_json, write_table
-from mptcplab.scenario.load import Experiment, Point, Run
-from mptcplab.study.beds import Bed, BedSpace, draw, is_drawn, read_beds
+from mptcplab.scenario.load import Experiment, Run, SweepPoint
+from mptcplab.study.beds import BedSpace, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import cloud_entry, keep_current, read_cloud
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.forms import digest, file_stem
@@ -48,7 +48,7 @@ _OF_BEDS = ("seed", "repeats")
 class _BedJob:
     """One table on one bed."""
 
-    bed: Bed
+    bed: SampledBed
     work: TableJob
 
 
@@ -58,7 +58,7 @@ class BedPlan:
 
     tables: tuple[SelectedTable, ...]
     space: BedSpace
-    beds: tuple[Bed, ...]
+    beds: tuple[SampledBed, ...]
     jobs: tuple[_BedJob, ...]
     overrides: tuple[str, ...]
     is_quick: bool
@@ -95,7 +95,7 @@ class _BedRounds(Rounds):
         }
         super().__init__(jobs[0].work.experiment, [point for job in jobs for point in job.work.points])
 
-    def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
+    def runs_of(self, point: SweepPoint, first: int, end: int) -> list[Run]:
         """Return the repeats of one point, whose seed its bed decides."""
         return self._experiments[id(point)].runs_of(point, first, end)
 
@@ -190,23 +190,25 @@ def _check_override(text: str, space: BedSpace, tables: Sequence[SelectedTable])
         raise InputError(f"--set {key}: beds decide this key", hint="leave it out, or leave out --beds")
 
 
-def _job(bed: Bed, selected: SelectedTable, space: BedSpace, overrides: Sequence[str], *, quick: bool) -> _BedJob:
+def _job(
+    bed: SampledBed, selected: SelectedTable, space: BedSpace, overrides: Sequence[str], *, quick: bool
+) -> _BedJob:
     """Return a table on a bed. In the short form, what that shortens stays short."""
     shortened = selected.table.quick.change if quick else {}
     settings = [text for text in space.overrides(bed, selected.number) if text.partition("=")[0] not in shortened]
     return _BedJob(bed, table_job(selected, [*settings, *overrides], quick=quick, repeats=1, seed=bed.number))
 
 
-def _left(plan: BedPlan, folder: Path) -> list[Run]:
+def _runs_to_make(plan: BedPlan, folder: Path) -> list[Run]:
     """Return the runs that are not recorded; all if this machine lacks what identifies them, such as a kernel."""
     try:
-        return unrecorded(plan.runs, folder)
+        return missing_runs(plan.runs, folder)
     except MissingError:
         return plan.runs
 
 
 def _cost_text(plan: BedPlan, folder: Path) -> str:
-    runs, left = len(plan.runs), _left(plan, folder)
+    runs, left = len(plan.runs), _runs_to_make(plan, folder)
     done = f", {runs - len(left)} recorded" if len(left) < runs else ""
     cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
     return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
@@ -217,7 +219,7 @@ def _list(plans: Sequence[BedPlan], out: Path, *, as_json: bool) -> None:
     if as_json:
         entries = []
         for plan in plans:
-            left = _left(plan, out / plan.study)
+            left = _runs_to_make(plan, out / plan.study)
             entry = {"study": plan.study, "beds": len(plan.beds), "runs": len(plan.runs)}
             entries.append(entry | {"recorded": len(plan.runs) - len(left), "cpu_seconds": round(cpu_seconds(left))})
         click.echo(json.dumps({"studies": entries}))
@@ -295,7 +297,7 @@ def _show(plan: BedPlan, document: dict[str, Any], folder: Path, *, quiet: bool)
     document["tables"] = _read_earlier_tables(plan, document, folder / f"{name}.json") | document["tables"]
     cloud = read_cloud(document, tables, plan.space)
     values, claims = cloud_table(cloud, tables), claims_table(cloud)
-    with writing(folder):
+    with report_write_errors(folder):
         write_json(document, folder / f"{name}.json")
         if values.rows:
             write_table(values, folder, name)

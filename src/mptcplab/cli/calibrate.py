@@ -13,7 +13,7 @@ from mptcplab.calibrate.programs import PROGRAMS
 from mptcplab.errors import InputError, MissingError
 
 if TYPE_CHECKING:
-    from mptcplab.calibrate.measure import Calibration
+    from mptcplab.calibrate.measure import SideCalibration
 
 
 def calibrate(program: str, ciphers: tuple[str, ...], seconds: float, repeats: int, as_json: bool) -> None:
@@ -27,15 +27,23 @@ def calibrate(program: str, ciphers: tuple[str, ...], seconds: float, repeats: i
         raise MissingError(
             "calibrating needs root: it makes a network namespace, and counts system calls", hint="use sudo"
         )
-    found = {cipher: _measured(program, cipher, seconds, repeats) for cipher in ciphers or known or ("",)}
+    side_calibrations = {cipher: _calibrate(program, cipher, seconds, repeats) for cipher in ciphers or known or ("",)}
     if as_json:
-        click.echo(json.dumps([_document(program, cipher, one) for cipher, many in found.items() for one in many]))
+        click.echo(
+            json.dumps(
+                [
+                    _document(program, cipher, calibration)
+                    for cipher, many in side_calibrations.items()
+                    for calibration in many
+                ]
+            )
+        )
         return
-    for cipher, calibrations in found.items():
+    for cipher, calibrations in side_calibrations.items():
         _show(f"{program}, {cipher}" if cipher else program, calibrations)
 
 
-def _measured(program: str, cipher: str, seconds: float, repeats: int) -> list[Calibration]:
+def _calibrate(program: str, cipher: str, seconds: float, repeats: int) -> list[SideCalibration]:
     from mptcplab.calibrate.measure import calibrate as measure
     from mptcplab.kernel.console import StderrReporter
 
@@ -50,37 +58,37 @@ def _measured(program: str, cipher: str, seconds: float, repeats: int) -> list[C
         )
 
 
-def _show(title: str, calibrations: list[Calibration]) -> None:
+def _show(title: str, calibrations: list[SideCalibration]) -> None:
     from mptcplab.cli.common import print_table
     from mptcplab.report.table import Table
 
     columns = ("side", "load", "calls per kB", "bytes per byte", "CPU ns per byte", "by the two costs", "difference")
     rows = tuple(
         (
-            one.side,
+            calibration.side,
             sample.load,
             f"{1000 * sample.calls:.2f}",
             f"{sample.bytes:.2f}",
             f"{sample.cpu_ns:.2f}",
-            f"{one.costs.of(sample):.2f}",
-            f"{100 * one.costs.error(sample):+.0f} %",
+            f"{calibration.costs.cost_of(sample):.2f}",
+            f"{100 * calibration.costs.error(sample):+.0f} %",
         )
-        for one in calibrations
-        for sample in one.samples
+        for calibration in calibrations
+        for sample in calibration.samples
     )
     print_table(Table(title, columns, rows, frozenset(columns[2:]), ("Per byte of the payload that arrived.",)))
-    for one in calibrations:
-        click.echo(f"{one.side}:  cpu = {_toml(one)}")
+    for calibration in calibrations:
+        click.echo(f"{calibration.side}:  cpu = {_toml(calibration)}")
     click.echo()
 
 
-def _toml(one: Calibration) -> str:
-    return "{ " + ", ".join(f'{key} = "{value}"' for key, value in _cpu(one).items()) + " }"
+def _toml(calibration: SideCalibration) -> str:
+    return "{ " + ", ".join(f'{key} = "{value}"' for key, value in _cpu(calibration).items()) + " }"
 
 
-def _cpu(one: Calibration) -> dict[str, str]:
+def _cpu(calibration: SideCalibration) -> dict[str, str]:
     """Return the costs as a scenario writes them, with three significant digits."""
-    return {"per_call": _time(one.costs.per_call_ns), "per_byte": _time(one.costs.per_byte_ns)}
+    return {"per_call": _time(calibration.costs.per_call_ns), "per_byte": _time(calibration.costs.per_byte_ns)}
 
 
 def _time(cost_ns: float) -> str:
@@ -88,15 +96,21 @@ def _time(cost_ns: float) -> str:
     return f"{picoseconds / 10**6:g} us" if picoseconds >= 10**6 else f"{picoseconds / 10**3:g} ns"
 
 
-def _document(program: str, cipher: str, one: Calibration) -> dict[str, object]:
+def _document(program: str, cipher: str, calibration: SideCalibration) -> dict[str, object]:
     loads = [
         {
             "load": sample.load,
             "cpu_ns_per_byte": sample.cpu_ns,
             "calls_per_byte": sample.calls,
             "bytes_per_byte": sample.bytes,
-            "error": one.costs.error(sample),
+            "error": calibration.costs.error(sample),
         }
-        for sample in one.samples
+        for sample in calibration.samples
     ]
-    return {"program": program, "cipher": cipher or None, "side": one.side, "cpu": _cpu(one), "loads": loads}
+    return {
+        "program": program,
+        "cipher": cipher or None,
+        "side": calibration.side,
+        "cpu": _cpu(calibration),
+        "loads": loads,
+    }

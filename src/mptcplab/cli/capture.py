@@ -73,12 +73,18 @@ def _check(figure: Path | None, connection: int | None, *, statistics: bool, end
 def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:
     """Return connection ``number``, or the one with the most data. :raises InputError: if it does not exist."""
     if number is None:
-        return max(summary.connections, key=lambda one: (sum(one.data_bytes), -one.number), default=None)
-    found = next((one for one in summary.connections if one.number == number), None)
-    if found is None:
+        return max(
+            summary.connections,
+            key=lambda connection_summary: (sum(connection_summary.data_bytes), -connection_summary.number),
+            default=None,
+        )
+    connection = next(
+        (connection_summary for connection_summary in summary.connections if connection_summary.number == number), None
+    )
+    if connection is None:
         hint = f"there are {len(summary.connections)} in the capture"
         raise InputError(f"there is no MPTCP connection {number} to draw", hint=hint)
-    return found
+    return connection
 
 
 def _write(
@@ -91,9 +97,9 @@ def _write(
         out.mkdir(parents=True, exist_ok=True)
         write_json(summary.document(), out / "capture.json")
         written.append(out / "capture.json")
-        for one in _largest(summary):
-            write_table(connection_table(one), out, f"connection-{one.number}")
-            written.append(out / f"connection-{one.number}.md")
+        for connection_summary in _largest_connections(summary):
+            write_table(connection_table(connection_summary), out, f"connection-{connection_summary.number}")
+            written.append(out / f"connection-{connection_summary.number}.md")
         figures += [out / f"data-sequence{suffix}" for suffix in _FIGURES]
     connection = analysis.connections.get(drawn.number) if drawn is not None else None
     if drawn is None or connection is None:
@@ -106,15 +112,17 @@ def _write(
     return written + figures
 
 
-def _largest(summary: Summary) -> list[ConnectionSummary]:
+def _largest_connections(summary: Summary) -> list[ConnectionSummary]:
     """Return the connections with the most data, in the order of their numbers."""
-    chosen = sorted(summary.connections, key=lambda one: -sum(one.data_bytes))[:_MAX_SHOWN]
-    return sorted(chosen, key=lambda one: one.number)
+    chosen = sorted(summary.connections, key=lambda connection_summary: -sum(connection_summary.data_bytes))[
+        :_MAX_SHOWN
+    ]
+    return sorted(chosen, key=lambda connection_summary: connection_summary.number)
 
 
 def _show(summary: Summary) -> None:
     console().print(headline(summary), style="bold", markup=False)
-    for connection in _largest(summary):
+    for connection in _largest_connections(summary):
         print_table(connection_table(connection))
     left_out = len(summary.connections) + summary.connections_only_counted - min(len(summary.connections), _MAX_SHOWN)
     if left_out:

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mptcplab.capture.end import parse_end
-from mptcplab.capture.files import FilesStatistics, documented, statistics_of_files
+from mptcplab.capture.files import FilesStatistics, statistics_of_files, to_json
 from mptcplab.cli.common import console, print_table
 from mptcplab.errors import InputError, reason
 from mptcplab.report.capture_statistics import statistics_tables
@@ -26,9 +26,9 @@ def show_statistics(
 
     :raises InputError: if a file cannot be read; after printing, if one ends in the middle of a packet.
     """
-    found = statistics_of_files(files, [parse_end(end) for end in ends])
-    document = documented(found, are_runs=are_runs)
-    tables = statistics_tables(found, are_runs=are_runs)
+    statistics = statistics_of_files(files, [parse_end(end) for end in ends])
+    document = to_json(statistics, are_runs=are_runs)
+    tables = statistics_tables(statistics, are_runs=are_runs)
     written = _write(document, tables, out) if out is not None else []
     if as_json:
         click.echo(json.dumps(document))
@@ -37,7 +37,7 @@ def show_statistics(
             print_table(table)
         if written:
             console().print(f"Written: {', '.join(map(str, written))}", markup=False)
-    _check_whole(found)
+    _check_whole(statistics)
 
 
 def _write(document: dict[str, Any], tables: Sequence[Table], out: Path) -> list[Path]:
@@ -52,9 +52,9 @@ def _write(document: dict[str, Any], tables: Sequence[Table], out: Path) -> list
     return [out / "statistics.json", *(out / f"statistics-{number}.md" for number in range(1, len(tables) + 1))]
 
 
-def _check_whole(found: FilesStatistics) -> None:
-    cut = [one for one in found.files if one.is_cut_short]
+def _check_whole(statistics: FilesStatistics) -> None:
+    cut = [file for file in statistics.files if file.is_cut_short]
     if cut:
-        names = ", ".join(str(one.file) for one in cut)
+        names = ", ".join(str(statistics.file) for statistics in cut)
         message = f"{names}: ends in the middle of a packet; the statistics are of the packets before"
         raise InputError(message, hint=f"keep the complete packets: editcap {cut[0].file} whole.pcap")

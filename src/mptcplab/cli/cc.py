@@ -9,7 +9,7 @@ from dataclasses import asdict
 import click
 
 from mptcplab.ebpf import controls
-from mptcplab.ebpf.controls import Control
+from mptcplab.ebpf.controls import CongestionControl
 
 _AFTER = "in a network namespace: sysctl net.ipv4.tcp_congestion_control={name}; docs/ebpf.md has other ways"
 
@@ -36,15 +36,15 @@ def status(name: str, as_json: bool) -> None:
     _print([controls.status(name)], as_json)
 
 
-def _print(found: list[Control], as_json: bool) -> None:
+def _print(congestion_controls: list[CongestionControl], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([asdict(control) for control in found]))
+        click.echo(json.dumps([asdict(control) for control in congestion_controls]))
         return
-    for control in found:
+    for control in congestion_controls:
         click.echo(f"{control.name:<8}{_words(control)}")
 
 
-def _words(control: Control) -> str:
+def _words(control: CongestionControl) -> str:
     if control.state == "taken":
         return "taken: the kernel has another one of this name"
     if control.subflows is None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from rich.console import Console
 
 from mptcplab.errors import LabError, reason
-from mptcplab.report.choosing import fitted
+from mptcplab.report.choosing import split_to_width
 from mptcplab.report.table import Table
 
 #: Wider than any line: what is not a terminal gets whole lines.
@@ -29,7 +29,7 @@ def console(*, stderr: bool = False) -> Console:
 def print_table(table: Table) -> None:
     """Print a table and its notes on standard output. On a terminal, it is arranged to fit."""
     out = console()
-    parts, moved = fitted(table, out.width)
+    parts, moved = split_to_width(table, out.width)
     for part in parts:
         out.print(part.to_rich(out.width))
     for note in (*moved, *table.notes):
@@ -42,7 +42,7 @@ def default_jobs() -> int:
 
 
 @contextmanager
-def writing(folder: Path) -> Iterator[None]:
+def report_write_errors(folder: Path) -> Iterator[None]:
     """Turn an error that prevents results from being written into one sentence.
 
     :raises LabError: for every OSError inside.

@@ -12,12 +12,12 @@ from typing import Any
 import click
 
 from mptcplab.cli.common import console, print_table
-from mptcplab.cli.options import listed
+from mptcplab.cli.options import split_commas
 from mptcplab.errors import Exit, InputError, reason
 from mptcplab.metrics import ranking
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Pair, Verdict, sides
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Pair, Verdict, collect_sides
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.conditions import measured_on, use_differs
+from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
 from mptcplab.metrics.named import metric_of, swept_key
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.warned import compared_rows, warnings_of
@@ -33,7 +33,7 @@ from mptcplab.report.comparison import (
 from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
 from mptcplab.report.overlaps import compared_beginnings, overlap_notes
 from mptcplab.report.table import Table
-from mptcplab.scenario.document import nearest, show
+from mptcplab.scenario.document import show, suggest_name
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"
@@ -66,34 +66,36 @@ def compare(
     documents = [_read(folder) for folder in (a, b) if folder is not None]
     asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
     if by:
-        found = _Within(documents[0], listed(by), reference, margin).of(asked)
+        comparison_result = _Within(documents[0], split_commas(by), reference, margin).compare(asked)
     else:
-        found = _two_folders(str(a), str(b), documents, asked, margin)
+        comparison_result = _compare_folders(str(a), str(b), documents, asked, margin)
     warnings = warnings_of(documents, asked)
     overlaps = list(overlap_notes(compared_beginnings(compared_rows(documents, asked))))
-    tables = [choose(table, listed(columns), sort) for table in _with_limits(found, warnings, overlaps)]
+    tables = [
+        choose(table, split_commas(columns), sort) for table in _with_limits(comparison_result, warnings, overlaps)
+    ]
     for file in files:
-        _write(file, tables, found, margin)
+        _write(file, tables, comparison_result, margin)
     if as_json:
-        click.echo(json.dumps(_document(found, margin, warnings)))
+        click.echo(json.dumps(_document(comparison_result, margin, warnings)))
     else:
         for table in tables:
             print_table(table)
         if files:
             console().print(f"\nWritten: {', '.join(map(str, files))}", markup=False, soft_wrap=True)
     if fail_if_different or fail_if_uncertain:
-        _require_rows(asked, found.comparisons)
-    matches = [match for one in found.comparisons for match in one.matches]
+        _require_rows(asked, comparison_result.comparisons)
+    matches = [match for comparison in comparison_result.comparisons for match in comparison.matches]
     failed = fail_if_different and any(match.verdict is Verdict.DIFFERS for match in matches)
     failed = failed or (fail_if_uncertain and any(match.is_open for match in matches))
     return Exit.FAILED if failed else Exit.DONE
 
 
-def _write(file: Path, tables: Sequence[Table], found: _Found, margin: float) -> None:
+def _write(file: Path, tables: Sequence[Table], comparison_result: _Found, margin: float) -> None:
     numbers = (
-        rankings_csv(found.rankings, found.by)
-        if found.rankings
-        else comparisons_csv(found.comparisons, found.by, margin)
+        rankings_csv(comparison_result.rankings, comparison_result.by)
+        if comparison_result.rankings
+        else comparisons_csv(comparison_result.comparisons, comparison_result.by, margin)
     )
     try:
         write_comparison(file, tables, numbers)
@@ -108,7 +110,7 @@ _Asked = tuple[str, str | None]
 def _require_rows(asked: Sequence[_Asked], comparisons: Sequence[Comparison]) -> None:
     """Refuse a check that has nothing to check. :raises InputError: if a metric was compared in no row."""
     for metric, workload in asked:
-        if not any(_is_about(one, metric, workload) for one in comparisons):
+        if not any(_is_about(comparison, metric, workload) for comparison in comparisons):
             of = f" of the workload {workload}" if workload is not None else ""
             raise InputError(
                 f"nothing was compared: no row{of} with {METRICS[metric].noun} is on both sides",
@@ -134,24 +136,32 @@ class _Found:
     conditions: dict[str, Any] = field(default_factory=dict)
 
 
-def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float) -> _Found:
+def _compare_folders(
+    a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float
+) -> _Found:
     first, second = documents
     pairs = [
-        Pair(metric, (a,), (b,), sides(first, metric, workload=only), sides(second, metric, workload=only))
+        Pair(
+            metric,
+            (a,),
+            (b,),
+            collect_sides(first, metric, workload=only),
+            collect_sides(second, metric, workload=only),
+        )
         for metric, only in asked
     ]
     comparisons = compare_rows(pairs, margin_percent=margin)
-    tests = sum(one.tests for one in comparisons)
+    tests = sum(comparison.tests for comparison in comparisons)
     tables = [
         comparison_table(
-            _title(one.pair.metric, a, b, only),
-            [one],
+            _title(comparison.pair.metric, a, b, only),
+            [comparison],
             tests=tests,
             margin_percent=margin,
             together=comparisons,
-            unavailable=(_unavailable(first), _unavailable(second)),
+            unavailable=(_unavailable_points(first), _unavailable_points(second)),
         )
-        for one, (_, only) in zip(comparisons, asked, strict=True)
+        for comparison, (_, only) in zip(comparisons, asked, strict=True)
     ]
     named = {workload for _, workload in asked if workload is not None}
     workloads = named if all(workload is not None for _, workload in asked) else None
@@ -161,12 +171,12 @@ def _two_folders(a: str, b: str, documents: Sequence[dict[str, Any]], asked: Seq
 
 def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
     uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
-    return {"a_measured_on": measured_on(a), "b_measured_on": measured_on(b), "mptcp_differs": uses}
+    return {"a_measured_on": kernels_and_clocks(a), "b_measured_on": kernels_and_clocks(b), "mptcp_differs": uses}
 
 
-def _unavailable(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
+def _unavailable_points(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
     """Return the points that cannot be run, each with the reason."""
-    return [(one["settings"], str(one["reason"])) for one in document.get("unavailable", ())]
+    return [(entry["settings"], str(entry["reason"])) for entry in document.get("unavailable", ())]
 
 
 def _title(metric: str, a: str, b: str, workload: str | None) -> str:
@@ -174,15 +184,15 @@ def _title(metric: str, a: str, b: str, workload: str | None) -> str:
     return f"{of}{METRICS[metric].noun}: A = {a}, B = {b}"
 
 
-def _only(asked: Sequence[_Asked], metric: str) -> str | None:
+def _common_workload(asked: Sequence[_Asked], metric: str) -> str | None:
     """Return the workload that was named for a metric, or None if there are several, or all were meant."""
     workloads = {workload for name, workload in asked if name == metric}
     return workloads.pop() if len(workloads) == 1 else None
 
 
-def _in_order(reference: str, names: Collection[str]) -> str | None:
+def _same_values_name(reference: str, names: Collection[str]) -> str | None:
     """Return the name that has the same values in another order: that of --by."""
-    return next((one for one in names if sorted(listed(one)) == sorted(listed(reference))), None)
+    return next((name for name in names if sorted(split_commas(name)) == sorted(split_commas(reference))), None)
 
 
 class _Within:
@@ -193,16 +203,22 @@ class _Within:
         self._document, self._by = document, [swept_key(name, keys) for name in by]
         self._reference, self._margin = reference, margin
 
-    def of(self, asked: Sequence[_Asked]) -> _Found:
+    def compare(self, asked: Sequence[_Asked]) -> _Found:
         """Compare by all metrics at once: all tests are one family."""
         parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
         values = list(parts[0][1])
-        found = self._ranked(parts) if self._reference is None and len(values) > 2 else None
-        if found is None or not found.tables:
+        comparison_result = self._rank_all(parts) if self._reference is None and len(values) > 2 else None
+        if comparison_result is None or not comparison_result.tables:
             # Without a row that two values have there is no ranking: this table says which rows each has.
-            first = values[0] if self._reference is None else self._chosen(self._reference, values)
-            found = self._against(asked, parts, first)
-        return replace(found, tables=[*found.tables[:-1], *(self._with_followers(last) for last in found.tables[-1:])])
+            first = values[0] if self._reference is None else self._select_values(self._reference, values)
+            comparison_result = self._compare_with_reference(asked, parts, first)
+        return replace(
+            comparison_result,
+            tables=[
+                *comparison_result.tables[:-1],
+                *(self._with_followers(last) for last in comparison_result.tables[-1:]),
+            ],
+        )
 
     def _with_followers(self, table: Table) -> Table:
         """Return a table with a note about keys that change together with those of --by."""
@@ -213,60 +229,65 @@ class _Within:
         note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
         return replace(table, notes=(*table.notes, note))
 
-    def _chosen(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
+    def _select_values(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
         """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""
-        names = {",".join(one): one for one in values}
-        found = names.get(reference) or names.get(",".join(listed(reference)))
-        if found is None:
+        names = {",".join(texts): texts for texts in values}
+        texts = names.get(reference) or names.get(",".join(split_commas(reference)))
+        if texts is None:
             if reference.count(",") + 1 != len(self._by) > 1:
                 some = ",".join(values[0])
                 hint = f"name a value for each key of --by, separated by commas, such as {show(some)}"
                 raise InputError(
                     f"--reference: '{reference}' is not a value for each of {', '.join(self._by)}", hint=hint
                 )
-            near = _in_order(reference, names) or nearest(reference, names)
+            near = _same_values_name(reference, names) or suggest_name(reference, names)
             hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
             raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
-        return found
+        return texts
 
-    def _against(
+    def _compare_with_reference(
         self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
     ) -> _Found:
-        pairs = [pair for metric, some in parts for pair in ranking.against(metric, some, reference)]
+        pairs = [pair for metric, some in parts for pair in ranking.pairs_with_reference(metric, some, reference)]
         comparisons = compare_rows(pairs, margin_percent=self._margin)
-        tests = sum(one.tests for one in comparisons)
+        tests = sum(comparison.tests for comparison in comparisons)
         tables = []
         for metric in dict.fromkeys(metric for metric, _ in parts):
-            own = [one for one in comparisons if one.pair.metric == metric]
-            a, b = (", ".join(values) for values in (reference, own[0].pair.b))
+            own_comparisons = [comparison for comparison in comparisons if comparison.pair.metric == metric]
+            a, b = (", ".join(values) for values in (reference, own_comparisons[0].pair.b))
             each = f"each {', '.join(self._by)}"
-            title = _title(metric, a, b if len({one.pair.b for one in own}) == 1 else each, _only(asked, metric))
+            title = _title(
+                metric,
+                a,
+                b if len({comparison.pair.b for comparison in own_comparisons}) == 1 else each,
+                _common_workload(asked, metric),
+            )
             tables.append(
                 comparison_table(
                     title,
-                    own,
+                    own_comparisons,
                     by=self._by,
                     tests=tests,
                     margin_percent=self._margin,
-                    unavailable=(_unavailable(self._document),) * 2,
+                    unavailable=(_unavailable_points(self._document),) * 2,
                 )
             )
         return _Found(comparisons, tables, by=tuple(self._by))
 
-    def _ranked(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:
+    def _rank_all(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:
         contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
         pairs = [contest.pairs for contest in contests]
         comparisons = compare_rows([pair for some in pairs for pair in some], margin_percent=self._margin)
         left = iter(comparisons)
-        found = [
+        ranks = [
             ranking.rank(contest, [next(left) for _ in some], self._margin)
             for contest, some in zip(contests, pairs, strict=True)
         ]
-        tests = sum(one.tests for one in comparisons)
-        tables = [ranking_table(one, by=self._by, together=found) for one in found]
-        notes = ranking_notes(found, tests, self._margin)
+        tests = sum(comparison.tests for comparison in comparisons)
+        tables = [ranking_table(this_ranking, by=self._by, together=ranks) for this_ranking in ranks]
+        notes = ranking_notes(ranks, tests, self._margin)
         tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
-        return _Found(comparisons, tables, tuple(found), tuple(self._by))
+        return _Found(comparisons, tables, tuple(ranks), tuple(self._by))
 
 
 def _read(folder: Path) -> dict[str, Any]:
@@ -288,29 +309,34 @@ def _read(folder: Path) -> dict[str, Any]:
     return document
 
 
-def _with_limits(found: _Found, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]) -> list[Table]:
+def _with_limits(
+    comparison_result: _Found, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]
+) -> list[Table]:
     """Return the tables; the last one ends with what limits all of them: few seeds, warnings, overlaps."""
-    notes = (*few_seeds_notes(found.comparisons), *warning_notes(warnings), *overlaps)
-    return [*found.tables[:-1], *(replace(last, notes=(*last.notes, *notes)) for last in found.tables[-1:])]
+    notes = (*few_seeds_notes(comparison_result.comparisons), *warning_notes(warnings), *overlaps)
+    return [
+        *comparison_result.tables[:-1],
+        *(replace(last, notes=(*last.notes, *notes)) for last in comparison_result.tables[-1:]),
+    ]
 
 
-def _document(found: _Found, margin: float, warnings: Mapping[str, Sequence[str]]) -> dict[str, Any]:
+def _document(comparison_result: _Found, margin: float, warnings: Mapping[str, Sequence[str]]) -> dict[str, Any]:
     return {
-        "tests": sum(one.tests for one in found.comparisons),
+        "tests": sum(comparison.tests for comparison in comparison_result.comparisons),
         "significance": SIGNIFICANCE,
         "margin_percent": margin,
-        **found.conditions,
+        **comparison_result.conditions,
         "comparisons": [
             {
-                "a": ", ".join(one.pair.a),
-                "b": ", ".join(one.pair.b),
-                "metric": one.pair.metric,
-                "rows": [match.to_json() for match in one.matches],
-                "only_a": list(one.only_a),
-                "only_b": list(one.only_b),
+                "a": ", ".join(comparison.pair.a),
+                "b": ", ".join(comparison.pair.b),
+                "metric": comparison.pair.metric,
+                "rows": [match.to_json() for match in comparison.matches],
+                "only_a": list(comparison.only_a),
+                "only_b": list(comparison.only_b),
             }
-            for one in found.comparisons
+            for comparison in comparison_result.comparisons
         ],
-        "rankings": [one.to_json() for one in found.rankings],
+        "rankings": [this_ranking.to_json() for this_ranking in comparison_result.rankings],
         "warnings": [{"warning": text, "rows": list(names)} for text, names in warnings.items()],
     }

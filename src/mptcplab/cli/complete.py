@@ -28,20 +28,22 @@ _Choices = Callable[[click.Context, str], Iterable[str]]
 _Complete = Callable[[click.Context, click.Parameter, str], list[CompletionItem]]
 
 
-def _completing(choices: _Choices) -> _Complete:
+def _make_completion(choices: _Choices) -> _Complete:
     """Turn a function that returns all valid values into a completion function for click."""
 
     def complete(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         with contextlib.suppress(LabError, OSError):
-            found = [CompletionItem(text) for text in choices(ctx, incomplete) if text.startswith(incomplete)]
-            if found:
-                return found
+            completion_items = [
+                CompletionItem(text) for text in choices(ctx, incomplete) if text.startswith(incomplete)
+            ]
+            if completion_items:
+                return completion_items
         return param.type.shell_complete(ctx, param, incomplete)
 
     return complete
 
 
-@_completing
+@_make_completion
 def scenario_files(_ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return the scenario files in the folder typed so far and a few levels below it, or names after an ``@``."""
     return _scenario_files(incomplete)
@@ -77,7 +79,7 @@ def _toml_files(folder: Path, depth: int) -> Iterator[Path]:
             yield from _toml_files(path, depth - 1)
 
 
-@_completing
+@_make_completion
 def examples(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the names of the scenarios that come with mptcplab."""
     from mptcplab.scenario.examples import list_examples
@@ -85,10 +87,10 @@ def examples(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     return [example.name for example in list_examples()]
 
 
-@_completing
+@_make_completion
 def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return ``KEY=`` for every key of the scenario on the command line, and the values of keys that have choices."""
-    file = _scenario_of(ctx)
+    file = _find_scenario(ctx)
     if file is None:
         return []
     key, equals, _ = incomplete.partition("=")
@@ -96,7 +98,7 @@ def settings(ctx: click.Context, incomplete: str) -> Iterable[str]:
     return [f"{key}={value}" for value in keys.get(key, ())] if equals else [f"{known}=" for known in keys]
 
 
-def _scenario_of(ctx: click.Context) -> Path | None:
+def _find_scenario(ctx: click.Context) -> Path | None:
     """Return the scenario file that the command line names."""
     named = ctx.params.get("file") or ctx.params.get("scenario")
     # While an option still lacks its value, click has not assigned the other words to parameters.
@@ -114,44 +116,44 @@ def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
     from mptcplab.scenario.load import load
 
     scenario = load(file).points[0].scenario
-    yield from _below(Transport(), "transport.")
+    yield from _walk_values(Transport(), "transport.")
     for name, link in scenario.links.items():
-        yield from _below(link.forward, f"links.{name}.")
-    yield from _below(scenario, "")
+        yield from _walk_values(link.forward, f"links.{name}.")
+    yield from _walk_values(scenario, "")
 
 
-def _below(part: BaseModel, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _walk_values(part: BaseModel, prefix: str) -> Iterator[tuple[str, tuple[str, ...]]]:
     from pydantic import BaseModel
 
     for name, field in type(part).model_fields.items():
         key, value = f"{prefix}{field.alias or name}", getattr(part, name)
         if isinstance(value, BaseModel):
-            yield from _below(value, f"{key}.")
+            yield from _walk_values(value, f"{key}.")
         elif isinstance(value, dict):
             for named, below in value.items():
                 if isinstance(below, BaseModel):
-                    yield from _below(below, f"{key}.{named}.")
+                    yield from _walk_values(below, f"{key}.{named}.")
         elif name not in ("title", "question", "kind"):
             yield key, tuple(word for word in get_args(field.annotation) if isinstance(word, str))
 
 
-@_completing
+@_make_completion
 def nodes(ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the nodes of the scenario on the command line."""
     from mptcplab.scenario.load import load
 
-    file = _scenario_of(ctx)
+    file = _find_scenario(ctx)
     if file is None:
         return []
     return list(load(file).points[0].scenario.nodes)
 
 
-@_completing
+@_make_completion
 def links_of_node(ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return ``LINK=`` for every link of the node on the command line, behind the pairs that are complete."""
     from mptcplab.scenario.load import load
 
-    file, node = _scenario_of(ctx), ctx.params.get("node")
+    file, node = _find_scenario(ctx), ctx.params.get("node")
     if file is None or node is None:
         return []
     before = incomplete[: incomplete.rfind(",") + 1]
@@ -159,7 +161,7 @@ def links_of_node(ctx: click.Context, incomplete: str) -> Iterable[str]:
     return [f"{before}{name}=" for name, link in links.items() if node in link.between]
 
 
-@_completing
+@_make_completion
 def study_tables(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return every ``STUDY`` and ``STUDY/TABLE``."""
     return _study_tables()
@@ -171,7 +173,7 @@ def _study_tables() -> list[str]:
     return [*study_names(), *(selected.name for selected in select(None))]
 
 
-@_completing
+@_make_completion
 def files_and_tables(_ctx: click.Context, incomplete: str) -> Iterable[str]:
     """Return scenario files, every ``STUDY`` and every ``STUDY/TABLE``."""
     with contextlib.suppress(OSError):
@@ -179,7 +181,7 @@ def files_and_tables(_ctx: click.Context, incomplete: str) -> Iterable[str]:
     yield from _study_tables()
 
 
-@_completing
+@_make_completion
 def controls(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the congestion controls that have an eBPF program."""
     from mptcplab.ebpf.objects import CONTROLS
@@ -187,7 +189,7 @@ def controls(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     return CONTROLS
 
 
-@_completing
+@_make_completion
 def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the programs of gateways that are built."""
     from mptcplab.proxies.catalog import RECIPES
@@ -195,7 +197,7 @@ def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     return RECIPES
 
 
-@_completing
+@_make_completion
 def stock_kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return versions of stock kernels: the default one, and those that were obtained."""
     from mptcplab.kernel.stock import DEFAULT_STOCK, list_stock
@@ -203,7 +205,7 @@ def stock_kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     return dict.fromkeys([DEFAULT_STOCK, *(kernel.version for kernel in list_stock())])
 
 
-@_completing
+@_make_completion
 def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return versions of lab kernels: the default one, and those that are built."""
     from mptcplab.kernel.cache import list_kernels

@@ -50,16 +50,16 @@ complete -o nosort -F %(complete_func)s %(prog_name)s
         words = os.environ["COMP_WORDS"].split("\n")
         at = int(os.environ["COMP_CWORD"])
         words += [""] * (at + 1 - len(words))  # the shell strips empty lines from the end
-        whole = _rejoined(words[: at + 1])
+        whole = _rejoin(words[: at + 1])
         self._shown_from = len(whole[-1]) - len(words[at]) if words[at] != "=" else len(whole[-1])
-        return [_unquoted(word) for word in whole[1:-1]], _unquoted(whole[-1])
+        return [_unquote(word) for word in whole[1:-1]], _unquote(whole[-1])
 
     def format_completion(self, item: CompletionItem) -> str:
         value = item.value[self._shown_from :] if item.type == "plain" else item.value
         return f"{item.type},{value}"
 
 
-def _rejoined(words: list[str]) -> list[str]:
+def _rejoin(words: list[str]) -> list[str]:
     """Join ``a``, ``=``, ``b`` to ``a=b``, which bash has split."""
     whole: list[str] = []
     for index, word in enumerate(words):
@@ -70,7 +70,7 @@ def _rejoined(words: list[str]) -> list[str]:
     return whole
 
 
-def _unquoted(word: str) -> str:
+def _unquote(word: str) -> str:
     """Return a word as the command would receive it, even if a quotation mark is still unclosed."""
     return word.replace("\\", "").replace("'", "").replace('"', "")
 

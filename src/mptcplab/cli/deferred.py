@@ -39,5 +39,5 @@ class DeferredChoice(click.Choice[str]):
     @cached_property
     def choices(self) -> tuple[str, ...]:  # type: ignore[override]
         """The names."""
-        found = load(self._target)
-        return tuple(found() if callable(found) else found)
+        entry = load(self._target)
+        return tuple(entry() if callable(entry) else entry)

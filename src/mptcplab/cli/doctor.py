@@ -16,7 +16,7 @@ from mptcplab.errors import Exit
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mptcplab.doctor import Report
+    from mptcplab.doctor import DoctorReport
 
 _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
@@ -55,20 +55,20 @@ def doctor(
 
 
 def _print_packages(wanted: str, *, as_json: bool) -> int:
-    from mptcplab.doctor.programs import missing_packages, of_radios, uses
+    from mptcplab.doctor.programs import missing_packages, program_uses, radio_programs
     from mptcplab.doctor.proxies import debian_programs
 
     programs: dict[str, Callable[[], Iterable[str]]] = {
-        "lab": uses,
+        "lab": program_uses,
         "gateways": lambda: itertools.chain.from_iterable(debian_programs().values()),
-        "wifi": of_radios,
+        "wifi": radio_programs,
     }
     packages = missing_packages(programs[wanted]())
     click.echo(json.dumps(packages) if as_json else " ".join(packages))
     return Exit.DONE
 
 
-def _show(report: Report) -> None:
+def _show(report: DoctorReport) -> None:
     from mptcplab.cli.common import console
 
     out = console()
@@ -84,7 +84,7 @@ def _show(report: Report) -> None:
             out.print(f"  {command}", markup=False, soft_wrap=True)
 
 
-def show_findings(report: Report, out: Console) -> None:
+def show_findings(report: DoctorReport, out: Console) -> None:
     """Print one line per finding; on a terminal, long lines are wrapped within their column."""
     from rich.table import Table
     from rich.text import Text

@@ -69,7 +69,10 @@ class Request:
         tables = select(name)
         if self.beds is not None:
             return plan_beds(tables, self.beds, self.overrides, quick=False).runs_of_tables
-        return {one.name: table_job(one, self.overrides, quick=False).runs for one in tables}
+        return {
+            selected_table.name: table_job(selected_table, self.overrides, quick=False).runs
+            for selected_table in tables
+        }
 
 
 def doctor_for(request: Request, *, installs: bool, as_json: bool) -> int:

@@ -79,7 +79,7 @@ def _status(
     """
     cpu = max(os.sched_getaffinity(0))
     stop = Stop()
-    with stop.on_signals():
+    with stop.request_on_signals():
         try:
             if streams is None:
                 result = run_terminal(kernel, plan, session, prompt=prompt, seed=seed, cpu=cpu, stop=stop.descriptor)
@@ -119,7 +119,7 @@ def _place(
     if node is not None and node not in plan.nodes:
         raise InputError(f"{scenario} has no node '{node}'", hint=f"its nodes are {', '.join(plan.nodes)}")
     node, version = node or plan.nodes[0], version or described.kernel
-    cpus = [name for name, one in described.nodes.items() if one.cpu is not None]
+    cpus = [name for name, node_base in described.nodes.items() if node_base.cpu is not None]
     if cpus and not has_part(version, CPU):
         message = f"the kernel {version} cannot give '{cpus[0]}' a CPU"
         raise InputError(message, hint=f"use --kernel {with_part(version, CPU)}")

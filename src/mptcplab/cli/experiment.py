@@ -12,10 +12,10 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cache import locked
+from mptcplab.cache import hold_lock
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import console, print_table, writing
+from mptcplab.cli.common import console, print_table, report_write_errors
 from mptcplab.cli.junit import junit_suite, write_junit
 from mptcplab.cli.running import RunOptions, check_failures
 from mptcplab.cli.sweep import execute
@@ -50,7 +50,7 @@ def run_experiment(
     sweep = _Sweep(experiment, folder, shown)
     done = execute(sweep.rounds, folder, running, partial=sweep.write_partial, install=install)
     # The files of two commands that end at the same time must not be mixed.
-    with writing(folder), locked("results", folder / ".work"):
+    with report_write_errors(folder), hold_lock("results", folder / ".work"):
         sweep.write(done)
     if shown.junit is not None:
         write_junit(shown.junit, "mptcplab", [junit_suite(experiment.title, done)])
@@ -78,7 +78,7 @@ class _Sweep:
 
     @property
     def _unavailable(self) -> list[tuple[dict[str, str], str]]:
-        return [(one.settings, one.reason) for one in self.experiment.unavailable]
+        return [(unavailable.settings, unavailable.reason) for unavailable in self.experiment.unavailable]
 
     def write_partial(self, done: Sequence[CompletedRun]) -> None:
         """Write the results so far. A failure to do so is ignored, since the recordings hold the results."""
@@ -100,7 +100,7 @@ class _Sweep:
                 file.unlink(missing_ok=True)
 
     def _write_partial(self, done: Sequence[CompletedRun]) -> None:
-        results = [one.result for one in done if one.result]
+        results = [run.result for run in done if run.result]
         if results:
             planned = f"{'at most ' if self.experiment.until else ''}{self.rounds.max_runs} runs"
             title = f"{self.experiment.title} (incomplete: {len(results)} of {planned})"
@@ -117,13 +117,13 @@ class _Sweep:
         """Write the table, document and figures of the finished sweep, and print the table or the document."""
         for name in ("partial.md", PARTIAL):
             (self.folder / name).unlink(missing_ok=True)
-        results = [one.result for one in done if one.result]
+        results = [run.result for run in done if run.result]
         if not results:
             self._remove_older()
             return
         rows = rows_of(results)
         tables = self._tables(rows, done)
-        if replaced := _replaced(self.folder / "results.json", rows):
+        if replaced := _lost_points_note(self.folder / "results.json", rows):
             console(stderr=True).print(replaced, style="yellow", markup=False, soft_wrap=True)
         write_text(self.folder / "table.md", "\n".join(table.to_markdown() for table in tables))
         write_text(self.folder / "table.csv", wide_csv(rows, self._unavailable))
@@ -132,7 +132,7 @@ class _Sweep:
         document["paired"] = [paired.to_json() for paired in paired_rows(rows)]
         document["fairness"] = [fairness.to_json() for fairness in fairness_rows(results)]
         document |= network_document(results)
-        document["failed"] = [_failure(one) for one in done if one.error]
+        document["failed"] = [_failure(run) for run in done if run.error]
         write_json(document, self.folder / "results.json")
         figures = [
             file
@@ -148,10 +148,10 @@ class _Sweep:
             tables = [choose(every, self._shown.columns, self._shown.sort)]
         else:
             tables = sorted_tables(tables, self._shown.sort)
-        for one in tables:
-            print_table(one)
-        for one in self._network(done) if self._shown.links else ():
-            print_table(one)
+        for item in tables:
+            print_table(item)
+        for item in self._network(done) if self._shown.links else ():
+            print_table(item)
         self._name_files([file.name for file in figures])
 
     def _name_files(self, figures: Sequence[str]) -> None:
@@ -166,8 +166,8 @@ class _Sweep:
             console().print(line, markup=False, soft_wrap=True)
 
     def _network(self, done: Sequence[CompletedRun]) -> tuple[Table, ...]:
-        found = [(one.result, Recording(one.folder)) for one in done if one.result and one.folder]
-        return network_tables([result for result, _ in found], words_of(found))
+        pairs = [(run.result, Recording(run.folder)) for run in done if run.result and run.folder]
+        return network_tables([result for result, _ in pairs], words_of(pairs))
 
     def _tables(self, rows: Sequence[ResultRow], done: Sequence[CompletedRun], *, every: bool = False) -> list[Table]:
         title, changes = self.experiment.title, self.experiment.changes
@@ -179,15 +179,15 @@ class _Sweep:
             notes.append(f"Runs per point: {until.min} to {until.max}, {width}.")
             if not any(until.metric in row.metrics for row in rows):
                 notes.append(f"[!] Warning: no workload has {until.of}, so every point stopped after {until.min} runs.")
-        if uncertain := self.rounds.uncertain():
+        if uncertain := self.rounds.count_uncertain():
             text = f"{uncertain} of {len(self.rounds.points)} points reached the maximum number of runs, less certain."
             notes.append(f"[!] Warning: {text}")
-        if failed := sum(one.result is None for one in done):
+        if failed := sum(run.result is None for run in done):
             notes.append(f"[!] Warning: incomplete, {failed} of {len(done)} runs failed.")
         return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *notes))]
 
 
-def _replaced(file: Path, rows: Sequence[ResultRow]) -> str:
+def _lost_points_note(file: Path, rows: Sequence[ResultRow]) -> str:
     """Return a note if the results in ``file`` have points that ``rows`` lack: probably --out was forgotten."""
     try:
         older = [row["settings"] for row in json.loads(file.read_text())["rows"]]

@@ -29,11 +29,11 @@ def explain(files: tuple[Path, ...], client: str | None, as_json: bool) -> None:
     sources = read_sources(files, client)
     answers = {"": answer(sources)} if not runs else dict(_answers_of_run(runs[0], sources))
     if as_json:
-        documents = {workload: found.document() for workload, found in answers.items()}
+        documents = {workload: found_answer.document() for workload, found_answer in answers.items()}
         click.echo(json.dumps({"workloads": documents} if runs else documents[""]))
         return
-    for workload, found in answers.items():
-        for line in _lines(found, workload):
+    for workload, found_answer in answers.items():
+        for line in _lines(found_answer, workload):
             click.echo(line)
 
 
@@ -48,16 +48,16 @@ def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answe
         yield entry["name"], answer(sources, evidence.with_(sources.evidence))
 
 
-def _lines(found: Answer, workload: str) -> list[str]:
+def _lines(found_answer: Answer, workload: str) -> list[str]:
     lines = [f"Workload {workload}:"] if workload else []
-    lines.append(f"Read: {', '.join(_group(found.understood))}")
-    if found.hosts:
-        lines.append(f"Hosts: {', '.join(found.hosts)}")
-    lines += [f"Left out: {text}" for text in found.skipped]
-    lines += [f"Not readable there: {text}" for text in found.unread]
-    for number, explanation in enumerate(found.explanations, start=1):
+    lines.append(f"Read: {', '.join(_group(found_answer.understood))}")
+    if found_answer.hosts:
+        lines.append(f"Hosts: {', '.join(found_answer.hosts)}")
+    lines += [f"Left out: {text}" for text in found_answer.skipped]
+    lines += [f"Not readable there: {text}" for text in found_answer.unread]
+    for number, explanation in enumerate(found_answer.explanations, start=1):
         lines += ["", *_explanation(number, explanation)]
-    lines += ["", *_conclusion(found)]
+    lines += ["", *_conclusion(found_answer)]
     return lines
 
 
@@ -91,16 +91,17 @@ def _strength(strength: float) -> str:
     return "The evidence fits well; other reasons are possible." if strength >= 0.6 else "The evidence is only a hint."
 
 
-def _conclusion(found: Answer) -> list[str]:
+def _conclusion(found_answer: Answer) -> list[str]:
     """Return what the evidence is not enough for, and what would complete it."""
     lines = []
-    if not found.explanations:
+    if not found_answer.explanations:
         lines.append("No reason was found: what these files show is not unusual, or they do not show enough.")
-    lines.append(f"Judged: {found.judged} of {found.total} reasons.")
-    if found.lacking:
+    lines.append(f"Judged: {found_answer.judged} of {found_answer.total} reasons.")
+    if found_answer.lacking:
         lines.append("The evidence is not enough for the others. Missing are:")
         lines += [
-            f"   {words} ({count} reason{'' if count == 1 else 's'})" for words, count in found.lacking[:_MAX_LACKING]
+            f"   {words} ({count} reason{'' if count == 1 else 's'})"
+            for words, count in found_answer.lacking[:_MAX_LACKING]
         ]
         lines.append("`mptcplab collect` prints a script that gathers most of it.")
     return lines

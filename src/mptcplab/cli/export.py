@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from mptcplab.errors import InputError, reason
-from mptcplab.export.collect import Machine, collect
+from mptcplab.export.collect import ExportMachine, collect
 from mptcplab.export.devices import devices_of
 from mptcplab.export.model import File
 from mptcplab.export.registry import FORMATS
@@ -34,7 +34,7 @@ def export(
         raise InputError(f"the scenario has no node '{node}'", hint=name_hint(node, scenario.nodes))
     links = [name for name, link in scenario.links.items() if node in link.between]
     password = _password(password_file) if password_file is not None else None
-    machine = Machine(devices_of(devices, links), FORMATS[form].folder, password)
+    machine = ExportMachine(devices_of(devices, links), FORMATS[form].folder, password)
     sides = {side for gateway in scenario.gateways.values() for side in (gateway.entry, gateway.exit)}
     if password is not None and node not in sides:
         raise InputError(f"--password-file has no effect: '{node}' has no gateway", hint="remove it")

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.cli.common import console
-from mptcplab.cli.options import listed
+from mptcplab.cli.options import split_commas
 from mptcplab.errors import InputError, reason
 
 #: Formats of files, written here because their module takes long to load.
@@ -29,24 +29,24 @@ def figure(
         if file.suffix.lower() not in _SUFFIXES:
             raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(_SUFFIXES)}")
     # Late, since the libraries behind it take long to load.
-    from mptcplab.figure import Choice, drawn, drawn_table, read_table
+    from mptcplab.figure import FigureChoice, build_figure, build_table_figure, read_table
     from mptcplab.results import open_results
 
-    choice = Choice(
+    choice = FigureChoice(
         points=tuple(_pair(text, "--points KEY=VALUE") for text in points),
         labels=tuple(_pair(text, "--label NAME=TEXT") for text in labels),
-        by=tuple(listed(options.pop("by"))),
-        panels=tuple(listed(options.pop("panels"))),
-        workloads=tuple(listed(options.pop("workload"))),
+        by=tuple(split_commas(options.pop("by"))),
+        panels=tuple(split_commas(options.pop("panels"))),
+        workloads=tuple(split_commas(options.pop("workload"))),
         expected=expected,
         level=level[0],
         level_words=level[1],
-        ignored=tuple(listed(options.pop("ignore"))),
+        ignored=tuple(split_commas(options.pop("ignore"))),
         note=not no_note,
         **options,
     )
     is_table = source.suffix.lower() == ".csv" and not source.is_dir()
-    made = drawn_table(read_table(source), choice) if is_table else drawn(open_results(source), choice)
+    made = build_table_figure(read_table(source), choice) if is_table else build_figure(open_results(source), choice)
     for file in files or (Path(f"figure-{made.kind}.svg"),):
         try:
             made.write(file)

@@ -10,7 +10,7 @@ import click
 
 from mptcplab.errors import LabError
 from mptcplab.proxies.build import build as build_program
-from mptcplab.proxies.build import chosen
+from mptcplab.proxies.build import select_recipes
 from mptcplab.proxies.catalog import RECIPES, compiler_of, folder_of, is_built
 from mptcplab.proxies.toolchain import missing_packages
 
@@ -20,7 +20,7 @@ _LINE_EVERY_S = 5.0
 def build(names: tuple[str, ...], fresh: bool) -> None:
     """Build the programs. :raises LabError: if one failed, after all others are built."""
     failed: list[LabError] = []
-    for recipe in chosen(names):
+    for recipe in select_recipes(names):
         if fresh or not is_built(recipe):
             click.echo(f"building {recipe.name} {recipe.version} from {_registry(recipe.language)}", err=True)
         try:

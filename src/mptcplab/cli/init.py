@@ -80,7 +80,7 @@ def _check(text: str) -> None:
 def _ask_all() -> Answers:
     """Ask all questions on standard error. :raises click.Abort: at the end of input and at Ctrl-C."""
     click.echo("A few questions. Press Enter to accept a default.", err=True)
-    count = int(_ask("How many paths between client and server?", "2", _integer(1, 16)))
+    count = int(_ask("How many paths between client and server?", "2", _make_parser(1, 16)))
     paths: list[template.PathAnswer] = []
     shown = template.path_text(template.DEFAULT_PATH)
     for number in range(1, count + 1):
@@ -88,10 +88,10 @@ def _ask_all() -> Answers:
         shown = template.path_text(paths[-1])
     kind = _ask(f"Which kind of workload ({', '.join(template.KINDS)})?", "flow", _kind)
     way = None
-    if template.KINDS[kind].has("reverse"):
+    if template.KINDS[kind].has_key("reverse"):
         way = _ask("Download or upload?", "upload", lambda text: template.parse_direction(_direction(text), kind))
     time, amount = None, None
-    if not template.KINDS[kind].has("duration"):
+    if not template.KINDS[kind].has_key("duration"):
         amount = _ask("How much data?", str(template.DEFAULT_SIZE), lambda text: template.parse_size(text, kind))
     else:
         time = _ask("For how long?", str(template.DEFAULT_DURATION), lambda text: template.parse_duration(text, kind))
@@ -100,7 +100,7 @@ def _ask_all() -> Answers:
     events = _ask(words, "nothing", lambda text: _events(text, count, sends_until_end=sends))
     checked = events if sends else ()
     protocols = _ask("Which protocols to compare?", "tcp,mptcp", lambda text: _protocols(text, checked, count))
-    repeats = _ask("How many runs of each, with different seeds?", "3", _integer(1, 10_000))
+    repeats = _ask("How many runs of each, with different seeds?", "3", _make_parser(1, 10_000))
     title = _ask("Which title?", template.default_title(paths, protocols), template.parse_title)
     return Answers(title, tuple(paths), kind, time, amount, protocols, repeats, way, events)
 
@@ -119,7 +119,7 @@ def _ask(question: str, default: str, parse: Callable[[str], _Answer]) -> _Answe
             click.echo(f"  {error.message}{f' ({error.hint})' if error.hint else ''}", err=True)
 
 
-def _integer(min_value: int, max_value: int) -> Callable[[str], int]:
+def _make_parser(min_value: int, max_value: int) -> Callable[[str], int]:
     def parse(text: str) -> int:
         number = int(text) if text.strip().isdecimal() and len(text) < 9 else -1
         if not min_value <= number <= max_value:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 
 from mptcplab.cli.running import repeat_command
 from mptcplab.errors import InputError
-from mptcplab.scenario.load import Experiment, Point, Run, load
+from mptcplab.scenario.load import Experiment, Run, SweepPoint, load
 from mptcplab.study.forms import file_stem, short_changes
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.schema import WORKLOAD
@@ -21,7 +21,7 @@ class TableJob:
 
     selected: SelectedTable
     experiment: Experiment
-    points: list[Point]
+    points: list[SweepPoint]
     overrides: tuple[str, ...]
     is_quick: bool
 
@@ -47,7 +47,12 @@ class TableJob:
 def table_names(tables: Sequence[SelectedTable]) -> list[str]:
     """Return the names by which a command selects ``tables``: of several tables of a study, the study's."""
     counts = Counter(selected.folder for selected in tables)
-    return list(dict.fromkeys(one.folder.name if counts[one.folder] > 1 else one.name for one in tables))
+    return list(
+        dict.fromkeys(
+            selected_table.folder.name if counts[selected_table.folder] > 1 else selected_table.name
+            for selected_table in tables
+        )
+    )
 
 
 def table_job(

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.cli.common import writing
+from mptcplab.cli.common import report_write_errors
 from mptcplab.files import write_text
 from mptcplab.report.junit import Case, Suite, to_junit
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 def write_junit(file: Path, name: str, suites: Sequence[Suite]) -> None:
     """Write ``suites`` to a file. :raises LabError: if it cannot be written."""
-    with writing(file):
+    with report_write_errors(file):
         file.parent.mkdir(parents=True, exist_ok=True)
         write_text(file, to_junit(name, suites))
 
@@ -25,9 +25,9 @@ def write_junit(file: Path, name: str, suites: Sequence[Suite]) -> None:
 def junit_suite(title: str, done: Sequence[CompletedRun]) -> Suite:
     """Return the runs of an experiment as tests. A run fails if it did not come to its end."""
     cases = []
-    for one in done:
-        case = Case(one.run.label, seconds=one.wall_seconds)
-        if one.error is not None:
-            case = Case(one.run.label, "failure", one.error.message, one.error.hint or "", one.wall_seconds)
+    for run in done:
+        case = Case(run.run.label, seconds=run.wall_seconds)
+        if run.error is not None:
+            case = Case(run.run.label, "failure", run.error.message, run.error.hint or "", run.wall_seconds)
         cases.append(case)
     return Suite(title, tuple(cases))

@@ -11,7 +11,7 @@ import click
 
 from mptcplab.cache import cache_root
 from mptcplab.errors import MissingError
-from mptcplab.kernel.build import BuildOptions, build_kernel, kept_tree
+from mptcplab.kernel.build import BuildOptions, build_kernel, find_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, is_current, list_kernels
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.kernel.stock_debian import obtain_stock
@@ -54,7 +54,7 @@ def build(
         return
     click.echo(f"Linux {built.release}: {built.executable}")
     if keep_tree:
-        click.echo(f"Kept tree, for the next build: {kept_tree(built)}")
+        click.echo(f"Kept tree, for the next build: {find_tree(built)}")
 
 
 def list_(as_json: bool) -> None:
@@ -121,15 +121,15 @@ def _stock_as_dict(item: StockKernel) -> dict[str, object]:
 
 def path(version: str, tree: bool) -> None:
     """Print the path of a kernel, or of its tree."""
-    found = find_kernel(version)
+    kernel = find_kernel(version)
     if not tree:
-        click.echo(found.executable)
+        click.echo(kernel.executable)
         return
-    kept = kept_tree(found)
+    kept = find_tree(kernel)
     if kept is None:
         raise MissingError(
-            f"the tree of the kernel {found.name} was not kept",
-            hint=f"mptcplab kernel build {found.version} --keep-tree",
+            f"the tree of the kernel {kernel.name} was not kept",
+            hint=f"mptcplab kernel build {kernel.version} --keep-tree",
         )
     click.echo(kept)
 
@@ -143,7 +143,7 @@ def _default_path() -> Path | None:
 
 def _row(item: KernelBuild, *, default: bool) -> tuple[str, ...]:
     size = f"{item.executable.stat().st_size / 1e6:.1f} MB"
-    tree = "kept" if kept_tree(item) else ""
+    tree = "kept" if find_tree(item) else ""
     hz = "?" if item.hz is None else str(item.hz)
     name = f"{item.name} + {len(item.given)}" if item.given else item.name
     return (
@@ -172,5 +172,5 @@ def _as_dict(item: KernelBuild) -> dict[str, object]:
         "given_patches": list(item.given),
         "current": is_current(item),
         "package": item.package or None,
-        "tree": str(tree) if (tree := kept_tree(item)) else None,
+        "tree": str(tree) if (tree := find_tree(item)) else None,
     }

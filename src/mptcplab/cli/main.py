@@ -60,8 +60,8 @@ class _Commands(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List every command with its whole first sentence, which click would truncate."""
-        found = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
-        rows = [(name, cmd.get_short_help_str(limit=_MAX_SUMMARY_CHARS)) for name, cmd in found if cmd is not None]
+        pairs = ((name, self.get_command(ctx, name)) for name in self.list_commands(ctx))
+        rows = [(name, cmd.get_short_help_str(limit=_MAX_SUMMARY_CHARS)) for name, cmd in pairs if cmd is not None]
         with formatter.section("Commands"):
             formatter.write_dl(rows)
 

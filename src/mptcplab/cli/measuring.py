@@ -24,11 +24,11 @@ from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.forecast import Forecast, duration_text
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues, index_results
-from mptcplab.study.source import Source, Sources, in_measuring_order, needs
+from mptcplab.study.source import Sources, TableSource, needs, sort_by_dependency
 
 
 @dataclass(frozen=True)
-class Outcome:
+class TableOutcome:
     """The measurement of one table. ``problem`` is why runs failed, or why there are none."""
 
     work: TableJob
@@ -39,18 +39,18 @@ class Outcome:
     @property
     def failed(self) -> list[CompletedRun]:
         """The runs without a result."""
-        return [one for one in self.done if one.error is not None]
+        return [run for run in self.done if run.error is not None]
 
     @property
     def is_missing(self) -> bool:
         """Whether there are errors, and each is that this machine lacks something."""
-        errors = [self.problem, *(one.error for one in self.failed)]
+        errors = [self.problem, *(run.error for run in self.failed)]
         return self.problem is not None and all(isinstance(error, MissingError) for error in errors)
 
     @property
     def why_empty(self) -> str:
         """The reason for a table without any value."""
-        error = next((one.error for one in self.failed if one.error), self.problem)
+        error = next((run.error for run in self.failed if run.error), self.problem)
         return with_remedy(error) if error is not None else ""
 
 
@@ -60,14 +60,14 @@ def with_remedy(error: LabError) -> str:
 
 
 @dataclass(frozen=True)
-class Lacks:
+class TableLacks:
     """The programs and kernels that tables need and this machine lacks. ``everything`` names those of all tables."""
 
     by_table: Mapping[str, MissingError]
     everything: MissingError
 
 
-def find_lacks(works: Sequence[TableJob], running: RunOptions) -> Lacks | None:
+def find_lacks(works: Sequence[TableJob], running: RunOptions) -> TableLacks | None:
     """Return the programs and kernels that tables need and this machine lacks; None if it lacks nothing."""
     on_cluster = running.cluster is not None
     errors = {
@@ -82,37 +82,37 @@ def find_lacks(works: Sequence[TableJob], running: RunOptions) -> Lacks | None:
 
     by_name = {work.selected.name: work.selected for work in works}
     by_table = {name: name_all(some, hint=install([by_name[name]])) for name, some in lacking.items()}
-    return Lacks(by_table, combine_lacks(lacking, install([by_name[name] for name in lacking])))
+    return TableLacks(by_table, combine_lacks(lacking, install([by_name[name] for name in lacking])))
 
 
 def measure_all(
     works: Sequence[TableJob], out: Path, running: RunOptions, lacks: Mapping[str, MissingError]
-) -> Iterator[tuple[Outcome, Sources]]:
+) -> Iterator[tuple[TableOutcome, Sources]]:
     """Yield the outcome of every table in order, with all measurements so far.
 
     Tables that the texts of a table quote are measured before it. ``lacks`` has those that cannot be measured.
     :raises InputError: if the user's input is wrong, so that nothing can be measured.
     """
     by_name = {work.selected.name: work for work in works}
-    outcomes: dict[str, Outcome] = {}
-    found: dict[str, Source] = {}
+    outcomes: dict[str, TableOutcome] = {}
+    sources: dict[str, TableSource] = {}
     waiting = deque(works)
     remaining = _RemainingTime([work for name, work in by_name.items() if name not in lacks], running)
-    for selected in in_measuring_order([work.selected for work in works]):
+    for selected in sort_by_dependency([work.selected for work in works]):
         work = by_name[selected.name]
         if selected.name in lacks:
-            outcome = Outcome(work, (), {}, lacks[selected.name])
+            outcome = TableOutcome(work, (), {}, lacks[selected.name])
         else:
             remaining.announce(work)
             outcome = measure_one(work, out / selected.folder.name, running)
-            remaining.done(work, outcome.done)
+            remaining.count_done(work, outcome.done)
         outcomes[selected.name] = outcome
-        found[selected.name] = Source(outcome.measured, work.changes)
-        while waiting and {waiting[0].selected.name, *needs(waiting[0].selected, by_name)} <= found.keys():
-            yield outcomes[waiting.popleft().selected.name], found
+        sources[selected.name] = TableSource(outcome.measured, work.changes)
+        while waiting and {waiting[0].selected.name, *needs(waiting[0].selected, by_name)} <= sources.keys():
+            yield outcomes[waiting.popleft().selected.name], sources
 
 
-def measure_one(work: TableJob, folder: Path, running: RunOptions) -> Outcome:
+def measure_one(work: TableJob, folder: Path, running: RunOptions) -> TableOutcome:
     """Measure one table, of which some runs may fail. :raises LabError: if the results folder cannot be used.
 
     The caller has found that this machine has what the table needs.
@@ -120,16 +120,16 @@ def measure_one(work: TableJob, folder: Path, running: RunOptions) -> Outcome:
     try:
         done = execute(Rounds(work.experiment, work.points), folder, running)
     except MissingError as error:
-        return Outcome(work, (), {}, error)
+        return TableOutcome(work, (), {}, error)
     problem = None
     try:
         check_failures(done, work.repeat_command, folder, name=f"{work.file('failed')}.sh")
     except LabError as error:
         problem = error
-    measured = index_results(work.selected, [one.result for one in done if one.result])
+    measured = index_results(work.selected, [run.result for run in done if run.result])
     if problem is None and not measured:
         problem = LabError("none of its runs has the table's metric", hint=f"see the recordings in {folder / 'runs'}")
-    return Outcome(work, tuple(done), measured, problem)
+    return TableOutcome(work, tuple(done), measured, problem)
 
 
 class _RemainingTime:
@@ -156,11 +156,11 @@ class _RemainingTime:
         )
         console(stderr=True).print(text, markup=False, soft_wrap=True)
 
-    def done(self, work: TableJob, done: Sequence[CompletedRun]) -> None:
+    def count_done(self, work: TableJob, done: Sequence[CompletedRun]) -> None:
         """Count the runs of a measured table as done; runs that were not executed take no more time."""
-        for one in done:
-            self._forecast.done(id(one.run.point), one.wall_seconds)
+        for completed_run in done:
+            self._forecast.count_done(id(completed_run.run.point), completed_run.wall_seconds)
         if not done:
             for run in work.runs:
-                self._forecast.done(id(run.point), None)
+                self._forecast.count_done(id(run.point), None)
         self._runs_done += len(work.runs)

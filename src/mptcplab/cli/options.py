@@ -70,7 +70,7 @@ def files_option(description: str) -> Callable[[_Command], _Command]:
     )
 
 
-def listed(text: str | None) -> list[str]:
+def split_commas(text: str | None) -> list[str]:
     """Return the parts of an option's value that are separated by commas."""
     return [part.strip() for part in text.split(",") if part.strip()] if text else []
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import console, writing
+from mptcplab.cli.common import console, report_write_errors
 from mptcplab.cli.space import size_text
 from mptcplab.errors import InputError
 from mptcplab.files import write_bytes
@@ -23,7 +23,7 @@ def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> N
         raise InputError(f"{file} is a pack already", hint="copy it, or name a scenario file")
     made = make_pack(file, results)
     target = out or Path(f"{file.stem}{SUFFIX}")
-    with writing(target):
+    with report_write_errors(target):
         write_bytes(target, made.content)
     digest = digest_of(made.content)
     if as_json:

@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.export import export
-from mptcplab.cli.points import chosen_point
+from mptcplab.cli.points import select_point
 from mptcplab.cli.sources import loaded_source
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
@@ -44,7 +44,7 @@ def _plan(
     password_file: Path | None,
     out: Path | None,
 ) -> None:
-    chosen = chosen_point(experiment.points, wanted)
+    chosen = select_point(experiment.points, wanted)
     if node is not None:
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")

@@ -29,7 +29,7 @@ def report(folder: Path, out: Path | None, as_json: bool) -> None:
     except OSError as error:
         message = f"{file} cannot be written: {reason(error)}"
         raise InputError(message, hint="name another file with --out") from error
-    warnings = sum(notice.level == "warning" for one in written.experiments for notice in one.notices)
+    warnings = sum(notice.level == "warning" for experiment in written.experiments for notice in experiment.notices)
     size = file.stat().st_size
     if as_json:
         board = {"scoreboard": written.board.summary} if written.board else {}

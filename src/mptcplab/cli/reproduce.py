@@ -13,12 +13,12 @@ from typing import Any
 import click
 
 import mptcplab
-from mptcplab.campaign.recorded import cpu_seconds, unrecorded
+from mptcplab.campaign.recorded import cpu_seconds, missing_runs
 from mptcplab.cli.beds import reproduce_beds
-from mptcplab.cli.common import console, print_table, writing
+from mptcplab.cli.common import console, print_table, report_write_errors
 from mptcplab.cli.jobs import TableJob, table_job
 from mptcplab.cli.main import report_error
-from mptcplab.cli.measuring import Lacks, Outcome, find_lacks, measure_all, with_remedy
+from mptcplab.cli.measuring import TableLacks, TableOutcome, find_lacks, measure_all, with_remedy
 from mptcplab.cli.running import RunOptions
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.figure.lines import save
@@ -26,7 +26,7 @@ from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.files import write_json, write_table
 from mptcplab.scenario.load import Run
-from mptcplab.study.agreement import Point, points_of, save_agreement
+from mptcplab.study.agreement import AgreementPoint, points_of, save_agreement
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.cloud_files import values_over_beds
 from mptcplab.study.document import study_document
@@ -37,7 +37,7 @@ from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.parameters import check
 from mptcplab.study.present import study_table
-from mptcplab.study.scoreboard import Line, line_of, line_without, scoreboard_document
+from mptcplab.study.scoreboard import ScoreLine, line_of, line_without, scoreboard_document
 from mptcplab.study.scoreboard_tables import scoreboard_table
 from mptcplab.study.source import Sources, read_sources
 from mptcplab.study.verdict import is_good
@@ -78,8 +78,8 @@ def reproduce(
     if lacks is not None:
         shown.report_lacks(lacks)
     try:
-        for outcome, found in measure_all(works, out, running, lacks.by_table if lacks else {}):
-            shown.add(outcome, found)
+        for outcome, sources in measure_all(works, out, running, lacks.by_table if lacks else {}):
+            shown.add(outcome, sources)
     except KeyboardInterrupt:
         shown.print_rest()
         raise
@@ -91,21 +91,21 @@ class _TablePrinter:
 
     def __init__(self, works: Sequence[TableJob], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
         self._works, self._out, self._quick, self._is_all, self._quiet = works, out, quick, is_all, quiet
-        self._lines: dict[str, Line] = {}
-        self._outcomes: list[Outcome] = []
+        self._lines: dict[str, ScoreLine] = {}
+        self._outcomes: list[TableOutcome] = []
         self._documents: list[dict[str, Any]] = []
         self._good = True
         self._described: set[str] = set()
         self._with_parameters: set[str] = set()
-        self._points: dict[str, list[Point]] = {}
+        self._points: dict[str, list[AgreementPoint]] = {}
 
-    def report_lacks(self, lacks: Lacks) -> None:
+    def report_lacks(self, lacks: TableLacks) -> None:
         """Print what this machine lacks, before the first run of the other tables."""
         text = f"{len(lacks.by_table)} of {len(self._works)} tables cannot be measured: {lacks.everything.message}"
         report_error(MissingError(text, hint=lacks.everything.hint))
         self._described.update(error.message for error in lacks.by_table.values())
 
-    def add(self, outcome: Outcome, found: Sources) -> None:
+    def add(self, outcome: TableOutcome, sources: Sources) -> None:
         """Print and write one table. An error that several tables share is reported once.
 
         :raises LabError: if its files cannot be written.
@@ -113,7 +113,7 @@ class _TablePrinter:
         self._outcomes.append(outcome)
         selected, problem = outcome.work.selected, outcome.problem
         if outcome.measured:
-            judged = self._judged(outcome, found)
+            judged = self._judge(outcome, sources)
             self._good = self._good and is_good(judged.cells, judged.claims)
             failed, runs = len(outcome.failed), len(outcome.done)
             self._lines[selected.name] = line_of(judged, quick=self._quick, failed=failed, runs=runs)
@@ -135,19 +135,19 @@ class _TablePrinter:
             return
         self._with_parameters.add(study)
         table = parameters_table(select(study))
-        with writing(self._out / study):
+        with report_write_errors(self._out / study):
             write_table(table, self._out / study, "parameters")
         if not self._quiet and sum(work.selected.folder.name == study for work in self._works) > 1:
             print_table(table)
             console().print()
 
-    def _judged(self, outcome: Outcome, found: Sources) -> JudgedTable:
+    def _judge(self, outcome: TableOutcome, table_sources: Sources) -> JudgedTable:
         """Judge the table and write its files. Its texts can also quote tables measured into this folder before."""
         work = outcome.work
         selected, folder = work.selected, self._out / work.selected.folder.name
         documents = read_documents(folder)
         full = full_form(selected, documents) if work.is_quick and not work.overrides else None
-        now = {name: source for name, source in found.items() if source.measured}
+        now = {name: source for name, source in table_sources.items() if source.measured}
         sources = {**read_sources(documents, quick=work.is_quick), **now}
         over_beds = {} if work.is_quick or work.changes else values_over_beds(selected, folder)
         judged = judge(selected, outcome.measured, work.changes, sources, full, over_beds)
@@ -155,8 +155,8 @@ class _TablePrinter:
         if outcome.failed:
             warning = f"[!] Warning: incomplete, {len(outcome.failed)} of {len(outcome.done)} runs failed."
             table = replace(table, notes=(*table.notes, warning))
-        document = study_document(judged, quick=work.is_quick) | _about(outcome)
-        with writing(folder):
+        document = study_document(judged, quick=work.is_quick) | _measurement_facts(outcome)
+        with report_write_errors(folder):
             write_table(table, folder, work.file("table"))
             write_json(document, folder / f"{work.file('table')}.json")
             figures = [
@@ -173,7 +173,7 @@ class _TablePrinter:
             console().print(f"  Figures: {folder}: {names}\n", markup=False)
         return judged
 
-    def _all_lines(self) -> list[Line]:
+    def _all_lines(self) -> list[ScoreLine]:
         """Return the lines of all requested tables in order, measured or not."""
         lines = self._lines
         return [lines.get(work.selected.name) or line_without(work.selected) for work in self._works]
@@ -181,7 +181,7 @@ class _TablePrinter:
     def _write_scoreboard(self) -> None:
         """Write the scoreboard after every table, so that it exists however the command ends."""
         lines, name = self._all_lines(), file_stem("scoreboard", quick=self._quick)
-        with writing(self._out):
+        with report_write_errors(self._out):
             write_table(scoreboard_table(lines), self._out, name)
             write_json(scoreboard_document(lines), self._out / f"{name}.json")
 
@@ -224,19 +224,19 @@ class _TablePrinter:
         """Draw measured against published values: for each study into its folder, and for all studies."""
         name = file_stem("agreement", quick=self._quick)
         for study, points in self._points.items():
-            with writing(self._out / study):
+            with report_write_errors(self._out / study):
                 save_agreement(f"{study}: published and measured", points, self._out / study, name)
         every = [point for points in self._points.values() for point in points]
         if self._is_all:
-            with writing(self._out):
+            with report_write_errors(self._out):
                 save_agreement("All studies: published and measured", every, self._out, name)
 
     def _write_page(self) -> None:
         from mptcplab.pages import write_report  # late, since only this needs templates
 
-        done = (one.result for outcome in self._outcomes for one in outcome.done)
+        done = (run.result for outcome in self._outcomes for run in outcome.done)
         known = {result.identity: result for result in done if result is not None}
-        with writing(self._out):
+        with report_write_errors(self._out):
             write_report(self._out, self._out / _PAGE, known=known)
 
     def _print_json(self) -> None:
@@ -245,11 +245,22 @@ class _TablePrinter:
             click.echo(json.dumps({"tables": self._documents, "scoreboard": board}))
 
 
-def _about(outcome: Outcome) -> dict[str, Any]:
+def _measurement_facts(outcome: TableOutcome) -> dict[str, Any]:
     """Return the facts of a table's measurement, for readers that use its document as a reference."""
-    kernels = [find_kernel(version) for version in dict.fromkeys(one.run.point.scenario.kernel for one in outcome.done)]
-    failed = [(one.run, one.error.message) for one in outcome.failed if one.error is not None]
-    runs = [(one.run, one.result.identity) for one in outcome.done if one.result is not None]
+    kernels = [
+        find_kernel(version)
+        for version in dict.fromkeys(completed_run.run.point.scenario.kernel for completed_run in outcome.done)
+    ]
+    failed = [
+        (completed_run.run, completed_run.error.message)
+        for completed_run in outcome.failed
+        if completed_run.error is not None
+    ]
+    runs = [
+        (completed_run.run, completed_run.result.identity)
+        for completed_run in outcome.done
+        if completed_run.result is not None
+    ]
     return {
         "form": digest(outcome.work.selected),
         "mptcplab": mptcplab.__version__,
@@ -260,29 +271,29 @@ def _about(outcome: Outcome) -> dict[str, Any]:
 
 
 def _show_list(works: Sequence[TableJob], out: Path, running: RunOptions, *, as_json: bool) -> None:
-    found = [(work, *_left(work, out / work.selected.folder.name, running)) for work in works]
+    pairs = [(work, *_runs_to_make(work, out / work.selected.folder.name, running)) for work in works]
     if as_json:
         documents = [
             {"table": work.selected.name, "title": work.selected.table.title, "runs": len(work.runs)}
             | {"recorded": len(work.runs) - len(left), "lacks": missing, "cpu_seconds": round(cpu_seconds(left))}
-            for work, left, missing in found
+            for work, left, missing in pairs
         ]
         click.echo(json.dumps({"tables": documents}))
         return
-    for work, left, missing in found:
+    for work, left, missing in pairs:
         cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
         recorded = f", {len(work.runs) - len(left)} recorded" if 0 < len(left) < len(work.runs) else ""
         text = f"{len(work.runs)} runs{recorded}, {missing or cost}"
         name, title = work.selected.name, work.selected.table.title
         console().print(f"{name}: {title} ({text})", markup=False, soft_wrap=True)
-    rest = sum(cpu_seconds(left) for _, left, missing in found if not missing)
+    rest = sum(cpu_seconds(left) for _, left, missing in pairs if not missing)
     console().print(f"Total: about {duration_text(rest)} of one CPU. Recorded runs are not executed again.")
 
 
-def _left(work: TableJob, folder: Path, running: RunOptions) -> tuple[list[Run], str]:
+def _runs_to_make(work: TableJob, folder: Path, running: RunOptions) -> tuple[list[Run], str]:
     """Return the runs that are not recorded and an empty text, or all runs and what this machine lacks for them."""
     try:
-        return unrecorded(work.runs, folder), ""
+        return missing_runs(work.runs, folder), ""
     except MissingError as error:
         # The error names the first lack only. To find all takes longer than to list the runs.
         lacks = find_lacks([work], running)

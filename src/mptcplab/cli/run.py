@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.options import (
-    listed,
+    split_commas,
 )
 from mptcplab.cli.running import RunOptions, install_command, repeat_command
 from mptcplab.cli.sources import loaded_source
@@ -48,7 +48,10 @@ def run(
         # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
         from mptcplab.cli.experiment import Shown, run_experiment
 
-        running, shown = RunOptions(jobs, fresh, cluster, engine), Shown(as_json, links, listed(columns), sort, junit)
+        running, shown = (
+            RunOptions(jobs, fresh, cluster, engine),
+            Shown(as_json, links, split_commas(columns), sort, junit),
+        )
         repeat = partial(repeat_command, source.file, overrides, out, engine=engine)
         install = install_command([str(source.file)], overrides, engine=engine)
         folder = out or default_folder(Path(f"{source.stem}.toml"))

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.cli.common import writing
+from mptcplab.cli.common import report_write_errors
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.registry import engine_kind
 from mptcplab.errors import InputError
@@ -46,12 +46,12 @@ def check_failures(
 
     :raises LabError: if a run failed; it names the failed runs and the command that repeats each.
     """
-    failed = [(one.run, one.error) for one in done if one.error is not None]
+    failed = [(completed_run.run, completed_run.error) for completed_run in done if completed_run.error is not None]
     script = folder / name
     if not failed:
         script.unlink(missing_ok=True)
         return
-    with writing(folder):
+    with report_write_errors(folder):
         write_text(script, "".join(_script((run, error.message, command(run)) for run, error in failed)))
     first, error = failed[0]
     lines = [f"to repeat this run alone: {command(first)}"]

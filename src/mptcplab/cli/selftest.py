@@ -25,7 +25,7 @@ from mptcplab.report.junit import Case, Suite
 from mptcplab.report.junit import Verdict as JunitVerdict
 from mptcplab.selftest.prepare import SelftestTree, prepare
 from mptcplab.selftest.programs import check_programs
-from mptcplab.selftest.suite import Outcome, Part, SocketDefaults, check_defaults, parts, run_parts
+from mptcplab.selftest.suite import PartOutcome, SocketDefaults, SuitePart, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 
 
@@ -64,26 +64,26 @@ def selftest(
         click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
     else:
         click.echo(_summary(outcomes))
-    return Exit.FAILED if _failed(outcomes) else Exit.DONE
+    return Exit.FAILED if _any_failed(outcomes) else Exit.DONE
 
 
 def _run(
     kernel: KernelBuild,
     prepared: SelftestTree,
-    chosen: list[Part],
+    chosen: list[SuitePart],
     defaults: SocketDefaults,
     seed: int,
     cpus: list[int],
     out: Path | None,
     *,
     quiet: bool,
-) -> list[Outcome]:
+) -> list[PartOutcome]:
     """Run all labs and print every result as it arrives. :raises KeyboardInterrupt: if a signal interrupts them."""
     stop = Stop()
     with ExitStack() as stack:
         logs = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mptcplab-")))
         logs.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(stop.on_signals())
+        stack.enter_context(stop.request_on_signals())
         try:
             return run_parts(
                 kernel,
@@ -100,15 +100,15 @@ def _run(
             raise KeyboardInterrupt from error
 
 
-def _print(outcome: Outcome) -> None:
-    for one in outcome.results:
-        reason = f"  ({one.reason})" if one.reason else ""
-        click.echo(f"{one.verdict:6}  {outcome.part.name}: {one.name}{reason}")
+def _print(outcome: PartOutcome) -> None:
+    for result in outcome.results:
+        reason = f"  ({result.reason})" if result.reason else ""
+        click.echo(f"{result.verdict:6}  {outcome.part.name}: {result.name}{reason}")
     if outcome.error:
         click.echo(f"not ok  {outcome.part.name}: {outcome.error}")
 
 
-def to_suite(outcome: Outcome) -> Suite:
+def to_suite(outcome: PartOutcome) -> Suite:
     """Return the results of one lab as tests. A failure that is known as flaky counts as skipped."""
     verdicts: dict[Verdict, JunitVerdict] = {"ok": "passed", "not ok": "failure", "skip": "skipped", "flaky": "skipped"}
     cases = [Case(result.name, verdicts[result.verdict], _junit_reason(result)) for result in outcome.results]
@@ -121,16 +121,18 @@ def _junit_reason(result: Result) -> str:
     return f"known as flaky: {result.reason}" if result.verdict == "flaky" else result.reason
 
 
-def _all(outcomes: Sequence[Outcome]) -> list[Result]:
-    return [one for outcome in outcomes for one in outcome.results]
+def _all_results(outcomes: Sequence[PartOutcome]) -> list[Result]:
+    return [result for outcome in outcomes for result in outcome.results]
 
 
-def _failed(outcomes: Sequence[Outcome]) -> bool:
-    return any(outcome.error for outcome in outcomes) or any(one.verdict == "not ok" for one in _all(outcomes))
+def _any_failed(outcomes: Sequence[PartOutcome]) -> bool:
+    return any(outcome.error for outcome in outcomes) or any(
+        result.verdict == "not ok" for result in _all_results(outcomes)
+    )
 
 
-def _summary(outcomes: Sequence[Outcome]) -> str:
-    counts = Counter(one.verdict for one in _all(outcomes))
+def _summary(outcomes: Sequence[PartOutcome]) -> str:
+    counts = Counter(result.verdict for result in _all_results(outcomes))
     counts["not ok"] += sum(1 for outcome in outcomes if outcome.error)
     words: dict[Verdict, str] = {
         "ok": "passed",
@@ -144,7 +146,7 @@ def _summary(outcomes: Sequence[Outcome]) -> str:
 
 
 def _document(
-    outcomes: Sequence[Outcome], prepared: SelftestTree, release: str, defaults: SocketDefaults, seed: int
+    outcomes: Sequence[PartOutcome], prepared: SelftestTree, release: str, defaults: SocketDefaults, seed: int
 ) -> dict[str, object]:
     return {
         "kernel": release,
@@ -152,9 +154,9 @@ def _document(
         "source": prepared.source.describe(),
         "seed": seed,
         "results": [
-            {"test": outcome.part.name, "name": one.name, "verdict": one.verdict, "reason": one.reason}
+            {"test": outcome.part.name, "name": result.name, "verdict": result.verdict, "reason": result.reason}
             for outcome in outcomes
-            for one in outcome.results
+            for result in outcome.results
         ],
         "errors": [{"test": outcome.part.name, "message": outcome.error} for outcome in outcomes if outcome.error],
         "virtual_seconds": {outcome.part.name: outcome.virtual_ns / 1e9 for outcome in outcomes},

@@ -16,7 +16,7 @@ from mptcplab.cli.sources import loaded_source
 from mptcplab.cli.space import size_text
 from mptcplab.engine.memory import available_memory, labs_at_once
 from mptcplab.engine.memory import size_text as memory_text
-from mptcplab.metrics.points import changed_note, short_names
+from mptcplab.metrics.points import changed_keys_note, short_names
 from mptcplab.node.transport import Endpoint
 from mptcplab.node.words import ADDED
 from mptcplab.plan.disk import estimate_bytes
@@ -26,7 +26,7 @@ from mptcplab.plan.forecast import duration_text
 from mptcplab.plan.memory import memory_bytes
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.plan.traces import trace_events
-from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
+from mptcplab.report.scenario_toml import leave_to_traces, scenario_toml, tables_without_defaults
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment
 from mptcplab.scenario.network import Network
@@ -71,7 +71,7 @@ def _show(experiment: Experiment, *, as_json: bool) -> None:
     if experiment.question:
         out.print(experiment.question, markup=False)
     if experiment.changes:
-        out.print(f"{changed_note(experiment.changes)}.", markup=False)
+        out.print(f"{changed_keys_note(experiment.changes)}.", markup=False)
     click.echo(f"\n{_first_point(experiment)}")
     for note in _endpoint_notes(experiment.points[0].scenario):
         out.print(note, markup=False)
@@ -87,12 +87,12 @@ def _show(experiment: Experiment, *, as_json: bool) -> None:
 
 def _first_point(experiment: Experiment) -> str:
     scenario = experiment.points[0].scenario
-    tables = known_tables(scenario)
+    tables = tables_without_defaults(scenario)
     steps = trace_events(Network(scenario))
     leave_to_traces(tables, ((event.link, event.direction, event.value) for event in steps))
     text = scenario_toml({key: value for key, value in tables.items() if key not in ("title", "question")}, first={})
-    text = _EVENTS.sub(lambda found: f"{_ends(experiment)}{found[0]}", text, count=1)
-    return _TRACE.sub(lambda found: f"# {_trace_words(scenario, found['link'], found['side'])}\n{found[0]}", text)
+    text = _EVENTS.sub(lambda match: f"{_ends(experiment)}{match[0]}", text, count=1)
+    return _TRACE.sub(lambda match: f"# {_trace_words(scenario, match['link'], match['side'])}\n{match[0]}", text)
 
 
 def _endpoint_notes(scenario: Scenario) -> Iterator[str]:
@@ -123,7 +123,7 @@ def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:
     parts = [f"{Duration(series.period_ns)}, then {'its last values' if trace.end == 'hold' else 'again'}"]
     if "rate" in series.keys:
         rates = series.values("rate")
-        mean, low, high = (f"{rate / 1e6:.4g}" for rate in (series.mean("rate"), min(rates), max(rates)))
+        mean, low, high = (f"{rate / 1e6:.4g}" for rate in (series.mean_of("rate"), min(rates), max(rates)))
         parts.append(f"mean {mean} Mbit/s, from {low} to {high}")
         paused = sum(lasts for rate, lasts in zip(rates, series.durations_ns, strict=True) if rate == 0)
         if paused:
@@ -136,15 +136,15 @@ def _ends(experiment: Experiment) -> str:
 
     Comments, since the key would make it another scenario, whose runs are not those that are recorded.
     """
-    found: dict[tuple[int, str], int] = {}
+    ends: dict[tuple[int, str], int] = {}
     for at, point in enumerate(experiment.points):
         for number, event in enumerate(point.scenario.events):
             if event.needs_node and event.node is None:
                 done = _AT_ENDS[event.type if event.mode is None else event.mode]
                 place = f"{end_of(Network(point.scenario), event).node}, the only host at {event.link}"
-                found.setdefault((number, f"{done} at {place}; `node` names another end"), at)
+                ends.setdefault((number, f"{done} at {place}; `node` names another end"), at)
     return "".join(
-        f"# events.{number}{', in other points' if first else ''}: {text}\n" for (number, text), first in found.items()
+        f"# events.{number}{', in other points' if first else ''}: {text}\n" for (number, text), first in ends.items()
     )
 
 
@@ -164,7 +164,9 @@ def _document(experiment: Experiment, seconds: float, size: float, memory: int) 
             {"settings": point.settings, "scenario": point.scenario.model_dump(mode="json", by_alias=True)}
             for point in experiment.points
         ],
-        "unavailable": [{"settings": one.settings, "reason": one.reason} for one in experiment.unavailable],
+        "unavailable": [
+            {"settings": unavailable.settings, "reason": unavailable.reason} for unavailable in experiment.unavailable
+        ],
     }
 
 
@@ -173,5 +175,8 @@ def _runs(experiment: Experiment) -> Table:
     last = experiment.seed + experiment.repeats - 1
     seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"
     rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
-    lacking = tuple((*one.settings.values(), f"not available: {one.reason}") for one in experiment.unavailable)
+    lacking = tuple(
+        (*unavailable.settings.values(), f"not available: {unavailable.reason}")
+        for unavailable in experiment.unavailable
+    )
     return Table("Runs", (*names.values(), "seeds"), (*rows, *lacking))

@@ -7,14 +7,14 @@ import shutil
 from collections.abc import Iterable
 from pathlib import Path
 
-from mptcplab.metrics.values import suited
+from mptcplab.metrics.values import choose_unit
 from mptcplab.plan.disk import estimate_bytes
-from mptcplab.scenario.load import Run, summed
+from mptcplab.scenario.load import Run, sum_estimates
 
 
 def size_text(size: float) -> str:
     """Return a number of bytes as a text like ``2.35 MB``."""
-    unit = suited("B", (size,))
+    unit = choose_unit("B", (size,))
     return f"{unit.text(size)} {unit.name}"
 
 
@@ -23,7 +23,7 @@ def space_warning(runs: Iterable[Run], out: Path) -> str | None:
 
     Runs that are recorded already count as well, and an estimate may be wrong by a factor of three: so this warns only.
     """
-    size = summed(runs, estimate_bytes)
+    size = sum_estimates(runs, estimate_bytes)
     existing = next(folder for folder in (out.absolute(), *out.absolute().parents) if folder.exists())
     free = shutil.disk_usage(existing).free
     if size <= free:

@@ -20,7 +20,7 @@ def steer(context: click.Context, config: str | None, check: bool) -> None:
                 f"--config and --check of the daemon come without '{context.invoked_subcommand}'", hint="see --help"
             )
         return
-    source = _given(config)
+    source = _check_config(config)
     if check:
         from mptcplab.steering.configuration import daemon_config
 
@@ -32,18 +32,18 @@ def steer(context: click.Context, config: str | None, check: bool) -> None:
 
 def agent(config: str | None) -> None:
     """Run the agent."""
-    run_agent(_given(config))
+    run_agent(_check_config(config))
 
 
 def status(socket: str, as_json: bool) -> None:
     """Print the state of the daemon that listens at ``socket``."""
     from mptcplab.steering.control import read_status
 
-    found = read_status(socket)
+    entry = read_status(socket)
     if as_json:
-        click.echo(json.dumps(found))
+        click.echo(json.dumps(entry))
         return
-    for line in _lines(found):
+    for line in _lines(entry):
         click.echo(line)
 
 
@@ -54,7 +54,7 @@ def program() -> None:
     click.echo(steer_program())
 
 
-def _given(config: str | None) -> str:
+def _check_config(config: str | None) -> str:
     if config is None:
         raise InputError("there is no configuration", hint="add --config FILE; docs/steering.md has examples")
     if config.startswith("{"):
@@ -62,16 +62,16 @@ def _given(config: str | None) -> str:
     return config
 
 
-def _lines(found: dict[str, Any]) -> list[str]:
-    last = found["last"]
+def _lines(found_lines: dict[str, Any]) -> list[str]:
+    last = found_lines["last"]
     lines = [
-        f"policy {found['policy']}: {found['switches']} switches in {found['decisions']} decisions; "
-        f"{found['refused']} reports refused, {found['overruns']} overruns"
+        f"policy {found_lines['policy']}: {found_lines['switches']} switches in {found_lines['decisions']} decisions; "
+        f"{found_lines['refused']} reports refused, {found_lines['overruns']} overruns"
     ]
-    for name, one in found["access_points"].items():
-        state = "silent" if one["silent"] else "doubted" if name in last.get("doubted", ()) else "reports"
+    for name, entry in found_lines["access_points"].items():
+        state = "silent" if entry["silent"] else "doubted" if name in last.get("doubted", ()) else "reports"
         terminals = [terminal for terminal, place in last.get("terminals", {}).items() if place == name]
         received = last.get("received", {}).get(name)
-        words = f"{name}: {state}, {one['stations']} stations, {len(terminals)} terminals"
+        words = f"{name}: {state}, {entry['stations']} stations, {len(terminals)} terminals"
         lines.append(words if received is None else f"{words}, received {received} B in the last period")
     return lines

@@ -13,7 +13,7 @@ from rich.text import Text
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.campaign.record import Executor
-from mptcplab.campaign.recorded import RunKey, key_of, recorded_names
+from mptcplab.campaign.recorded import RunKey, key_of, names_by_key
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.cli.common import console, default_jobs
 from mptcplab.cli.lacking import check_machine
@@ -52,7 +52,7 @@ def execute(
     warning = space_warning(first, out)
     if warning is not None:
         _warn(warning)
-    recorded = {} if running.fresh else recorded_names(first, engines, out)
+    recorded = {} if running.fresh else names_by_key(first, engines, out)
     if recorded:
         _note(_reading_text(len(recorded), len(first)))
     stop = Stop()
@@ -66,23 +66,23 @@ def execute(
             shown.show(done)
             so_far.add(done)
 
-        def next_round(done: CompletedRun) -> list[Run]:
-            runs = rounds.after(done)
+        def prepare_round(done: CompletedRun) -> list[Run]:
+            runs = rounds.plan_next_round(done)
             shown.add(runs)
             return runs
 
         try:
-            with stop.on_signals(), shown.bar:
-                done = lab.execute(first, jobs=jobs, progress=show, more=next_round)
+            with stop.request_on_signals(), shown.bar:
+                done = lab.execute(first, jobs=jobs, progress=show, more=prepare_round)
         except RunInterruptedError as error:
             so_far.report()
-            kept = len(recorded) + sum(one.error is None and key_of(one.run) not in recorded for one in so_far.done)
-            raise KeyboardInterrupt(_kept_text(kept, out)) from error
+            kept = len(recorded) + sum(run.error is None and key_of(run.run) not in recorded for run in so_far.done)
+            raise KeyboardInterrupt(_recorded_text(kept, out)) from error
     _summary(done, time.monotonic() - started)
-    return rounds.ordered(done)
+    return rounds.sorted_runs(done)
 
 
-def _kept_text(kept: int, out: Path) -> str:
+def _recorded_text(kept: int, out: Path) -> str:
     runs, verb = ("1 run", "is") if kept == 1 else (f"{kept} runs", "are")
     return f"{runs} {verb} recorded in {out} and {verb} not executed again"
 
@@ -110,8 +110,8 @@ class _SoFar:
 
     def report(self) -> None:
         """Give the results to ``partial``, if one of them is new."""
-        if any(one.wall_seconds is not None for one in self.done):
-            self._partial(self._rounds.ordered(self.done))
+        if any(run.wall_seconds is not None for run in self.done):
+            self._partial(self._rounds.sorted_runs(self.done))
 
 
 @contextmanager
@@ -120,9 +120,9 @@ def _executor(running: RunOptions) -> Iterator[tuple[Executor | None, int]]:
     if running.cluster is None:
         yield None, running.jobs or default_jobs()
         return
-    from mptcplab.campaign.cluster import connected
+    from mptcplab.campaign.cluster import connect
 
-    with connected(running.cluster, _warn) as (executor, workers):
+    with connect(running.cluster, _warn) as (executor, workers):
         yield executor, running.jobs or workers
 
 
@@ -156,7 +156,7 @@ class _SweepProgress:
     def show(self, done: CompletedRun) -> None:
         """Count a run as done, and print a line about it unless the bar is shown."""
         self._count += 1
-        self._forecast.done(self._kind(done.run), done.wall_seconds)
+        self._forecast.count_done(self._kind(done.run), done.wall_seconds)
         self._update(done.run.label)
         if not self._is_terminal:
             left = self._forecast.remaining_seconds
@@ -198,15 +198,15 @@ def _line(done: CompletedRun) -> str:
 
 def _clock(done: Sequence[CompletedRun]) -> str:
     """Return the word for what the engine's clock counts."""
-    times = {one.result.time for one in done if one.result is not None}
+    times = {run.result.time for run in done if run.result is not None}
     return clock_text(times.pop()) if times in ({"real"}, {"machine"}) else clock_text("virtual")
 
 
 def _summary(done: Sequence[CompletedRun], wall_seconds: float) -> None:
-    executed = [one for one in done if one.wall_seconds is not None and one.error is None]
+    executed = [run for run in done if run.wall_seconds is not None and run.error is None]
     if executed:
-        virtual = sum(one.virtual_ns for one in executed) / 1e9
-        recorded = sum(one.wall_seconds is None for one in done)
+        virtual = sum(run.virtual_ns for run in executed) / 1e9
+        recorded = sum(run.wall_seconds is None for run in done)
         rest = f"; {recorded} more already recorded" if recorded else ""
         count = f"{len(executed)} run{'s' if len(executed) > 1 else ''}"
         text = f"{count}: {virtual:.0f} s of {_clock(executed)} in {wall_seconds:.1f} s{rest}"

@@ -37,8 +37,8 @@ def explain_usage(error: click.ClickException) -> InputError:
     if (command := _COMMAND.match(message)) is not None:
         known = ctx.command.list_commands(ctx) if ctx is not None and isinstance(ctx.command, click.Group) else []
         meant = [_MEANT_COMMANDS[command[1]]] if command[1] in _MEANT_COMMANDS else []
-        found = [one for one in meant if one in known] or difflib.get_close_matches(command[1], known, n=1)
-        return InputError(f"there is no command '{command[1]}'", hint=f"did you mean {found[0]}?" if found else hint)
+        texts = [text for text in meant if text in known] or difflib.get_close_matches(command[1], known, n=1)
+        return InputError(f"there is no command '{command[1]}'", hint=f"did you mean {texts[0]}?" if texts else hint)
     if (value := _VALUE.match(message)) is not None:
         message = f"{value[1]}: {_NUMBER.sub(_number_words, value[2])}"
     elif not re.match("[A-Z]{2}", message):  # FILE keeps its capitals
@@ -52,29 +52,31 @@ def _option_hint(error: click.NoSuchOption) -> str | None:
         group = error.ctx.command
         behind = next((word for word in sys.argv[1:] if word in group.list_commands(error.ctx)), None)
         command = group.get_command(error.ctx, behind) if behind is not None else None
-        if command is not None and any(error.option_name in one.opts for one in command.params):
+        if command is not None and any(error.option_name in parameter.opts for parameter in command.params):
             return f"write it behind the command: {error.ctx.command_path} {behind} ... {error.option_name}"
     known = _options_of(error)
     if (meant := _MEANT.get(error.option_name)) is not None and meant.split()[0] in known:
         return f"use {meant}"
-    near = list(error.possibilities or []) or _of_letter(error)
+    near = list(error.possibilities or []) or _options_with_letter(error)
     begun = [option for option in near if option.startswith((error.option_name, f"-{error.option_name}"))]
     name = error.option_name.lstrip("-")
     alike = difflib.get_close_matches(name, [option.lstrip("-") for option in near], cutoff=_ALIKE)
-    found = begun or [option for option in near if option.lstrip("-") in alike]
-    return f"did you mean {' or '.join(found)}?" if found else None
+    texts = begun or [option for option in near if option.lstrip("-") in alike]
+    return f"did you mean {' or '.join(texts)}?" if texts else None
 
 
 def _options_of(error: click.NoSuchOption) -> list[str]:
     """Return the options that the command has."""
-    return [option for one in error.ctx.command.params for option in one.opts] if error.ctx is not None else []
+    return (
+        [option for parameter in error.ctx.command.params for option in parameter.opts] if error.ctx is not None else []
+    )
 
 
-def _of_letter(error: click.NoSuchOption) -> list[str]:
+def _options_with_letter(error: click.NoSuchOption) -> list[str]:
     """Return the options that begin with the letter of a short one: other programs have it."""
     is_short = len(error.option_name) == 2 and error.option_name[0] == "-"
     return [option for option in _options_of(error) if is_short and option.startswith(f"-{error.option_name}")]
 
 
-def _number_words(found: re.Match[str]) -> str:
-    return "is not a whole number" if found[1] == "integer" else "is not a number"
+def _number_words(match: re.Match[str]) -> str:
+    return "is not a whole number" if match[1] == "integer" else "is not a number"

@@ -9,6 +9,6 @@ build, the package's metadata. `model` defines findings, `packages` the package 
 from __future__ import annotations
 
 from mptcplab.doctor.examine import examine
-from mptcplab.doctor.model import Finding, Level, Report
+from mptcplab.doctor.model import DoctorReport, Finding, Level
 
-__all__ = ["Finding", "Level", "Report", "examine"]
+__all__ = ["DoctorReport", "Finding", "Level", "examine"]

@@ -9,8 +9,8 @@ import platform
 import mptcplab
 from mptcplab.doctor.host import check_host
 from mptcplab.doctor.kernel import check_kernels
-from mptcplab.doctor.model import Finding, Level, Report
-from mptcplab.doctor.packages import Distribution, this_system
+from mptcplab.doctor.model import DoctorReport, Finding, Level
+from mptcplab.doctor.packages import LinuxDistribution, this_system
 from mptcplab.doctor.programs import check_build, check_programs
 from mptcplab.doctor.proxies import check_proxies
 from mptcplab.doctor.python import check_python
@@ -18,7 +18,7 @@ from mptcplab.doctor.radios import check_radios
 from mptcplab.doctor.stock import check_stock
 
 
-def examine(system: Distribution | None = None) -> Report:
+def examine(system: LinuxDistribution | None = None) -> DoctorReport:
     """Check this machine. This boots an empty lab and changes nothing outside our cache."""
     system = system or this_system()
     checks = (
@@ -32,15 +32,15 @@ def examine(system: Distribution | None = None) -> Report:
         check_stock(system),
     )
     findings = merge_installs(tuple(itertools.chain.from_iterable(checks)), system)
-    return Report(describe_machine(system), findings)
+    return DoctorReport(describe_machine(system), findings)
 
 
-def describe_machine(system: Distribution) -> str:
+def describe_machine(system: LinuxDistribution) -> str:
     """Return the versions of mptcplab, of the distribution and of its kernel, in one line."""
     return f"mptcplab {mptcplab.__version__} on {system.name}, Linux {platform.release()}, {platform.machine()}"
 
 
-def merge_installs(findings: tuple[Finding, ...], system: Distribution) -> tuple[Finding, ...]:
+def merge_installs(findings: tuple[Finding, ...], system: LinuxDistribution) -> tuple[Finding, ...]:
     """Return the findings with one command that installs the packages of all of them."""
     packages = {
         level: [name for finding in findings if finding.level == level for name in finding.packages] for level in Level

@@ -14,7 +14,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from mptcplab.cache import cache_root
-from mptcplab.doctor.model import Finding, Level, as_root, fine
+from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix
 from mptcplab.engine.memory import available_memory
 from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
@@ -52,7 +52,7 @@ def _processor() -> Finding:
         message = f"{machine}: the lab kernel (User-Mode Linux) needs x86-64"
         return Finding("processor", Level.BROKEN, message, "every run", "use a machine with an x86-64 processor")
     plural = "s" if count > 1 else ""
-    return fine("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} in parallel")
+    return finding_without_fix("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} in parallel")
 
 
 def _system_calls() -> Finding:
@@ -65,10 +65,12 @@ def _system_calls() -> Finding:
         *(["syscall user dispatch (Linux 5.11)"] if release < (5, 11) else []),
     ]
     if lacks:
-        return fine(
+        return finding_without_fix(
             "system calls", f"slower: each switches between processes, as this machine lacks {', '.join(lacks)}"
         )
-    return fine("system calls", "fast: programs run in the process of the lab kernel, guarded by protection keys")
+    return finding_without_fix(
+        "system calls", "fast: programs run in the process of the lab kernel, guarded by protection keys"
+    )
 
 
 def _cpu_flags(cpuinfo: Path) -> set[str]:
@@ -89,7 +91,7 @@ def _disk() -> Finding:
     free = shutil.disk_usage(existing).free
     message = f"{_size(free)} free in {folder}"
     if free >= BUILD_BYTES:
-        return fine("cache folder", message)
+        return finding_without_fix("cache folder", message)
     level = Level.BROKEN if free < _MIN_BYTES else Level.MISSING
     use = f"`mptcplab kernel build`, which takes {_size(BUILD_BYTES)}"
     return Finding("cache folder", level, message, use, OTHER_CACHE)
@@ -120,7 +122,9 @@ def _labs(size: int) -> int:
 
 def _space(subject: str, size: int, message: str, cpus: int, command: str) -> Finding:
     if size >= cpus * LAB_BYTES:
-        return fine(subject, f"{message}: enough for {cpus} lab{'s' if cpus > 1 else ''} of {_size(LAB_BYTES)}")
+        return finding_without_fix(
+            subject, f"{message}: enough for {cpus} lab{'s' if cpus > 1 else ''} of {_size(LAB_BYTES)}"
+        )
     use = f"{cpus} labs in parallel, each of up to {_size(LAB_BYTES)}"
     if size < LAB_BYTES:
         use = f"a lab that uses all of its {_size(LAB_BYTES)}"
@@ -143,7 +147,7 @@ def _limits() -> Iterator[Finding]:
         use = f"runs that take more than {seconds} s of CPU time"
         yield Finding("ulimit -t", Level.MISSING, f"CPU time: {seconds} s", use, "ulimit -t unlimited")
     if not too_low:
-        yield fine("ulimits", "none is too low for a lab")
+        yield finding_without_fix("ulimits", "none is too low for a lab")
 
 
 def _virtual_clock() -> Iterator[Finding]:
@@ -157,7 +161,7 @@ def _virtual_clock() -> Iterator[Finding]:
         use = "the watchdog, which terminates labs that hang"
         yield Finding("virtual clock", Level.MISSING, message, use, _trace_command())
     else:
-        yield fine("virtual clock", "can be read from outside the lab")
+        yield finding_without_fix("virtual clock", "can be read from outside the lab")
     finally:
         child.kill()
         child.wait()

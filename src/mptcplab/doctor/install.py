@@ -11,9 +11,9 @@ import sys
 from collections.abc import Sequence
 
 from mptcplab.doctor.lacks import Lacks
-from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.errors import LabError, MissingError
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import find_shipped_folder
 
 _SCRIPT = "install-packages"
 
@@ -37,7 +37,7 @@ def install(lacks: Lacks) -> list[str]:
     return failures
 
 
-def _check_installer(system: Distribution, packages: Sequence[str]) -> None:
+def _check_installer(system: LinuxDistribution, packages: Sequence[str]) -> None:
     """Check that this user can install packages without being asked for anything."""
     by_hand = system.install(packages)
     if system.family != "debian":
@@ -53,7 +53,7 @@ def _check_installer(system: Distribution, packages: Sequence[str]) -> None:
 
 def _script() -> list[str]:
     """Return the script that installs packages, and keeps their services from starting, as a command."""
-    folder = shipped_folder("scripts", "scripts", proof=_SCRIPT)
+    folder = find_shipped_folder("scripts", "scripts", proof=_SCRIPT)
     if folder is None:
         raise LabError(f"the script {_SCRIPT} is missing", hint="install mptcplab again, or use a complete checkout")
     return ["sh", str(folder / _SCRIPT)]

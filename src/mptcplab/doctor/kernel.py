@@ -9,9 +9,9 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.doctor.host import OTHER_CACHE
-from mptcplab.doctor.model import Finding, Level, as_root, fine
+from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
@@ -49,11 +49,11 @@ def check_kernels() -> Iterator[Finding]:
         except MissingError as error:
             level = Level.BROKEN if is_default else Level.MISSING
             use = "every run" if is_default else f'scenarios with kernel = "{version}"'
-            yield Finding(f"kernel {version}", level, _short(error), use, str(error.hint))
+            yield Finding(f"kernel {version}", level, _summarize(error), use, str(error.hint))
         else:
             default = kernel if is_default else default
             origin = f"from {kernel.package}" if kernel.package else f"built {kernel.built[:10]}"
-            yield fine(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, {origin}")
+            yield finding_without_fix(f"kernel {version}", f"{kernel_text(kernel.release, kernel.hz)}, {origin}")
     yield from _package()
     if default is not None:
         yield boot(default)
@@ -67,7 +67,7 @@ def _package() -> Iterator[Finding]:
         yield Finding(PACKAGE, Level.MISSING, f"is not used: it {prebuilt.obstacle}", use, "mptcplab kernel build")
 
 
-def _short(error: MissingError) -> str:
+def _summarize(error: MissingError) -> str:
     """Return a short message: not built, or stale."""
     return "is not built" if "not built" in error.message else "is stale: our patches or options have changed since"
 
@@ -76,18 +76,18 @@ def boot(kernel: KernelBuild) -> Finding:
     """Boot an empty lab. This is the first check that notices what a container forbids."""
     started = time.monotonic()
     try:
-        with work_dir("doctor", cache_root()) as folder:
+        with make_work_folder("doctor", cache_root()) as folder:
             cpu = max(os.sched_getaffinity(0))
             VirtualEngine(kernel, {}, stall_seconds=20).execute(_EMPTY, seed=1, folder=folder, cpu=cpu)
     except LabError as error:
-        found, command = _restrictions()
+        texts, command = _restrictions()
         console = [line.strip() for line in (error.hint or "").splitlines()[1:] if line.strip() != "(nothing)"]
-        message = "; ".join([f"a lab does not start: {error.message}", *found, *console[-_SHOWN_LINES:]])
+        message = "; ".join([f"a lab does not start: {error.message}", *texts, *console[-_SHOWN_LINES:]])
         return Finding("boot", Level.BROKEN, message, "every run", command)
     except OSError as error:
         message = f"a lab cannot be started: {reason(error)}"
         return Finding("boot", Level.BROKEN, message, "every run", OTHER_CACHE)
-    return fine("boot", f"a lab boots and ends in {time.monotonic() - started:.1f} s")
+    return finding_without_fix("boot", f"a lab boots and ends in {time.monotonic() - started:.1f} s")
 
 
 def _restrictions() -> tuple[list[str], str]:

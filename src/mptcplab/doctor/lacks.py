@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.doctor.examine import describe_machine
-from mptcplab.doctor.model import Finding, Level, Report, words
-from mptcplab.doctor.packages import Distribution, this_system
+from mptcplab.doctor.model import DoctorReport, Finding, Level, words
+from mptcplab.doctor.packages import LinuxDistribution, this_system
 from mptcplab.errors import MissingError, name_all, try_each
 from mptcplab.kernel.cache import BUILD_COMMAND
 from mptcplab.kernel.process import require_tools
@@ -45,7 +45,7 @@ class Lack:
 class Lacks:
     """Everything that this machine lacks for some scenarios and tables."""
 
-    system: Distribution
+    system: LinuxDistribution
     lacks: tuple[Lack, ...]
 
     def __bool__(self) -> bool:
@@ -78,9 +78,9 @@ class Lacks:
         return [f"{error.message}: {error.hint}" if error.hint else error.message for error in others]
 
     @property
-    def report(self) -> Report:
+    def report(self) -> DoctorReport:
         """The lacks as findings of `mptcplab doctor`."""
-        return Report(describe_machine(self.system), tuple(self._findings()))
+        return DoctorReport(describe_machine(self.system), tuple(self._findings()))
 
     def _findings(self) -> Iterator[Finding]:
         for lack in self.lacks:
@@ -108,7 +108,7 @@ class Lacks:
         return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *advice]))
 
 
-def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: Distribution | None = None) -> Lacks:
+def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: LinuxDistribution | None = None) -> Lacks:
     """Return what users lack, by their names, together with what building it takes: packages first, each thing once."""
     errors: dict[str, MissingError] = {}
     users: dict[str, dict[str, None]] = {}

@@ -35,7 +35,7 @@ class Finding:
 
 
 @dataclass(frozen=True)
-class Report:
+class DoctorReport:
     """All findings about one machine."""
 
     machine: str
@@ -68,7 +68,7 @@ class Report:
         return {"machine": self.machine, "can_run": self.can_run, "findings": rows, "commands": self.commands}
 
 
-def fine(subject: str, message: str) -> Finding:
+def finding_without_fix(subject: str, message: str) -> Finding:
     """Return a finding that needs no fix."""
     return Finding(subject, Level.FINE, message)
 

@@ -28,7 +28,7 @@ _AUR = ("mptcpd",)
 
 
 @dataclass(frozen=True)
-class Distribution:
+class LinuxDistribution:
     """A distribution: its family (debian, fedora, arch, or empty if unknown) and its name."""
 
     family: str
@@ -55,14 +55,14 @@ class Distribution:
         return "; then ".join(filter(None, (command, aur)))
 
 
-def this_system(release: Path = Path("/etc/os-release")) -> Distribution:
+def this_system(release: Path = Path("/etc/os-release")) -> LinuxDistribution:
     """Return the distribution of this machine according to os-release(5)."""
     try:
         lines = release.read_text().splitlines()
     except OSError:
         lines = []
     values = {key: value.strip("\"'") for key, _, value in (line.partition("=") for line in lines)}
-    return Distribution(_family(values), values.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
+    return LinuxDistribution(_family(values), values.get("PRETTY_NAME", "Linux"), is_root=os.geteuid() == 0)
 
 
 def _family(values: Mapping[str, str]) -> str:

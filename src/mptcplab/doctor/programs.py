@@ -11,8 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from mptcplab.doctor.host import OTHER_CACHE
-from mptcplab.doctor.model import Finding, Level, fine, words
-from mptcplab.doctor.packages import Distribution
+from mptcplab.doctor.model import Finding, Level, finding_without_fix, words
+from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.engine.process import LAUNCHERS
 from mptcplab.engine.tools import BUILDERS, flow_program, has_program, needs_compiler, package_of, prebuilt_program
 from mptcplab.errors import LabError, MissingError, reason
@@ -36,7 +36,7 @@ _BUILD = "`mptcplab kernel build`"
 _SELFTESTS = "`mptcplab selftest`"
 #: Programs by which gateways redirect connections.
 _FIREWALLS = get_args(Proxy.model_fields["firewall"].annotation)
-#: Programs that no plan uses. :func:`_others` adds those that compile ours.
+#: Programs that no plan uses. :func:`_other_programs` adds those that compile ours.
 _OTHERS = {
     "tshark": "`mptcplab capture`",
     "ping": "`ping` in a lab",
@@ -46,7 +46,7 @@ _OTHERS = {
 _MIN_VERSIONS = (("gcc", ("-dumpfullversion",), (8, 1)), ("ld", ("--version",), (2, 30)))
 
 
-def check_programs(system: Distribution) -> Iterator[Finding]:
+def check_programs(system: LinuxDistribution) -> Iterator[Finding]:
     """Check all programs that labs and their commands start."""
     yield from _lab_programs(system)
     yield from _launchers(system)
@@ -54,12 +54,12 @@ def check_programs(system: Distribution) -> Iterator[Finding]:
     yield from _flow()
 
 
-def check_build(system: Distribution) -> Iterator[Finding]:
+def check_build(system: LinuxDistribution) -> Iterator[Finding]:
     """Check all programs that a build of the lab kernel needs."""
     needed = {**TOOLS, **(DEBIAN_TOOLS if system.family == "debian" else {})}
     missing = [name for name in needed if shutil.which(name) is None]
     for name in missing:
-        yield _missing(name, needed[name], _BUILD, system)
+        yield _missing_finding(name, needed[name], _BUILD, system)
     if not missing:
         yield from _compiler(system)
     if system.family != "debian":
@@ -67,50 +67,52 @@ def check_build(system: Distribution) -> Iterator[Finding]:
         yield Finding("kernel source", Level.MISSING, message, _BUILD, "mptcplab kernel build --source linux.tar.xz")
 
 
-def uses() -> dict[str, str]:
+def program_uses() -> dict[str, str]:
     """Return the use of each program, as compiled plans state it."""
-    found = dict.fromkeys(_programs(_smallest("flow")), _EVERY_RUN)
-    workloads = _needed_by("workloads", {kind: _smallest(kind) for kind in KINDS})
-    nodes = _needed_by("nodes", {kind: _smallest("flow", **_around(kind)) for kind in NODE_KINDS})
+    programs = dict.fromkeys(_programs(_build_scenario("flow")), _EVERY_RUN)
+    workloads = _kinds_by_program("workloads", {kind: _build_scenario(kind) for kind in KINDS})
+    nodes = _kinds_by_program(
+        "nodes", {kind: _build_scenario("flow", **_surrounding_tables(kind)) for kind in NODE_KINDS}
+    )
     parts = {name: part for part, scenario in _parts() for name in _programs(scenario)}
     firewalls = {name: f"gateways with firewall {name}" for name in _FIREWALLS}
     selftests = {
         name: f"{firewalls[name]} and {_SELFTESTS}" if name in firewalls else _SELFTESTS for name in SELFTEST_PROGRAMS
     }
-    return dict(sorted((_others() | firewalls | selftests | parts | nodes | workloads | found).items()))
+    return dict(sorted((_other_programs() | firewalls | selftests | parts | nodes | workloads | programs).items()))
 
 
-def _others() -> dict[str, str]:
+def _other_programs() -> dict[str, str]:
     """Return the use of each program that no plan has. A compiler is needed for every run unless ours are installed."""
     return _OTHERS | dict.fromkeys(BUILDERS, _EVERY_RUN if needs_compiler() else _BUILD)
 
 
-def of_gateways() -> dict[str, tuple[str, ...]]:
+def gateway_programs() -> dict[str, tuple[str, ...]]:
     """Return the programs that each kind of gateway adds to a plan."""
     without = set(_programs(_with_gateway()))
-    found = {
+    texts = {
         name: _programs(_with_gateway(bond={"program": name, "entry": "near", "exit": "far"})) for name in PROGRAMS
     }
-    return {name: tuple(sorted(set(programs) - without)) for name, programs in found.items()}
+    return {name: tuple(sorted(set(programs) - without)) for name, programs in texts.items()}
 
 
-def of_radios() -> tuple[str, ...]:
+def radio_programs() -> tuple[str, ...]:
     """Return the programs that radio links add to a plan."""
     hosts: dict[str, Any] = {"client": {"position": (0, 0)}, "server": {}}
     wire = {"between": ["ap", "server"]}
-    found = [
-        set(_programs(_smallest("flow", hosts=hosts, access_points={"ap": {"position": (0, 0)}}, links=links)))
+    programs = [
+        set(_programs(_build_scenario("flow", hosts=hosts, access_points={"ap": {"position": (0, 0)}}, links=links)))
         for links in (
             {"link1": {"between": ["client", "ap"], "radio": {}}, "link2": wire},
             {"link1": {"between": ["client", "ap"]}, "link2": wire},
         )
     ]
-    return tuple(sorted(found[0] - found[1] - set(uses())))
+    return tuple(sorted(programs[0] - programs[1] - set(program_uses())))
 
 
 def missing_packages(programs: Iterable[str]) -> list[str]:
     """Return the Debian packages of those of ``programs`` that this machine does not have."""
-    return sorted({package_of(name) for name in lacking(programs)})
+    return sorted({package_of(name) for name in missing_programs(programs)})
 
 
 def _with_gateway(**gateways: Any) -> Scenario:
@@ -118,24 +120,24 @@ def _with_gateway(**gateways: Any) -> Scenario:
     nodes = ("client", "near", "far", "server")
     links = {f"link{number}": {"between": list(ends)} for number, ends in enumerate(itertools.pairwise(nodes))}
     routers: dict[str, Any] = {"near": {"transport": {}}, "far": {"transport": {}}}
-    return _smallest("flow", routers=routers, links=links, gateways=gateways)
+    return _build_scenario("flow", routers=routers, links=links, gateways=gateways)
 
 
 def _parts() -> Iterator[tuple[str, Scenario]]:
     """Yield scenarios with other parts that may need programs: links' behaviours and disciplines, keys of [record]."""
-    behaviours = (keys for one in BEHAVIOURS for keys in (one.smallest, one.example) if keys)
+    behaviours = (keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.example) if keys)
     for keys in (*behaviours, *({"rate": "1 Mbit/s", "discipline": name} for name in DISCIPLINES)):
-        yield f"links with {' and '.join(keys)}", _smallest("flow", links=_link(**keys))
+        yield f"links with {' and '.join(keys)}", _build_scenario("flow", links=_link(**keys))
     for key, field in Record.model_fields.items():
         for example in field.examples or ():
-            yield key, _smallest("flow", record={key: example})
+            yield key, _build_scenario("flow", record={key: example})
 
 
 def _link(**forward: Any) -> dict[str, Any]:
     return {"link1": {"between": ["client", "server"], "forward": forward}}
 
 
-def _needed_by(noun: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
+def _kinds_by_program(noun: str, scenarios: Mapping[str, Scenario]) -> dict[str, str]:
     """Return by program the kinds whose scenarios use it."""
     kinds: dict[str, list[str]] = {}
     for kind, scenario in scenarios.items():
@@ -150,7 +152,7 @@ def _programs(scenario: Scenario) -> Iterable[str]:
     return (name for name in plan.uses if not name.startswith(OURS) and name not in plan.dispensable)
 
 
-def _smallest(workload: str, **tables: Any) -> Scenario:
+def _build_scenario(workload: str, **tables: Any) -> Scenario:
     """Return a small scenario with a workload of this kind; ``tables`` replace its tables."""
     bulk = {"kind": workload, "from": "client", "to": "server", **KINDS[workload].smallest}
     return Scenario.model_validate(
@@ -164,7 +166,7 @@ def _smallest(workload: str, **tables: Any) -> Scenario:
     )
 
 
-def _around(kind: str) -> dict[str, Any]:
+def _surrounding_tables(kind: str) -> dict[str, Any]:
     """Return tables with a node of this kind between the hosts."""
     nodes: dict[str, dict[str, Any]] = {"hosts": {"client": {}, "server": {}}}
     nodes.setdefault(NODE_KINDS[kind].table, {})["middle"] = NODE_KINDS[kind].example
@@ -177,35 +179,35 @@ def _around(kind: str) -> dict[str, Any]:
     }
 
 
-def _lab_programs(system: Distribution) -> Iterator[Finding]:
-    used = uses()
-    missing = lacking(used)
+def _lab_programs(system: LinuxDistribution) -> Iterator[Finding]:
+    used = program_uses()
+    missing = missing_programs(used)
     for name in missing:
-        yield _missing(name, package_of(name), used[name], system)
-    yield fine("programs in the lab", words([name for name in used if name not in missing]))
+        yield _missing_finding(name, package_of(name), used[name], system)
+    yield finding_without_fix("programs in the lab", words([name for name in used if name not in missing]))
 
 
-def lacking(programs: Iterable[str]) -> list[str]:
+def missing_programs(programs: Iterable[str]) -> list[str]:
     """Return those of ``programs`` that this machine does not have."""
     return [name for name in programs if not has_program(name)]
 
 
-def _launchers(system: Distribution) -> Iterator[Finding]:
+def _launchers(system: LinuxDistribution) -> Iterator[Finding]:
     """Check the programs that start the lab kernel; the words between them are their options and values."""
     names = [word for word in LAUNCHERS if re.fullmatch("[a-z]+", word)]
     missing = [name for name in names if shutil.which(name) is None]
     for name in missing:
-        yield _missing(name, "util-linux", _EVERY_RUN, system)
+        yield _missing_finding(name, "util-linux", _EVERY_RUN, system)
     if not missing:
-        yield fine("programs around the lab", words(names))
+        yield finding_without_fix("programs around the lab", words(names))
 
 
-def _missing(name: str, package: str, use: str, system: Distribution) -> Finding:
+def _missing_finding(name: str, package: str, use: str, system: LinuxDistribution) -> Finding:
     level = Level.BROKEN if use == _EVERY_RUN else Level.MISSING
     return Finding(name, level, "is not installed", use, system.install([package]), (package,))
 
 
-def _old_programs(system: Distribution) -> Iterator[Finding]:
+def _old_programs(system: LinuxDistribution) -> Iterator[Finding]:
     """Check that ``ip`` supports the options that plans use."""
     path = shutil.which("ip", path="/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin")
     if path is not None and "fullmesh" not in _output_of(path, "mptcp", "help"):
@@ -214,7 +216,7 @@ def _old_programs(system: Distribution) -> Iterator[Finding]:
         yield Finding("ip", Level.MISSING, message, 'endpoints = "fullmesh"', command, ("iproute2",))
 
 
-def _compiler(system: Distribution) -> Iterator[Finding]:
+def _compiler(system: LinuxDistribution) -> Iterator[Finding]:
     try:
         compiler_version()
     except CommandError as error:
@@ -226,14 +228,14 @@ def _compiler(system: Distribution) -> Iterator[Finding]:
         return
     versions: list[str] = []
     for name, arguments, min_version in _MIN_VERSIONS:
-        found = re.search(r"(\d+)\.(\d+)[\d.]*(?=\s|$)", _output_of(name, *arguments))
-        if found is None:
+        match = re.search(r"(\d+)\.(\d+)[\d.]*(?=\s|$)", _output_of(name, *arguments))
+        if match is None:
             continue
-        versions.append(f"{name} {found[0]}")
-        if (int(found[1]), int(found[2])) < min_version:
-            message = f"{found[0]} is too old: Linux 7.2 needs {min_version[0]}.{min_version[1]}"
+        versions.append(f"{name} {match[0]}")
+        if (int(match[1]), int(match[2])) < min_version:
+            message = f"{match[0]} is too old: Linux 7.2 needs {min_version[0]}.{min_version[1]}"
             yield Finding(name, Level.MISSING, message, _BUILD, system.install([TOOLS[name]]), (TOOLS[name],))
-    yield fine("programs of kernel builds", f"{words(TOOLS)} ({words(versions)})")
+    yield finding_without_fix("programs of kernel builds", f"{words(TOOLS)} ({words(versions)})")
 
 
 def _flow() -> Iterator[Finding]:
@@ -248,7 +250,9 @@ def _flow() -> Iterator[Finding]:
         message = f"cannot be compiled: {reason(error)}"
         yield Finding("workload program", Level.BROKEN, message, _EVERY_RUN, OTHER_CACHE)
     else:
-        yield fine("workload program", f"flow is {'installed' if prebuilt_program('flow') else 'compiled'}")
+        yield finding_without_fix(
+            "workload program", f"flow is {'installed' if prebuilt_program('flow') else 'compiled'}"
+        )
 
 
 def _output_of(*command: str) -> str:

@@ -12,7 +12,7 @@ from importlib import metadata
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
-from mptcplab.doctor.model import Finding, Level, fine, words
+from mptcplab.doctor.model import Finding, Level, finding_without_fix, words
 
 _PACKAGE = "mptcplab"
 
@@ -29,13 +29,13 @@ def check_python() -> Iterator[Finding]:
     missing: dict[str, list[Requirement]] = {}
     for requirement in _requirements():
         if not _is_installed(requirement):
-            missing.setdefault(_extra(requirement), []).append(requirement)
+            missing.setdefault(_extra_of(requirement), []).append(requirement)
     for extra, requirements in sorted(missing.items()):
-        yield _missing(extra, requirements)
-    extras = sorted({_extra(requirement) for requirement in _requirements()} - {""} - set(missing))
+        yield _missing_finding(extra, requirements)
+    extras = sorted({_extra_of(requirement) for requirement in _requirements()} - {""} - set(missing))
     if "" not in missing:
         with_extras = f", with those of the extra{'s' if len(extras) > 1 else ''} {words(extras)}" if extras else ""
-        yield fine("Python packages", f"all that mptcplab needs{with_extras}")
+        yield finding_without_fix("Python packages", f"all that mptcplab needs{with_extras}")
 
 
 def _requirements() -> Iterator[Requirement]:
@@ -49,12 +49,12 @@ def _requirements() -> Iterator[Requirement]:
 def _version(required: str) -> Finding:
     version = platform.python_version()
     if version in SpecifierSet(required, prereleases=True):
-        return fine("Python", f"{version} at {sys.executable}")
+        return finding_without_fix("Python", f"{version} at {sys.executable}")
     message = f"{version} is not {required}"
     return Finding("Python", Level.BROKEN, message, "every command", "install a newer Python and mptcplab with it")
 
 
-def _extra(requirement: Requirement) -> str:
+def _extra_of(requirement: Requirement) -> str:
     """Return the extra that needs the package; empty if every command does."""
     if requirement.marker is None or requirement.marker.evaluate({"extra": ""}):
         return ""
@@ -65,7 +65,7 @@ def _extra(requirement: Requirement) -> str:
 
 
 def _is_installed(requirement: Requirement) -> bool:
-    if requirement.marker is not None and not _extra(requirement) and not requirement.marker.evaluate({"extra": ""}):
+    if requirement.marker is not None and not _extra_of(requirement) and not requirement.marker.evaluate({"extra": ""}):
         return True  # this machine does not need it
     try:
         return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
@@ -73,7 +73,7 @@ def _is_installed(requirement: Requirement) -> bool:
         return False
 
 
-def _missing(extra: str, requirements: list[Requirement]) -> Finding:
+def _missing_finding(extra: str, requirements: list[Requirement]) -> Finding:
     packages = [f"{requirement.name}{requirement.specifier}" for requirement in requirements]
     command = shlex.join([sys.executable, "-m", "pip", "install", *packages])
     use = f"the extra {extra}" if extra else "every command"

@@ -5,18 +5,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.doctor.model import Finding, fine, words
-from mptcplab.doctor.packages import Distribution
-from mptcplab.doctor.programs import lacking, missing_packages, of_radios
+from mptcplab.doctor.model import Finding, finding_without_fix, words
+from mptcplab.doctor.packages import LinuxDistribution
+from mptcplab.doctor.programs import missing_packages, missing_programs, radio_programs
 
 _SUBJECT = "programs of radio links"
 
 
-def check_radios(system: Distribution) -> Iterator[Finding]:
+def check_radios(system: LinuxDistribution) -> Iterator[Finding]:
     """List the programs that are installed, and the command for the others."""
-    programs = of_radios()
-    missing = lacking(programs)
+    programs = radio_programs()
+    missing = missing_programs(programs)
     message = f"{words([name for name in programs if name not in missing]) or 'none'} there"
     # Most scenarios have no radio, so this is not among what should be fixed.
     command = f"; for others: {system.install(missing_packages(missing))}" if missing else ""
-    yield fine(_SUBJECT, f"{message}{command}")
+    yield finding_without_fix(_SUBJECT, f"{message}{command}")

@@ -74,8 +74,8 @@ def verifier_lines(log: str) -> list[str]:
 
 def find(rows: Sequence[Mapping[str, Any]], **values: object) -> list[Mapping[str, Any]]:
     """Return the rows that have these values, the newest last."""
-    found = [row for row in rows if all(row.get(key) == value for key, value in values.items())]
-    return sorted(found, key=lambda row: int(row["id"]))
+    entries = [row for row in rows if all(row.get(key) == value for key, value in values.items())]
+    return sorted(entries, key=lambda row: int(row["id"]))
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:

@@ -25,7 +25,7 @@ FIRST_VERSION = (6, 1)
 
 
 @dataclass(frozen=True)
-class Control:
+class CongestionControl:
     """One congestion control of the running kernel."""
 
     name: str
@@ -51,8 +51,8 @@ def check_machine() -> None:
 
 def version_of(release: str) -> tuple[int, int]:
     """Return major and minor version of a kernel's release; (0, 0) if it has none."""
-    found = re.match(r"(\d+)\.(\d+)", release)
-    return (int(found[1]), int(found[2])) if found else (0, 0)
+    match = re.match(r"(\d+)\.(\d+)", release)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
 def load(name: str) -> None:
@@ -62,9 +62,9 @@ def load(name: str) -> None:
     """
     check_name(name)
     check_machine()
-    if _is_pinned(name) and name in _available():
+    if _is_pinned(name) and name in _read_available():
         raise InputError(f"'{name}' is loaded already", hint=f"to load it anew: mptcplab cc unload {name}")
-    if name in _available():
+    if name in _read_available():
         raise InputError(f"the kernel has a congestion control '{name}' already", hint="use it, or unload it first")
     bpftool.register(object_file(name), name, os.uname().release)
     try:
@@ -83,30 +83,30 @@ def unload(name: str) -> None:
     check_machine()
     if not _is_pinned(name):
         raise InputError(f"'{name}' was not loaded by mptcplab", hint="mptcplab cc list")
-    if name in _available():
+    if name in _read_available():
         number = bpftool.show("map", "show", "pinned", str(PINS / name))["id"]
         bpftool.show("struct_ops", "unregister", "id", str(number))
     (PINS / name).unlink()
 
 
-def status(name: str) -> Control:
+def status(name: str) -> CongestionControl:
     """Return the state of ``name``. :raises InputError: if it has no program."""
     check_name(name)
-    if name not in _available():
-        return Control(name, "not loaded")
+    if name not in _read_available():
+        return CongestionControl(name, "not loaded")
     if not _is_pinned(name):
-        return Control(name, "taken")
+        return CongestionControl(name, "taken")
     data = bpftool.find(bpftool.show("map", "show"), name=f"{name}.bss")
     if not data:
-        return Control(name, "loaded")
+        return CongestionControl(name, "loaded")
     number = data[-1]["id"]
     users = [program for program in bpftool.show("prog", "show") if number in program.get("map_ids", ())]
-    maps = {one for program in users for one in program["map_ids"]} - {number}
-    members = sum(len(bpftool.show("map", "dump", "id", str(one))) for one in maps)
-    return Control(name, "loaded", members, _counter(number))
+    maps = {entry for program in users for entry in program["map_ids"]} - {number}
+    members = sum(len(bpftool.show("map", "dump", "id", str(entry))) for entry in maps)
+    return CongestionControl(name, "loaded", members, _counter(number))
 
 
-def states() -> list[Control]:
+def states() -> list[CongestionControl]:
     """Return the state of all congestion controls that have a program."""
     return [status(name) for name in CONTROLS]
 
@@ -118,7 +118,7 @@ def _counter(number: int) -> int:
     return int(variable["uncoupled"])
 
 
-def _available() -> list[str]:
+def _read_available() -> list[str]:
     try:
         return AVAILABLE.read_text().split()
     except OSError as error:
@@ -143,8 +143,8 @@ def mount_files() -> None:
 def _pin(name: str) -> None:
     """Pin the newest map of this name, which is the registration. :raises LabError: if it is not there."""
     mount_files()
-    found = bpftool.find(bpftool.show("map", "show"), name=name, type="struct_ops")
-    if not found:
+    entries = bpftool.find(bpftool.show("map", "show"), name=name, type="struct_ops")
+    if not entries:
         raise LabError(f"'{name}' was loaded, but is not among the kernel's eBPF maps", hint="bpftool map show")
     try:
         PINS.mkdir(mode=0o700, exist_ok=True)
@@ -152,4 +152,4 @@ def _pin(name: str) -> None:
     except OSError as error:
         hint = f"mount -t bpf bpf {BPF_FILES}"
         raise MissingError(f"programs cannot be pinned in {PINS}: {reason(error)}", hint=hint) from error
-    bpftool.show("map", "pin", "id", str(found[-1]["id"]), str(PINS / name))
+    bpftool.show("map", "pin", "id", str(entries[-1]["id"]), str(PINS / name))

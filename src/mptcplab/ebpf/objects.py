@@ -9,10 +9,10 @@ import shutil
 import subprocess
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.data import data_dir
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import find_shipped_folder
 
 #: The congestion controls that have a program, `bpf/NAME.bpf.c`.
 CONTROLS = ("lia", "olia", "balia", "wvegas")
@@ -24,10 +24,10 @@ _SEARCH = os.pathsep.join((os.environ.get("PATH", os.defpath), "/usr/sbin", "/sb
 
 def find_tool(name: str) -> Path:
     """Return the path of the program ``name``. :raises MissingError: with the Debian package of the same name."""
-    found = shutil.which(name, path=_SEARCH)
-    if found is None:
+    path = shutil.which(name, path=_SEARCH)
+    if path is None:
         raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {name}")
-    return Path(found)
+    return Path(path)
 
 
 def check_name(name: str) -> str:
@@ -39,7 +39,7 @@ def check_name(name: str) -> str:
 
 def source_folder() -> Path:
     """Return the folder with the programs' sources. :raises LabError: if this installation lacks it."""
-    folder = shipped_folder("bpf", "bpf", proof="lia.bpf.c")
+    folder = find_shipped_folder("bpf", "bpf", proof="lia.bpf.c")
     if folder is None:
         hint = "install mptcplab again, or run it from a complete checkout"
         raise LabError("the sources of the eBPF programs are missing in this installation", hint=hint)
@@ -56,7 +56,7 @@ def object_file(name: str) -> Path:
     version = subprocess.run([find_tool("clang"), "--version"], capture_output=True, check=False).stdout
     digest = hashlib.sha256(version + sources_digest().encode())
     made = cache_root() / "tools" / f"bpf-{digest.hexdigest()[:KEY_CHARS]}" / f"{name}.bpf.o"
-    with locked("bpf", cache_root()):
+    with hold_lock("bpf", cache_root()):
         if not made.is_file():
             compile_program(folder / f"{name}.bpf.c", made)
     return made
@@ -74,7 +74,7 @@ def _headers() -> Path:
 
 def compile_program(source: Path, made: Path) -> None:
     """Compile ``source`` to the file ``made``. :raises LabError: if that fails, with the command to see why."""
-    with work_dir("bpf", cache_root()) as work:
+    with make_work_folder("bpf", cache_root()) as work:
         output = work / made.name
         folders = (word for folder in (source_folder(), _headers()) for word in ("-I", str(folder)))
         command = [str(find_tool("clang")), *_FLAGS, *folders, "-c", str(source), "-o", str(output)]

@@ -14,13 +14,13 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.ebpf.objects import CONTROLS, find_tool
-from mptcplab.ebpf.registered import LINKED_SECTION, Registered, registered
+from mptcplab.ebpf.registered import LINKED_SECTION, Registered, read_registered
 from mptcplab.ebpf.types import HEADER, KernelTypes, types_of
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.stock import StockKernel
-from mptcplab.plan.model import Source
+from mptcplab.plan.model import ProgramSource
 
 #: Structs that a program can register here.
 CONTROL, SCHEDULER = "tcp_congestion_ops", "mptcp_sched_ops"
@@ -36,7 +36,7 @@ _SHOWN_LINES = 12
 
 
 @dataclass(frozen=True)
-class Program:
+class UserProgram:
     """A compiled program: the name of its source, what it registers, and the object."""
 
     file: str
@@ -45,16 +45,16 @@ class Program:
 
     def names(self, kind: str) -> tuple[str, ...]:
         """Return the names of what it registers of one type."""
-        return tuple(one.name for one in self.registers if one.type == kind)
+        return tuple(struct.name for struct in self.registers if struct.type == kind)
 
 
-def names_of(programs: Iterable[Program], kind: str) -> tuple[str, ...]:
+def names_of(programs: Iterable[UserProgram], kind: str) -> tuple[str, ...]:
     """Return the names of all that ``programs`` register of one type."""
     return tuple(name for program in programs for name in program.names(kind))
 
 
 @cache
-def compiled(sources: tuple[Source, ...], kernel: StockKernel) -> tuple[Program, ...]:
+def compile_user_programs(sources: tuple[ProgramSource, ...], kernel: StockKernel) -> tuple[UserProgram, ...]:
     """Return the programs among ``sources``, compiled for ``kernel``.
 
     :raises InputError: if one does not compile, or registers something that cannot be registered.
@@ -64,7 +64,7 @@ def compiled(sources: tuple[Source, ...], kernel: StockKernel) -> tuple[Program,
         return ()
     types = types_of(kernel)
     _check_schedulers(sources, types, kernel)
-    with work_dir("bpf", cache_root()) as work:
+    with make_work_folder("bpf", cache_root()) as work:
         (work / HEADER).symlink_to(types.header)
         for source in sources:
             (work / source.name).write_text(source.text)
@@ -75,7 +75,7 @@ def compiled(sources: tuple[Source, ...], kernel: StockKernel) -> tuple[Program,
     return programs
 
 
-def _check_schedulers(sources: Iterable[Source], types: KernelTypes, kernel: StockKernel) -> None:
+def _check_schedulers(sources: Iterable[ProgramSource], types: KernelTypes, kernel: StockKernel) -> None:
     """Refuse a scheduler before it is compiled, which would fail for a kernel without that type."""
     for source in sources:
         if re.search(rf"\bstruct\s+{SCHEDULER}\b", source.text) and SCHEDULER not in types.registered:
@@ -84,17 +84,17 @@ def _check_schedulers(sources: Iterable[Source], types: KernelTypes, kernel: Sto
             raise InputError(message, hint=hint)
 
 
-def _compile(name: str, work: Path) -> Program:
+def _compile(name: str, work: Path) -> UserProgram:
     made = work / f"{name}.o"
     command = [str(find_tool("clang")), *_FLAGS, "-c", name, "-o", made.name]
     done = subprocess.run(command, cwd=work, capture_output=True, text=True, check=False)
     if done.returncode:
         raise _refusal(name, done.stderr)
-    linked = registered(made, LINKED_SECTION)
+    linked = read_registered(made, LINKED_SECTION)
     if linked:
         hint = 'write SEC(".struct_ops"): the kernel then keeps it by itself'
         raise InputError(f"'{name}' registers '{linked[0].name}' by a link ({LINKED_SECTION})", hint=hint)
-    return Program(name, tuple(registered(made)), made.read_bytes())
+    return UserProgram(name, tuple(read_registered(made)), made.read_bytes())
 
 
 def _refusal(name: str, log: str) -> InputError | MissingError:
@@ -107,32 +107,32 @@ def _refusal(name: str, log: str) -> InputError | MissingError:
     return InputError(f"the eBPF program '{name}' does not compile: {where}", hint=f"clang reports:\n{shown}")
 
 
-def _check(program: Program, types: KernelTypes, kernel: StockKernel) -> None:
+def _check(program: UserProgram, types: KernelTypes, kernel: StockKernel) -> None:
     """Check what a program registers. :raises InputError: if this kernel cannot have it."""
     if not program.registers:
         hint = f'mark one with SEC(".struct_ops") struct {CONTROL} NAME = {{ … }}'
         raise InputError(f"'{program.file}' registers no congestion control", hint=hint)
-    for one in program.registers:
-        if one.type not in (CONTROL, SCHEDULER):
-            message = f"'{program.file}' registers a struct {one.type}, which no scenario can use"
+    for struct in program.registers:
+        if struct.type not in (CONTROL, SCHEDULER):
+            message = f"'{program.file}' registers a struct {struct.type}, which no scenario can use"
             raise InputError(message, hint=f"write a struct {CONTROL}")
-        if one.type not in types.registered:
-            message = f"the stock kernel {kernel.release} cannot have a struct {one.type} as an eBPF program"
+        if struct.type not in types.registered:
+            message = f"the stock kernel {kernel.release} cannot have a struct {struct.type} as an eBPF program"
             raise InputError(message, hint="use a kernel with CONFIG_BPF_JIT=y, as distributions' kernels have it")
-        if not re.fullmatch(r"[A-Za-z0-9_]{1,15}", one.name):
-            message = f"'{program.file}' registers a struct {one.type} with the name '{one.name}'"
+        if not re.fullmatch(r"[A-Za-z0-9_]{1,15}", struct.name):
+            message = f"'{program.file}' registers a struct {struct.type} with the name '{struct.name}'"
             raise InputError(message, hint='give it a name of up to 15 letters, digits and "_": .name = "mine"')
 
 
-def _check_names(programs: Iterable[Program]) -> None:
+def _check_names(programs: Iterable[UserProgram]) -> None:
     """:raises InputError: if two programs register the same, or one that mptcplab has."""
     owners: dict[Registered, str] = {}
     for program in programs:
-        for one in program.registers:
-            if one.type == CONTROL and one.name in CONTROLS:
-                message = f"'{program.file}' registers '{one.name}', which is one of mptcplab's own programs"
-                raise InputError(message, hint=f'give it another name, like .name = "my_{one.name}"')
-            if one in owners:
-                message = f"'{owners[one]}' and '{program.file}' both register '{one.name}'"
+        for struct in program.registers:
+            if struct.type == CONTROL and struct.name in CONTROLS:
+                message = f"'{program.file}' registers '{struct.name}', which is one of mptcplab's own programs"
+                raise InputError(message, hint=f'give it another name, like .name = "my_{struct.name}"')
+            if struct in owners:
+                message = f"'{owners[struct]}' and '{program.file}' both register '{struct.name}'"
                 raise InputError(message, hint="give one of them another name")
-            owners[one] = program.file
+            owners[struct] = program.file

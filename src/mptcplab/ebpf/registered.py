@@ -51,20 +51,20 @@ def _text(names: bytes, at: int) -> str:
     return names[at:].split(b"\0", 1)[0].decode(errors="replace")
 
 
-def registered(file: Path, section: str = SECTION) -> list[Registered]:
+def read_registered(file: Path, section: str = SECTION) -> list[Registered]:
     """Return what a compiled program registers with the structs of ``section``."""
     command = [str(find_tool("bpftool")), "--json", "btf", "dump", "file", str(file)]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
-    types: dict[int, Mapping[str, Any]] = {one["id"]: one for one in json.loads(done.stdout)["types"]}
+    types: dict[int, Mapping[str, Any]] = {load["id"]: load for load in json.loads(done.stdout)["types"]}
     parts = sections(file.read_bytes())
     places = _places(parts)
-    of_section = [one for one in types.values() if one["kind"] == "DATASEC" and one["name"] == section]
-    found = []
-    for variable in (types[part["type_id"]] for one in of_section for part in one["vars"]):
+    of_section = [entry for entry in types.values() if entry["kind"] == "DATASEC" and entry["name"] == section]
+    structs = []
+    for variable in (types[part["type_id"]] for entry in of_section for part in entry["vars"]):
         made = _struct(types, variable["type_id"])
         # The type information does not have the places yet: the loader fills them in.
-        found.append(Registered(made["name"], _name(made, parts[section][places[variable["name"]] :])))
-    return found
+        structs.append(Registered(made["name"], _name(made, parts[section][places[variable["name"]] :])))
+    return structs
 
 
 def _struct(types: Mapping[int, Mapping[str, Any]], number: int) -> Mapping[str, Any]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass
 from functools import cache, cached_property
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.ebpf.objects import find_tool
 from mptcplab.errors import MissingError
-from mptcplab.kernel.bzimage import uncompressed
+from mptcplab.kernel.bzimage import uncompress
 from mptcplab.kernel.stock import StockKernel
 
 #: The name by which programs include all types of a kernel.
@@ -43,21 +43,21 @@ def types_of(kernel: StockKernel) -> KernelTypes:
     version = subprocess.run([tool, "version"], capture_output=True, check=False).stdout
     digest = hashlib.sha256(version + kernel.sha256.encode()).hexdigest()
     header = cache_root() / "tools" / f"btf-{digest[:KEY_CHARS]}" / HEADER
-    with locked("btf", cache_root()):
+    with hold_lock("btf", cache_root()):
         if not header.is_file():
-            with work_dir("btf", cache_root()) as work:
-                (work / HEADER).write_bytes(_dumped(tool, kernel, work))
+            with make_work_folder("btf", cache_root()) as work:
+                (work / HEADER).write_bytes(_dump_types(tool, kernel, work))
                 header.parent.mkdir(parents=True, exist_ok=True)
                 os.rename(work / HEADER, header)
     return KernelTypes(header)
 
 
-def _dumped(tool: Path, kernel: StockKernel, work: Path) -> bytes:
+def _dump_types(tool: Path, kernel: StockKernel, work: Path) -> bytes:
     image = kernel.image
     with image.open("rb") as file:
         is_plain = file.read(len(_ELF)) == _ELF
     if not is_plain:
-        content = uncompressed(image)
+        content = uncompress(image)
         if content is None:
             hint = "compress the kernel with gzip, xz or zstd (CONFIG_KERNEL_ZSTD=y)"
             raise MissingError(f"the image of the kernel {kernel.release} cannot be uncompressed", hint=hint)

@@ -38,15 +38,15 @@ class Need:
 def needs_of(plan: Plan) -> dict[str, Need]:
     """Return the parts of the kernel that the commands of ``plan`` use, by name."""
     links = {(queue.node, queue.device): queue.link for queue in plan.queues}
-    found: dict[str, Need] = {}
+    needs: dict[str, Need] = {}
     for command in plan.commands:
         for name, module, trial in _trials(command):
             key = json.dumps([name, trial])
-            need = found.setdefault(key, Need(name, module, trial))
+            need = needs.setdefault(key, Need(name, module, trial))
             device = command.argv[command.argv.index("dev") + 1] if "dev" in command.argv else ""
             user = links.get((command.node or "", device)) or command.node
             need.users |= {user: None} if user else {}
-    return found
+    return needs
 
 
 def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
@@ -58,7 +58,7 @@ def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
             yield f"interfaces of type {kind}", kind, [["ip", "link", "add", "name", "probe", "type", kind]]
     if argv[:2] == ["tc", "qdisc"] and command.features:
         kind = command.features[0]
-        words = _without_own_table(argv[argv.index(kind, 5) :])
+        words = _drop_own_table(argv[argv.index(kind, 5) :])
         add = ["tc", "qdisc", "add", "dev", "lo", "root", "handle", "1:"]
         yield kind, _MODULES.get(kind, f"sch_{kind}"), [list(_LO), [*add, *words]]
     clsact = ["tc", "qdisc", "add", "dev", "lo", "clsact"]
@@ -76,7 +76,7 @@ def _trials(command: Command) -> Iterator[tuple[str, str, list[list[str]]]]:
         yield "nft", _MODULES["nft"], [argv]
 
 
-def _without_own_table(words: list[str]) -> list[str]:
+def _drop_own_table(words: list[str]) -> list[str]:
     """Return the words of a queueing discipline without the plan's own table, whose file is there only in the run."""
     if "distribution" not in words:
         return words

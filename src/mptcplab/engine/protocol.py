@@ -153,5 +153,5 @@ class WithImages(Protocol):
     """A kind of engine whose name can be followed by a colon and what it runs on: the kernel image of ``stock:6.12``,
     the inventory of ``ssh:lab.toml``."""
 
-    def chosen(self, image: str) -> EngineKind:
+    def with_images(self, image: str) -> EngineKind:
         """Return this kind with the image or inventory that the user chose. :raises InputError: if it is not usable."""

@@ -23,17 +23,17 @@ _OWN = {
 
 def engine_names() -> list[str]:
     """Return the names of our engines, and of those of plugins."""
-    return list(dict.fromkeys([*_OWN, *_of_plugins()]))
+    return list(dict.fromkeys([*_OWN, *_plugin_kinds()]))
 
 
 def kind_named(name: str) -> EngineKind:
     """Return the kind of engine with a name of :func:`engine_names`."""
-    found = _of_plugins().get(name)
-    kind: EngineKind = load(_OWN[name])() if found is None else found
+    found_kind = _plugin_kinds().get(name)
+    kind: EngineKind = load(_OWN[name])() if found_kind is None else found_kind
     return kind
 
 
-def _of_plugins() -> dict[str, EngineKind]:
+def _plugin_kinds() -> dict[str, EngineKind]:
     return {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
 
 
@@ -51,4 +51,4 @@ def engine_kind(text: str) -> tuple[str, EngineKind]:
         return name, kind
     if not isinstance(kind, WithImages) or not image:
         raise InputError(f"the engine '{name}' has no kernel image '{image}'", hint="name the engine without a colon")
-    return name, kind.chosen(image)
+    return name, kind.with_images(image)

@@ -38,7 +38,7 @@ def package_folder() -> Path:
     return Path(mptcplab.__file__).resolve().parent.parent
 
 
-def exposed_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
+def hidden_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
     """Return our own folders and those of ``needed`` that the guest's private /tmp and /run would hide."""
     folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
@@ -57,13 +57,13 @@ def read_report(folder: Path, machine: GuestProcess, verdict: str | None, *, hin
         else:
             if "error" not in report:
                 return report
-            raise _reported_error(report, hint)
+            raise _make_error(report, hint)
     if _DISK_FULL in verdict:
         raise DiskFullError(verdict, hint=_DISK_FULL_HINT)
-    raise LabError(verdict, hint=f"the console ended with:\n{_indented(machine.console)}")
+    raise LabError(verdict, hint=f"the console ended with:\n{_indent_console(machine.console)}")
 
 
-def _reported_error(report: dict[str, Any], hint: str | None) -> LabError:
+def _make_error(report: dict[str, Any], hint: str | None) -> LabError:
     message = str(report["error"])
     if "traceback" in report:
         return LabError(message, hint=f"report this with the lines below\n{report['traceback']}")
@@ -99,5 +99,5 @@ def _death(machine: GuestProcess) -> str:
     return f"the lab kernel ended without a result ({cause})"
 
 
-def _indented(console: Console) -> str:
+def _indent_console(console: Console) -> str:
     return "\n".join(f"  {line}" for line in console.tail(_SHOWN_LINES).splitlines()) or "  (nothing)"

@@ -10,7 +10,7 @@ import zipfile
 from pathlib import Path
 
 import mptcplab
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 
 _NAME = "steer"
 #: The interpreter of the system, isolated from the environment and without packages.
@@ -37,7 +37,7 @@ def steer_program() -> Path:
     program = cache_root() / "tools" / f"{_NAME}-{hashlib.sha256(content).hexdigest()[:KEY_CHARS]}" / _NAME
     if not program.is_file():
         root = cache_root()
-        with locked(_NAME, root), work_dir(_NAME, root) as work:
+        with hold_lock(_NAME, root), make_work_folder(_NAME, root) as work:
             if not program.is_file():
                 (work / "tool").mkdir()
                 made = work / "tool" / _NAME

@@ -36,7 +36,7 @@ class Stop:
         os.close(self._event)
 
     @contextlib.contextmanager
-    def on_signals(self) -> Iterator[None]:
+    def request_on_signals(self) -> Iterator[None]:
         """Request a stop on Ctrl-C, SIGTERM and the end of the terminal while inside. Only for the main thread."""
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # otherwise it runs under nohup, and must continue

@@ -12,13 +12,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.guest.sampler import SAMPLER
-from mptcplab.prebuilt import usable_prebuilt
+from mptcplab.prebuilt import find_usable_prebuilt
 from mptcplab.proxies.catalog import built_program, recipe_of
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import find_shipped_folder
 
 #: The programs that compile our own programs.
 BUILDERS = ("gcc", "make")
@@ -48,9 +48,9 @@ def find_program(name: str) -> Path:
     """
     # The machine's own program of a name that we build has another version than the pinned one.
     recipe = recipe_of(name)
-    found = built_program(recipe, name) if recipe is not None else shutil.which(name, path=_SEARCH)
-    if found is not None:
-        return Path(found)
+    path = built_program(recipe, name) if recipe is not None else shutil.which(name, path=_SEARCH)
+    if path is not None:
+        return Path(path)
     message = f"this machine has no '{name}'"
     if recipe is None:
         raise MissingError(message, subject=name, packages=(package_of(name),))
@@ -112,10 +112,10 @@ def libraries_of(paths: tuple[Path, ...]) -> frozenset[Path]:
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
     libraries = {Path(word) for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
     libraries -= set(paths)
-    return frozenset(libraries | set(_loaded(paths)))
+    return frozenset(libraries | set(_loaded_libraries(paths)))
 
 
-def _loaded(paths: Iterable[Path]) -> Iterator[Path]:
+def _loaded_libraries(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.name in _LOADED:
             yield from path.parent.glob(_LOADED[path.name])
@@ -132,7 +132,7 @@ def flow_program() -> Path:
 
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
-    return _own_program("flow")
+    return _build_program("flow")
 
 
 def radio_program() -> Path:
@@ -140,7 +140,7 @@ def radio_program() -> Path:
 
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
-    return _own_program("radio")
+    return _build_program("radio")
 
 
 def sampler_program() -> Path:
@@ -149,7 +149,7 @@ def sampler_program() -> Path:
 
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
-    return _own_program("sampler")
+    return _build_program("sampler")
 
 
 def compile_tools() -> dict[str, Path]:
@@ -167,7 +167,7 @@ def static_flow_program() -> Path:
 
     :raises MissingError: without a compiler. :raises LabError: if it does not compile.
     """
-    return _own_program("flow", static=True)
+    return _build_program("flow", static=True)
 
 
 def prebuilt_program(name: str) -> Path | None:
@@ -176,7 +176,7 @@ def prebuilt_program(name: str) -> Path | None:
 
     Programs without shared libraries are not in it.
     """
-    prebuilt = usable_prebuilt()
+    prebuilt = find_usable_prebuilt()
     return None if prebuilt is None else prebuilt.program(name, source_digest(source_folder(name)))
 
 
@@ -197,7 +197,7 @@ def _digest(source: Path, before: bytes = b"") -> hashlib._Hash:
     return digest
 
 
-def _own_program(name: str, *, static: bool = False) -> Path:
+def _build_program(name: str, *, static: bool = False) -> Path:
     if not static and (installed := prebuilt_program(name)) is not None:
         return installed
     source = source_folder(name)
@@ -211,7 +211,7 @@ def _own_program(name: str, *, static: bool = False) -> Path:
 
 def source_folder(name: str) -> Path:
     """Return the folder with the source of our program ``name``. :raises LabError: if this installation lacks it."""
-    folder = shipped_folder(name, f"tools/{name}", proof="Makefile")
+    folder = find_shipped_folder(name, f"tools/{name}", proof="Makefile")
     if folder is None:
         raise LabError(f"the source of `{name}` is missing", hint="install mptcplab again, or use a complete checkout")
     return folder
@@ -232,7 +232,7 @@ def compile_source(source: Path, out: Path, arguments: Sequence[str] = ()) -> No
 
 def _compile(source: Path, program: Path, *, static: bool) -> None:
     root, name = cache_root(), program.name
-    with locked(name, root), work_dir(name, root) as work:
+    with hold_lock(name, root), make_work_folder(name, root) as work:
         if program.is_file():
             return
         # a static program alone, since a library cannot be static

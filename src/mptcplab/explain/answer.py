@@ -116,7 +116,11 @@ def _observation(sources: Sources, line: str) -> Observation:
         # A line that has several of the words says more than one with a single one; of several looks, the last counts.
         count = Counter(place for places in known for place in places)
         most = max(count.values(), default=0)
-        best = {place: None for places in known for place in [one for one in places if count[one] == most][-1:]}
+        best = {
+            place: None
+            for places in known
+            for place in [this_place for this_place in places if count[this_place] == most][-1:]
+        }
         if best:
             return Observation(line, tuple(best)[:_MAX_PLACES])
     return Observation(line, ())

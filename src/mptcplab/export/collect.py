@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
-from mptcplab.configuration import Route, Rule, Table
+from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.errors import InputError
 from mptcplab.export.gateways import (
     check_gateways,
@@ -20,12 +20,12 @@ from mptcplab.export.gateways import (
     gateway_tables,
     has_public_password,
 )
-from mptcplab.export.model import Configuration, Endpoint, Interface, Limits, Service
+from mptcplab.export.model import Configuration, ExportEndpoint, ExportInterface, ExportLimits, Service
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.frames import MTU
 from mptcplab.node import mptcp
 from mptcplab.node.base import NodeBase
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Program
@@ -42,7 +42,7 @@ _OF_INTERFACE = re.compile(r"(net\.ipv[46]\.(?:conf|neigh)\.)([^.]+)(\..*)")
 
 
 @dataclass(frozen=True)
-class Machine:
+class ExportMachine:
     """The properties of a real machine that a scenario does not have.
 
     ``devices`` are its interfaces by link; other links have interfaces of their own names. ``folder`` has the files of
@@ -54,7 +54,7 @@ class Machine:
     password: str | None = None
 
 
-def collect(scenario: Scenario, node: str, machine: Machine) -> Configuration:
+def collect(scenario: Scenario, node: str, machine: ExportMachine) -> Configuration:
     """Return the configuration of ``machine`` as ``node``.
 
     :raises InputError: if the node's kind, or a gateway of it, runs commands that a configuration cannot contain.
@@ -72,11 +72,11 @@ def collect(scenario: Scenario, node: str, machine: Machine) -> Configuration:
         forwards=described.forwards,
         interfaces=tuple(_interfaces(network, node)),
         settings=tuple(_settings(described, context)),
-        routes=tuple(one for one in routing if isinstance(one, Route)),
-        rules=tuple(one for one in routing if isinstance(one, Rule)),
+        routes=tuple(route for route in routing if isinstance(route, Route)),
+        rules=tuple(route for route in routing if isinstance(route, Rule)),
         limits=_limits(described, context),
         endpoints=tuple(_endpoints(described, context)),
-        tables=tuple(_named(table) for table in (*described.tables(context), *gateway_tables(network, node))),
+        tables=tuple(_with_prefix(table) for table in (*described.tables(context), *gateway_tables(network, node))),
         services=tuple(services),
         notes=(
             *_notes(scenario, described, context),
@@ -86,40 +86,40 @@ def collect(scenario: Scenario, node: str, machine: Machine) -> Configuration:
     )
 
 
-def _named(table: Table) -> Table:
+def _with_prefix(table: NftTable) -> NftTable:
     return replace(table, name=f"{PREFIX}{table.name}")
 
 
-def _interfaces(network: Network, node: str) -> Iterator[Interface]:
+def _interfaces(network: Network, node: str) -> Iterator[ExportInterface]:
     for port in network.ports_of(node):
         mtu = int(network.scenario.links[port.link].mtu)
-        yield Interface(port.link, port.device, port.address, mtu if mtu != MTU else None)
+        yield ExportInterface(port.link, port.device, port.address, mtu if mtu != MTU else None)
 
 
-def _settings(node: NodeBase, context: Context) -> Iterator[tuple[str, str]]:
+def _settings(node: NodeBase, context: NodeContext) -> Iterator[tuple[str, str]]:
     devices = {port.link: port.device for port in context.ports}
     idle = {_OTHER_FORWARDING[port.address.version] for port in context.ports}
     for setting in (setting for setting in node.settings(context) if setting not in idle):
         name, _, value = setting.partition("=")
-        found = _OF_INTERFACE.fullmatch(name)
-        if found is not None and found[2] in devices:
+        match = _OF_INTERFACE.fullmatch(name)
+        if match is not None and match[2] in devices:
             # A dot would separate parts of the name.
-            name = f"{found[1]}{devices[found[2]].replace('.', '/')}{found[3]}"
+            name = f"{match[1]}{devices[match[2]].replace('.', '/')}{match[3]}"
         yield name, value
 
 
-def _limits(node: NodeBase, context: Context) -> Limits | None:
+def _limits(node: NodeBase, context: NodeContext) -> ExportLimits | None:
     transport = node.own_transport
     if transport is None or not context.speaks_mptcp(transport.protocol):
         return None
-    return Limits(**transport.limits.model_dump())
+    return ExportLimits(**transport.limits.model_dump())
 
 
-def _endpoints(node: NodeBase, context: Context) -> Iterator[Endpoint]:
+def _endpoints(node: NodeBase, context: NodeContext) -> Iterator[ExportEndpoint]:
     transport = node.own_transport
     if transport is not None and context.speaks_mptcp(transport.protocol):
         for port, options in mptcp.endpoints_of(context, transport):
-            yield Endpoint(port.ip, port.device, options)
+            yield ExportEndpoint(port.ip, port.device, options)
 
 
 def _service(program: Program) -> Service:
@@ -130,7 +130,7 @@ def _service(program: Program) -> Service:
     return Service(name, program.argv, program.uses)
 
 
-def _check_commands(node: NodeBase, context: Context) -> None:
+def _check_commands(node: NodeBase, context: NodeContext) -> None:
     """Refuse a kind whose commands are not those of its tables and of its transport: they would be left out."""
     known = {table.command(context.name) for table in node.tables(context)}
     known |= set(mptcp.endpoint_commands(context, node.own_transport))
@@ -142,7 +142,7 @@ def _check_commands(node: NodeBase, context: Context) -> None:
         raise InputError(message, hint="its kind can describe nftables by its method `tables`; or export another node")
 
 
-def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str]:
+def _notes(scenario: Scenario, node: NodeBase, context: NodeContext) -> Iterator[str]:
     yield "Left out: rates, delays, losses and queues of links, since real links have their own; the workloads."
     outages = any(gateway.outages for gateway in scenario.gateways.values())
     if scenario.events or outages or any(node.events(context)):
@@ -164,10 +164,10 @@ def _notes(scenario: Scenario, node: NodeBase, context: Context) -> Iterator[str
 
 
 def _notes_of_programs(services: list[Service]) -> Iterator[str]:
-    programs = sorted({name for one in services for name in one.programs})
+    programs = sorted({name for service in services for name in service.programs})
     if programs:
         yield f"Programs to install: {', '.join(programs)}."
-    if any(("PYTHONPATH", SOURCE) in one.environment for one in services):
+    if any(("PYTHONPATH", SOURCE) in service.environment for service in services):
         yield f"The path manager is part of mptcplab: copy its folder src/mptcplab to {SOURCE}/mptcplab."
     if has_public_password(services):
         yield "The gateway's password is that of every lab, and public: export both of its nodes with --password-file."

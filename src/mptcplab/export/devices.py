@@ -18,7 +18,7 @@ def devices_of(words: Iterable[str], links: Collection[str]) -> dict[str, str]:
 
     :raises InputError: for a link that the node does not have, and for a device that cannot be one, or is one already.
     """
-    found: dict[str, str] = {}
+    devices: dict[str, str] = {}
     for pair in (pair.strip() for word in words for pair in word.split(",")):
         link, equals, device = pair.partition("=")
         if not equals:
@@ -28,10 +28,10 @@ def devices_of(words: Iterable[str], links: Collection[str]) -> dict[str, str]:
         if not _DEVICE.fullmatch(device):
             hint = "use the name that `ip link` shows, like eth0: at most 15 letters, digits, '.', '-' or '_'"
             raise InputError(f"--device: '{device}' is not the name of an interface", hint=hint)
-        if found.setdefault(link, device) != device:
+        if devices.setdefault(link, device) != device:
             raise InputError(f"--device: the link '{link}' has two devices", hint="name one device for each link")
-    names = [found.get(link, link) for link in links]
+    names = [devices.get(link, link) for link in links]
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"--device: '{twice}' is the device of two links", hint="name another device for one of them")
-    return found
+    return devices

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from mptcplab.configuration import Route, Rule, Table
+from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.node.graph import Interface as Address
 
 
 @dataclass(frozen=True)
-class Interface:
+class ExportInterface:
     """The end of ``link``: the machine's ``device``. ``mtu`` in bytes; None for that of Ethernet."""
 
     link: str
@@ -21,7 +21,7 @@ class Interface:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class ExportEndpoint:
     """An MPTCP endpoint. ``options`` are those of ``ip mptcp endpoint add`` after its device: port and flags."""
 
     address: str
@@ -42,7 +42,7 @@ class Endpoint:
 
 
 @dataclass(frozen=True)
-class Limits:
+class ExportLimits:
     """The limits of the kernel's path manager, per connection."""
 
     subflows: int
@@ -55,7 +55,7 @@ class Limits:
 
 
 #: The limits of a kernel that nobody has configured: pm_nl_init_net in net/mptcp/pm_kernel.c.
-KERNEL_LIMITS = Limits(subflows=2, add_addr_accepted=0)
+KERNEL_LIMITS = ExportLimits(subflows=2, add_addr_accepted=0)
 
 
 @dataclass(frozen=True)
@@ -83,20 +83,20 @@ class Configuration:
     node: str
     title: str
     forwards: bool
-    interfaces: tuple[Interface, ...]
+    interfaces: tuple[ExportInterface, ...]
     settings: tuple[tuple[str, str], ...]
     routes: tuple[Route, ...]
     rules: tuple[Rule, ...]
-    limits: Limits | None
-    endpoints: tuple[Endpoint, ...]
-    tables: tuple[Table, ...]
+    limits: ExportLimits | None
+    endpoints: tuple[ExportEndpoint, ...]
+    tables: tuple[NftTable, ...]
     services: tuple[Service, ...]
     notes: tuple[str, ...]
 
     @property
     def is_v6(self) -> bool:
         """True if its addresses are of IPv6."""
-        return any(one.address.version == 6 for one in self.interfaces)
+        return any(interface.address.version == 6 for interface in self.interfaces)
 
     def routes_of(self, device: str) -> Iterator[Route]:
         """Yield the routes by ``device``."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.export import parts
-from mptcplab.export.model import Configuration, File, Interface, Service
+from mptcplab.export.model import Configuration, ExportInterface, File, Service
 from mptcplab.export.nft import deletion
 
 _NETWORKS = "etc/systemd/network"
@@ -30,26 +30,26 @@ def write(configuration: Configuration) -> tuple[File, ...]:
 
 
 def _network(configuration: Configuration, number: int) -> File:
-    one = configuration.interfaces[number]
-    lines = [*parts.head(configuration, f"The interface {one.device}")]
+    interface = configuration.interfaces[number]
+    lines = [*parts.head(configuration, f"The interface {interface.device}")]
     if number == 0:
         lines += [f"# {note}" for note in configuration.notes]
-    lines += _section("Match", Name=one.device)
-    if one.mtu is not None:
-        lines += _section("Link", MTUBytes=str(one.mtu))
-    lines += _section("Network", Address=str(one.address))
-    for route in configuration.routes_of(one.device):
-        lines += _route(route, one)
+    lines += _section("Match", Name=interface.device)
+    if interface.mtu is not None:
+        lines += _section("Link", MTUBytes=str(interface.mtu))
+    lines += _section("Network", Address=str(interface.address))
+    for route in configuration.routes_of(interface.device):
+        lines += _route(route, interface)
     # A rule belongs to the machine; networkd wants it in the file of an interface.
     for rule in configuration.rules:
-        if rule.source == str(one.address.ip) or (rule.source is None and number == 0):
+        if rule.source == str(interface.address.ip) or (rule.source is None and number == 0):
             lines += _rule(rule)
-    return File(f"{_NETWORKS}/50-mptcplab-{one.device}.network", _text(lines))
+    return File(f"{_NETWORKS}/50-mptcplab-{interface.device}.network", _text(lines))
 
 
-def _route(route: Route, one: Interface) -> Iterator[str]:
+def _route(route: Route, interface: ExportInterface) -> Iterator[str]:
     # IPv6 has no scopes of routes.
-    is_local = route.gateway is None and one.address.version == 4
+    is_local = route.gateway is None and interface.address.version == 4
     return _section(
         "Route",
         Destination=str(route.destination),

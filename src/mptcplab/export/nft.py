@@ -5,15 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from mptcplab.configuration import Table
+from mptcplab.configuration import NftTable
 
 
-def new_table(table: Table) -> list[str]:
+def new_table(table: NftTable) -> list[str]:
     """Return the lines that create ``table``; ``nft`` refuses them if there is one of this name."""
     return [f"create table {table.family} {table.name}", *_block(table)]
 
 
-def replacing_tables(tables: Iterable[Table]) -> list[str]:
+def table_lines(tables: Iterable[NftTable]) -> list[str]:
     """Return the lines that set up ``tables``, whatever is in tables of these names."""
     lines: list[str] = []
     for table in tables:
@@ -23,12 +23,12 @@ def replacing_tables(tables: Iterable[Table]) -> list[str]:
     return lines
 
 
-def deletion(table: Table) -> tuple[str, ...]:
+def deletion(table: NftTable) -> tuple[str, ...]:
     """Return the command that deletes ``table``."""
     return ("nft", "delete", "table", table.family, table.name)
 
 
-def _block(table: Table) -> Iterator[str]:
+def _block(table: NftTable) -> Iterator[str]:
     yield f"table {table.family} {table.name} {{"
     for chain in table.chains:
         yield f"\tchain {chain.name} {{"

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.export.model import KERNEL_LIMITS, Configuration, File
-from mptcplab.export.nft import replacing_tables
+from mptcplab.export.nft import table_lines
 
 ENDPOINTS = "etc/mptcplab/endpoints"
 SETTINGS = "etc/sysctl.d/60-mptcplab.conf"
@@ -55,7 +55,7 @@ def tables(configuration: Configuration) -> Iterator[File]:
     """Yield the file of ``nft``, if there are tables."""
     if configuration.tables:
         purpose = "Packet rules"
-        yield _file(TABLES, (*head(configuration, purpose), *replacing_tables(configuration.tables)))
+        yield _file(TABLES, (*head(configuration, purpose), *table_lines(configuration.tables)))
 
 
 def endpoints(configuration: Configuration) -> Iterator[File]:
@@ -65,10 +65,10 @@ def endpoints(configuration: Configuration) -> Iterator[File]:
     lines = ["#!/bin/sh", *head(configuration, "MPTCP's endpoints"), "set -eu", ""]
     lines += [_FORGET] if configuration.endpoints else []
     lines += ["stop() {"]
-    lines += [f"\tforget {shlex.quote(' '.join(one.name()))}" for one in configuration.endpoints]
+    lines += [f"\tforget {shlex.quote(' '.join(endpoint.name()))}" for endpoint in configuration.endpoints]
     lines += [f"\t{shlex.join(KERNEL_LIMITS.command())}", "}", "", "start() {", "\tstop"]
     lines += [f"\t{shlex.join(configuration.limits.command())}"]
-    lines += [f"\t{shlex.join(one.addition())}" for one in configuration.endpoints]
+    lines += [f"\t{shlex.join(endpoint.addition())}" for endpoint in configuration.endpoints]
     yield _file(ENDPOINTS, (*lines, "}", "", _CHOICE.rstrip("\n")), 0o755)
 
 

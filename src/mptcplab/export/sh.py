@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from mptcplab.export.model import Configuration, File, Interface, Service
+from mptcplab.export.model import Configuration, ExportInterface, File, Service
 from mptcplab.export.nft import deletion, new_table
 from mptcplab.steps import Command
 
@@ -142,11 +142,11 @@ def write(configuration: Configuration) -> tuple[File, ...]:
 
 def programs(configuration: Configuration) -> tuple[str, ...]:
     """Return the names of the programs that the script starts, without those of its services."""
-    found = ["ip", "rm", "sysctl"]
-    found += ["nft"] if configuration.tables else []
-    found += ["setsid"] if configuration.services else []
-    found += ["env"] if any(service.environment for service in configuration.services) else []
-    return tuple(found)
+    texts = ["ip", "rm", "sysctl"]
+    texts += ["nft"] if configuration.tables else []
+    texts += ["setsid"] if configuration.services else []
+    texts += ["env"] if any(service.environment for service in configuration.services) else []
+    return tuple(texts)
 
 
 def _lines(configuration: Configuration) -> Iterator[str]:
@@ -162,12 +162,12 @@ def _lines(configuration: Configuration) -> Iterator[str]:
     yield from (f"undoing=/run/mptcplab-{configuration.node}.undo", "steps=", "")
     yield from _functions(configuration)
     yield "up() {"
-    yield from (f"\t{line}" if line else "" for line in _up(configuration))
+    yield from (f"\t{line}" if line else "" for line in _setup_lines(configuration))
     yield from ("}", "", _DOWN)
 
 
 def _functions(configuration: Configuration) -> Iterator[str]:
-    has_mtu = any(one.mtu is not None for one in configuration.interfaces)
+    has_mtu = any(interface.mtu is not None for interface in configuration.interfaces)
     yield _STEP
     if configuration.routes:
         yield _ROUTE
@@ -185,15 +185,15 @@ def _functions(configuration: Configuration) -> Iterator[str]:
         yield _SERVICE
 
 
-def _up(configuration: Configuration) -> Iterator[str]:
+def _setup_lines(configuration: Configuration) -> Iterator[str]:
     yield "# Settings"
     yield from (f"setting {shlex.join(pair)}" for pair in configuration.settings)
-    for one in configuration.interfaces:
-        yield from _interface(one)
+    for interface in configuration.interfaces:
+        yield from _interface(interface)
     if configuration.routes:
         yield from ("", "# Routes, and rules that select their tables")
-    yield from (f"route {_added(route.command(configuration.node))}" for route in configuration.routes)
-    yield from (f"rule {_added(rule.command(configuration.node))}" for rule in configuration.rules)
+    yield from (f"route {_words_after_add(route.command(configuration.node))}" for route in configuration.routes)
+    yield from (f"rule {_words_after_add(rule.command(configuration.node))}" for rule in configuration.rules)
     if configuration.limits is not None:
         yield from ("", "# MPTCP's path manager")
         yield f'step "ip mptcp limits set $(ip mptcp limits show)" {shlex.join(configuration.limits.command())}'
@@ -209,17 +209,20 @@ def _up(configuration: Configuration) -> Iterator[str]:
         yield f"service {shlex.quote(service.name)} {_call(service)}"
 
 
-def _interface(one: Interface) -> Iterator[str]:
-    yield from ("", f"# {one.device}" + (f": the scenario's {one.link}" if one.device != one.link else ""))
-    if one.mtu is not None:
-        yield f"mtu {one.device} {one.mtu}"
+def _interface(interface: ExportInterface) -> Iterator[str]:
+    yield from (
+        "",
+        f"# {interface.device}" + (f": the scenario's {interface.link}" if interface.device != interface.link else ""),
+    )
+    if interface.mtu is not None:
+        yield f"mtu {interface.device} {interface.mtu}"
     # Routes need the address at once.
-    usable = " nodad" if one.address.version == 6 else ""
-    yield f"address {one.device} {one.address.ip} {one.address.network.prefixlen}{usable}"
-    yield f"interface {one.device}"
+    usable = " nodad" if interface.address.version == 6 else ""
+    yield f"address {interface.device} {interface.address.ip} {interface.address.network.prefixlen}{usable}"
+    yield f"interface {interface.device}"
 
 
-def _added(command: Command) -> str:
+def _words_after_add(command: Command) -> str:
     """Return the words after ``add``."""
     return shlex.join(command.argv[command.argv.index("add") + 1 :])
 

@@ -14,8 +14,8 @@ from collections.abc import Iterable, Iterator
 from mptcplab.configuration import Route, Rule
 from mptcplab.errors import InputError
 from mptcplab.export import parts
-from mptcplab.export.model import Configuration, File, Interface, Service
-from mptcplab.export.nft import replacing_tables
+from mptcplab.export.model import Configuration, ExportInterface, File, Service
+from mptcplab.export.nft import table_lines
 
 _NAME = re.compile(r"[^A-Za-z0-9_]")
 _OWN = "mptcplab"
@@ -29,12 +29,12 @@ class _Section:
         self._kind, self._name, self._options = kind, own_name, options
 
     def lines(self) -> Iterator[str]:
-        yield from ("", f"config {self._kind} {_quoted(self._name)}")
+        yield from ("", f"config {self._kind} {_quote(self._name)}")
         for name, value in self._options.items():
             if isinstance(value, tuple):
-                yield from (f"\tlist {name} {_quoted(one)}" for one in value)
+                yield from (f"\tlist {name} {_quote(text)}" for text in value)
             elif value is not None:
-                yield f"\toption {name} {_quoted(value)}"
+                yield f"\toption {name} {_quote(value)}"
 
 
 def write(configuration: Configuration) -> tuple[File, ...]:
@@ -45,7 +45,7 @@ def write(configuration: Configuration) -> tuple[File, ...]:
         _file(configuration, "firewall", "Zones", _firewall(configuration, names)),
         *parts.settings(configuration),
         *parts.endpoints(configuration),
-        *_includes(configuration),
+        *_firewall_includes(configuration),
         *parts.files_of_programs(configuration),
         *_init(configuration),
     )
@@ -54,32 +54,32 @@ def write(configuration: Configuration) -> tuple[File, ...]:
 def _names(configuration: Configuration) -> dict[str, str]:
     """Return the names of the interfaces' sections by device: letters, digits and ``_``."""
     names: dict[str, str] = {}
-    for one in configuration.interfaces:
-        name = _NAME.sub("_", one.link)
+    for interface in configuration.interfaces:
+        name = _NAME.sub("_", interface.link)
         if name in names.values() or name == _LOOPBACK:
-            message = f"the link '{one.link}' would be '{name}' in UCI, which is the name of another interface"
+            message = f"the link '{interface.link}' would be '{name}' in UCI, which is the name of another interface"
             raise InputError(message, hint="rename the link: UCI's names have letters, digits and _ only")
-        names[one.device] = name
+        names[interface.device] = name
     return names
 
 
 def _network(configuration: Configuration, names: dict[str, str]) -> Iterator[_Section]:
     yield _Section("interface", _LOOPBACK, device="lo", proto="static", ipaddr="127.0.0.1", netmask="255.0.0.0")
-    for one in configuration.interfaces:
-        name = names[one.device]
-        if one.mtu is not None:
-            yield _Section("device", f"{name}_device", name=one.device, mtu=str(one.mtu))
-        yield _Section("interface", name, device=one.device, proto="static", **_address(one))
+    for interface in configuration.interfaces:
+        name = names[interface.device]
+        if interface.mtu is not None:
+            yield _Section("device", f"{name}_device", name=interface.device, mtu=str(interface.mtu))
+        yield _Section("interface", name, device=interface.device, proto="static", **_address(interface))
     for number, route in enumerate(configuration.routes, start=1):
         yield _route(route, f"{_OWN}_route{number}", names[route.device])
     for number, rule in enumerate(configuration.rules, start=1):
         yield _rule(rule, f"{_OWN}_rule{number}")
 
 
-def _address(one: Interface) -> dict[str, str]:
-    if one.address.version == 6:
-        return {"ip6addr": str(one.address)}
-    return {"ipaddr": str(one.address.ip), "netmask": str(one.address.netmask)}
+def _address(interface: ExportInterface) -> dict[str, str]:
+    if interface.address.version == 6:
+        return {"ip6addr": str(interface.address)}
+    return {"ipaddr": str(interface.address.ip), "netmask": str(interface.address.netmask)}
 
 
 def _route(route: Route, name: str, interface: str) -> _Section:
@@ -132,11 +132,11 @@ def _include(table: str) -> str:
     return f"etc/mptcplab/{table}.nft"
 
 
-def _includes(configuration: Configuration) -> Iterator[File]:
+def _firewall_includes(configuration: Configuration) -> Iterator[File]:
     """Yield the rules that are no masquerading, for the firewall to include."""
     for table in configuration.tables:
         if not table.masquerades:
-            lines = (*parts.head(configuration, "Packet rules"), *replacing_tables((table,)))
+            lines = (*parts.head(configuration, "Packet rules"), *table_lines((table,)))
             yield File(_include(table.name), "\n".join(lines) + "\n")
 
 
@@ -173,6 +173,6 @@ def _file(configuration: Configuration, name: str, purpose: str, sections: Itera
     return File(f"etc/config/{name}", "\n".join(lines) + "\n")
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     """Return a value in single quotes, in which only these are special."""
     return "'" + text.replace("'", "'\\''") + "'"

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mptcplab.figure.choice import Choice
-    from mptcplab.figure.chosen import drawn
+    from mptcplab.figure.choice import FigureChoice
+    from mptcplab.figure.chosen import build_figure
     from mptcplab.figure.drawing import Drawn
-    from mptcplab.figure.from_table import drawn_table
+    from mptcplab.figure.from_table import build_table_figure
     from mptcplab.figure.table_file import read_table
 
-__all__ = ["Choice", "Drawn", "drawn", "drawn_table", "read_table"]
+__all__ = ["Drawn", "FigureChoice", "build_figure", "build_table_figure", "read_table"]
 __getattr__ = lazy_names(
     __name__,
     {
-        "choice": ("Choice",),
-        "chosen": ("drawn",),
+        "choice": ("FigureChoice",),
+        "chosen": ("build_figure",),
         "drawing": ("Drawn",),
-        "from_table": ("drawn_table",),
+        "from_table": ("build_table_figure",),
         "table_file": ("read_table",),
     },
 )

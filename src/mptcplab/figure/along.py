@@ -46,9 +46,9 @@ def line_keys(points: Sequence[Point], along: str) -> list[str]:
 
     Of several that could be left out, it is the one that leaves the fewest lines, or the last of these.
     """
-    kept = [key for key in _varied(points) if key != along]
+    kept = [key for key in _varied_keys(points) if key != along]
     while True:
-        others = {key: [one for one in kept if one != key] for key in reversed(kept)}
+        others = {key: [this_key for this_key in kept if this_key != key] for key in reversed(kept)}
         idle = {key: left for key, left in others.items() if determine(points, [along, *left], key)}
         if not idle:
             return kept
@@ -60,13 +60,13 @@ def points_per_line(points: Sequence[Point], along: str) -> int:
     return statistics.median_high(_counts(points, line_keys(points, along)).values())
 
 
-def longest(points: Sequence[Point]) -> str:
+def choose_axis(points: Sequence[Point]) -> str:
     """Return the key that lies along the axis by default: the one whose lines have most points; "" if none varies.
 
     Numbers come first if they make a line that bends. Paths are beside each other, so that one sees the parts of each
     whole.
     """
-    axes = _varied(points)
+    axes = _varied_keys(points)
     lengths = {key: points_per_line(points, key) for key in axes}
     worth = {
         key: (
@@ -87,26 +87,28 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
 
     Of keys with as many values that change together, numbers are the axis, or else the first.
     """
-    values = _varied(points)
-    found: dict[str, list[str]] = {}
-    for key in sorted(values, key=lambda one: (-len(values[one]), not are_numbers(one, values[one]))):
-        leading = next((one for one in found if determine(points, [one], key)), None)
+    values = _varied_keys(points)
+    keys: dict[str, list[str]] = {}
+    for key in sorted(
+        values, key=lambda this_key: (-len(values[this_key]), not are_numbers(this_key, values[this_key]))
+    ):
+        leading = next((this_key for this_key in keys if determine(points, [this_key], key)), None)
         if leading is None:
-            found[key] = []
+            keys[key] = []
         else:
-            found[leading].append(key)
-    return {key: found[key] for key in values if key in found}
+            keys[leading].append(key)
+    return {key: keys[key] for key in values if key in keys}
 
 
 def together_notes(points: Sequence[Point], along: str, keys: Sequence[str], names: Mapping[str, str]) -> Iterator[str]:
     """Yield which keys change together with the axis and with ``keys``, which distinguish the lines."""
-    for key in _varied(points):
+    for key in _varied_keys(points):
         if key != along and key not in keys and determine(points, [along, *keys], key):
             others = [along, *keys]
-            for one in reversed(others[:]):
-                left = [other for other in others if other != one]
+            for this_key in reversed(others[:]):
+                left = [other for other in others if other != this_key]
                 others = left if determine(points, left, key) else others
-            yield f"{names[key]} changes with {' and '.join(names[one] for one in others)}"
+            yield f"{names[key]} changes with {' and '.join(names[this_key] for this_key in others)}"
 
 
 @dataclass(frozen=True)
@@ -131,13 +133,15 @@ def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
         kept.pop()
     shown = {workload: list(lines[workload]) for workload in kept}
     hints = (
-        [f"--workload {shlex.quote(next(one for one in lines if one not in kept))}"] if len(kept) < len(lines) else []
+        [f"--workload {shlex.quote(next(line for line in lines if line not in kept))}"]
+        if len(kept) < len(lines)
+        else []
     )
     of = f", of workload{'s' if len(kept) > 1 else ''} {', '.join(kept)}" if hints else ""
     if len(kept) == 1 and len(shown[kept[0]]) > MAX_CURVES:
-        hints.append(_narrowing_lines(rows, keys))
+        hints.append(_example_line_options(rows, keys))
         shown[kept[0]] = spread(shown[kept[0]], _FEW_CURVES)
-    own = [
+    own_rows = [
         row
         for row in rows
         if row.workload in shown
@@ -147,7 +151,7 @@ def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
     note = (
         f"shown: {count} of {every} lines{of}; for others: mptcplab figure with {' or '.join(hints)}" if hints else ""
     )
-    return Overview(own, keys, note)
+    return Overview(own_rows, keys, note)
 
 
 def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
@@ -191,7 +195,7 @@ def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> 
         return
     workloads = list(dict.fromkeys(row.workload for row in rows))
     words = [f"--workload {shlex.quote(workloads[0])}"] if len(workloads) > 1 else []
-    example = " ".join(filter(None, [*words, _narrowing_lines(rows, keys)]))
+    example = " ".join(filter(None, [*words, _example_line_options(rows, keys)]))
     raise InputError(f"{count} curves cannot be told apart", hint=f"choose fewer, such as those of {example}")
 
 
@@ -202,23 +206,23 @@ def check_columns(points: Sequence[Point], keys: Sequence[str]) -> None:
         varied = ", ".join(names[key] for key in keys if len({point.get(key) for point in points}) > 1)
         raise InputError(
             f"{len(points)} points do not fit side by side: they differ in {varied}",
-            hint=f"choose up to {_MAX_COLUMNS}, such as those of {_narrowing(points, _MAX_COLUMNS, names)}",
+            hint=f"choose up to {_MAX_COLUMNS}, such as those of {_example_options(points, _MAX_COLUMNS, names)}",
         )
 
 
-def _narrowing_lines(rows: Sequence[ResultRow], keys: Sequence[str]) -> str:
+def _example_line_options(rows: Sequence[ResultRow], keys: Sequence[str]) -> str:
     lines = {_values(row.settings, keys): row.settings for row in rows}.values()
     points = [{key: line[key] for key in keys if key in line} for line in lines]
-    return _narrowing(points, MAX_CURVES, short_names(list(swept_values(rows))))
+    return _example_options(points, MAX_CURVES, short_names(list(swept_values(rows))))
 
 
-def _narrowing(points: Sequence[Point], most: int, names: Mapping[str, str]) -> str:
+def _example_options(points: Sequence[Point], most: int, names: Mapping[str, str]) -> str:
     """Return an example of the options that choose at most so many of the ``points``: ``--points protocol=mptcp``."""
     left, words = list(points), []
     while len(left) > most:
         parts = [
             (key, value, [point for point in left if point.get(key) == value])
-            for key, values in _varied(left).items()
+            for key, values in _varied_keys(left).items()
             for value in values
         ]
         if not parts:
@@ -229,13 +233,13 @@ def _narrowing(points: Sequence[Point], most: int, names: Mapping[str, str]) -> 
     return " ".join(words)
 
 
-def _varied(points: Iterable[Point]) -> dict[str, list[str]]:
+def _varied_keys(points: Iterable[Point]) -> dict[str, list[str]]:
     """Return the keys with more than one value, and their values."""
-    found: dict[str, dict[str, None]] = {}
+    keys: dict[str, dict[str, None]] = {}
     for point in points:
         for key, value in point.items():
-            found.setdefault(key, {})[value] = None
-    return {key: list(values) for key, values in found.items() if len(values) > 1}
+            keys.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in keys.items() if len(values) > 1}
 
 
 def _counts(points: Iterable[Point], keys: Sequence[str]) -> Counter[tuple[str, ...]]:

@@ -95,11 +95,11 @@ def axis_of(
         return Axis(key, name, tuple(labels), numbers, scale)
     if numbers is None:
         return Axis(key, name, tuple(labels), None)
-    found = _usual_scale(numbers, room)
-    if found == "even":
+    item = _choose_scale(numbers, room)
+    if item == "even":
         ordered = sorted(numbers)
         numbers = tuple(float(ordered.index(number)) for number in numbers)
-    return Axis(key, name, tuple(labels), numbers, found)
+    return Axis(key, name, tuple(labels), numbers, item)
 
 
 def are_numbers(key: str, values: Sequence[str]) -> bool:
@@ -122,26 +122,26 @@ def _numbers(labels: Sequence[str]) -> tuple[float, ...] | None:
     """Return the labels as quantities of one kind, or None if they are words."""
     for read in _READERS:
         with contextlib.suppress(UnitError, ValueError):
-            found = tuple(read(label) for label in labels)
+            values = tuple(read(label) for label in labels)
             # "inf" is a word for no limit, and has no place on an axis.
-            return found if all(map(math.isfinite, found)) else None
+            return values if all(map(math.isfinite, values)) else None
     parts = [_WITH_UNIT.fullmatch(label) for label in labels]
     units = {part[2].strip() for part in parts if part}
     return tuple(float(part[1]) for part in parts if part) if None not in parts and len(units) == 1 else None
 
 
-def _usual_scale(numbers: Sequence[float], room: float) -> Scale:
+def _choose_scale(numbers: Sequence[float], room: float) -> Scale:
     """Return the scale on which the values can be told apart; linear if that is as good as logarithmic."""
     logarithms = [math.log(number) for number in numbers] if min(numbers) > 0 else None
     for closest in (max(_ROOMY, room), _ROOMY, _CLOSEST):
-        if _apart(numbers, closest):
+        if _is_spread_out(numbers, closest):
             return "linear"
-        if logarithms is not None and _apart(logarithms, closest):
+        if logarithms is not None and _is_spread_out(logarithms, closest):
             return "log"
     return "even"
 
 
-def _apart(numbers: Sequence[float], closest: float) -> bool:
+def _is_spread_out(numbers: Sequence[float], closest: float) -> bool:
     """Return whether no two are closer than a part of the axis, or all are spread about evenly."""
     return smallest_gap(numbers) >= min(closest, _EVENLY / max(1, len(numbers) - 1)) * (max(numbers) - min(numbers))
 

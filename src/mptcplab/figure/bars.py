@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mptcplab.figure.canvas import grid, style_of
 from mptcplab.figure.expected import CROSS, draw_level, draw_on_bars, name_models
 from mptcplab.figure.lines import Figure, whisker
-from mptcplab.figure.paper import WIDTH, label_values, points, titled
+from mptcplab.figure.paper import WIDTH, label_values, points, write_title
 from mptcplab.figure.positions import name_positions
 from mptcplab.metrics.values import Unit
 
@@ -38,7 +38,7 @@ _CHARACTER = 0.64
 
 
 @dataclass(frozen=True)
-class _Text:
+class _BarText:
     """The words above a bar: where, what, and so many points farther above than usual."""
 
     place: float
@@ -63,7 +63,7 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     axes.set_xlim(min(left, -_FILLED / 2), max(right, len(figure.positions) - 1 + _FILLED / 2))
     _scale_values(axes, figure)
     _write(axes, texts)
-    titled(axes, figure.title)
+    write_title(axes, figure.title)
     axes.set_xlabel(figure.x_label)
     label_values(axes, figure.y_label)
     grid(axes)
@@ -72,7 +72,7 @@ def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     name_positions(axes, places, figure.positions, figure.legend, with_legend=with_legend)
 
 
-def _draw_series(axes: Axes, figure: Figure, number: int) -> Iterator[_Text]:
+def _draw_series(axes: Axes, figure: Figure, number: int) -> Iterator[_BarText]:
     """Draw the bars of a series and what models expect of them, and yield the words above them."""
     width, series = _FILLED / len(figure.series), figure.series[number]
     places = [at - _FILLED / 2 + width * (number + 0.5) for at in range(len(figure.positions))]
@@ -95,13 +95,13 @@ def _draw_series(axes: Axes, figure: Figure, number: int) -> Iterator[_Text]:
     for at, (place, value) in enumerate(zip(places, series.measured, strict=True)):
         told = series.word(at)
         if value is None:
-            yield _Text(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True)
+            yield _BarText(place, figure.lowest, told or NOT_AVAILABLE, is_missing=True)
             continue
         words = _number(value.mean, figure) + (f" {told}" if told else "")
-        expected = [one for values in series.expected if (one := values[at]) is not None]
-        signs = [one for values in series.expected[1:] if (one := values[at]) is not None]
+        expected = [item for values in series.expected if (item := values[at]) is not None]
+        signs = [item for values in series.expected[1:] if (item := values[at]) is not None]
         height = max([figure.lowest, min(value.high, figure.highest), *expected])
-        yield _Text(place, height, words, CROSS / 2 if height in signs else 0.0)
+        yield _BarText(place, height, words, CROSS / 2 if height in signs else 0.0)
 
 
 def _scale_values(axes: Axes, figure: Figure) -> None:
@@ -120,7 +120,7 @@ def _number(value: float, figure: Figure) -> str:
     return f"{value:.3g}" if figure.is_rounded and 1e-3 <= abs(value) < 1e3 else Unit("").text(value) if value else "0"
 
 
-def _write(axes: Axes, texts: Sequence[_Text]) -> None:
+def _write(axes: Axes, texts: Sequence[_BarText]) -> None:
     """Write the values above the bars, level or upright, with room for the highest."""
     drawing = axes.get_figure(root=True)
     assert drawing is not None, "axes of a figure"

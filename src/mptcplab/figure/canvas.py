@@ -54,7 +54,7 @@ def save_drawing(
     digest = hashlib.sha256(b"\0".join(parts)).hexdigest()[:16]
     if _is_drawn(files, digest):
         return files
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing, axes = plt.subplots(figsize=size, layout="constrained")
         draw(drawing, axes)
         _add_note(drawing, note)
@@ -86,7 +86,7 @@ def _lift_legends(drawing: MplFigure, lines: int) -> int:
 
 
 @contextmanager
-def plotting(text_points: float = USUAL) -> Iterator[Any]:
+def open_pyplot(text_points: float = USUAL) -> Iterator[Any]:
     """Yield pyplot, configured so that equal figures give equal bytes and text stays text, of so many points."""
     import matplotlib as mpl  # imported late: it takes longer than the rest of the command
 
@@ -157,7 +157,7 @@ def grid(axes: Axes) -> None:
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
+def label_powers_plainly(axis: Axis, multiples: Sequence[int]) -> None:
     """Label a logarithmic axis with plain numbers, at these multiples of each power of ten."""
     from matplotlib.ticker import FuncFormatter, LogLocator  # late, as all of matplotlib
 
@@ -165,7 +165,7 @@ def plain_powers(axis: Axis, multiples: Sequence[int]) -> None:
     axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
 
 
-def plain_numbers(axis: Axis) -> None:
+def label_plainly(axis: Axis) -> None:
     """Label a logarithmic axis whose ends are near each other with plain numbers, as a linear one."""
     from matplotlib.ticker import FuncFormatter, MaxNLocator  # late, as all of matplotlib
 
@@ -174,7 +174,7 @@ def plain_numbers(axis: Axis) -> None:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class FigureSheet:
     """The sheet of a figure: its usual size in inches, the size that the user asks for, and the note below it."""
 
     usual: tuple[float, float]
@@ -182,10 +182,10 @@ class Sheet:
     note: str
 
     @contextmanager
-    def drawn(self, draw: Callable[[MplFigure], None]) -> Iterator[MplFigure]:
+    def open_drawing(self, draw: Callable[[MplFigure], None]) -> Iterator[MplFigure]:
         """Yield the drawing that ``draw`` makes. :raises InputError: if it has no room in the size asked for."""
         size = self.paper.size(self.usual)
-        with plotting(self.paper.points(self.usual)) as plt:
+        with open_pyplot(self.paper.points(self.usual)) as plt:
             drawing = plt.figure(figsize=size, layout="constrained")
             try:
                 draw(drawing)
@@ -198,7 +198,7 @@ class Sheet:
     def png(self, draw: Callable[[MplFigure], None]) -> bytes:
         """Return a drawing as PNG, for a notebook."""
         made = io.BytesIO()
-        with self.drawn(draw) as drawing:
+        with self.open_drawing(draw) as drawing:
             drawing.savefig(made, format="png", dpi=72, metadata=SUFFIXES[".png"])
         return made.getvalue()
 
@@ -209,7 +209,7 @@ class Sheet:
         """
         part = file.with_name(f".{file.stem}.part{file.suffix}")
         try:
-            with self.drawn(draw) as drawing:
+            with self.open_drawing(draw) as drawing:
                 drawing.savefig(part, dpi=200, metadata=SUFFIXES[file.suffix.lower()])
             part.replace(file)
         finally:

@@ -8,7 +8,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.rates import stack
-from mptcplab.figure.timelines import Line, Timeline, rounded
+from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, round_values
 from mptcplab.lazy import np
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ _FAR, _ROOM = 2.5, 1.05
 _COLOUR = "0.45"
 
 
-def shown_capacity(timeline: Timeline) -> Line | None:
+def shown_capacity(timeline: WorkloadTimeline) -> TimelineCurve | None:
     """Return the line as it is drawn: the mean in each interval of the rates, where it has more steps than these."""
     line = timeline.capacity
     if line is None or len(line.times) < len(timeline.edges):
@@ -30,10 +30,10 @@ def shown_capacity(timeline: Timeline) -> Line | None:
     times = np.array([*line.times, max(line.times[-1], edges[-1])], dtype=np.float64)
     carried = np.concatenate(([0.0], np.cumsum(np.array(_values(line)) * np.diff(times))))
     means = np.diff(np.interp(edges, times, carried)) / np.diff(edges)
-    return Line(line.name, timeline.edges[:-1], rounded(means, 3))
+    return TimelineCurve(line.name, timeline.edges[:-1], round_values(means, 3))
 
 
-def draw_capacity(axes: Axes, timeline: Timeline) -> None:
+def draw_capacity(axes: Axes, timeline: WorkloadTimeline) -> None:
     """Draw the line, if there is one."""
     line = shown_capacity(timeline)
     if line is not None:
@@ -47,23 +47,23 @@ def draw_capacity(axes: Axes, timeline: Timeline) -> None:
         )
 
 
-def capacity_json(timeline: Timeline) -> dict[str, Any]:
+def capacity_json(timeline: WorkloadTimeline) -> dict[str, Any]:
     """Return the line for the script of the report, to the end of the figure, and the end of the axis if it is cut."""
     line = shown_capacity(timeline)
     if line is None:
         return {}
     end = end_of_axis([timeline], None)
-    ended = Line(line.name, (*line.times, timeline.edges[-1]), (*line.values, line.values[-1]))
+    ended = TimelineCurve(line.name, (*line.times, timeline.edges[-1]), (*line.values, line.values[-1]))
     return {CAPACITY: ended.to_json(), **({} if end is None else {"end": round(end, 3)})}
 
 
-def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | None:
+def end_of_axis(timelines: Sequence[WorkloadTimeline], end: float | None) -> float | None:
     """Return where the axis of rates ends, with the line; None if that follows from what is drawn.
 
     ``end`` is where it ends without.
     """
-    capacities = [value for one in timelines for value in _values(shown_capacity(one))]
-    highest = max(_highest_received(one) for one in timelines) if end is None else end
+    capacities = [value for timeline in timelines for value in _values(shown_capacity(timeline))]
+    highest = max(_highest_received(timeline) for timeline in timelines) if end is None else end
     if not capacities or not highest:
         return end
     near = [value for value in capacities if value <= _FAR * highest]
@@ -72,7 +72,7 @@ def end_of_axis(timelines: Sequence[Timeline], end: float | None) -> float | Non
     return max(_ROOM * max(near, default=0.0), _ROOM * highest if end is None else end)
 
 
-def mark_cut(axes: Axes, timeline: Timeline, end: float) -> None:
+def mark_cut(axes: Axes, timeline: WorkloadTimeline, end: float) -> None:
     """Draw a hollow triangle at the upper end of the axis for each time in which the line is beyond it."""
     line = shown_capacity(timeline)
     values = _values(line)
@@ -94,9 +94,9 @@ def mark_cut(axes: Axes, timeline: Timeline, end: float) -> None:
     )
 
 
-def capacity_note(timelines: Sequence[Timeline], end: float | None) -> str | None:
+def capacity_note(timelines: Sequence[WorkloadTimeline], end: float | None) -> str | None:
     """Return what the line is, and what its triangles mean; None without a line."""
-    lines = [one for one in map(shown_capacity, timelines) if one is not None]
+    lines = [curve for curve in map(shown_capacity, timelines) if curve is not None]
     if not lines:
         return None
     highest = max(value for line in lines for value in _values(line))
@@ -104,10 +104,10 @@ def capacity_note(timelines: Sequence[Timeline], end: float | None) -> str | Non
     return f"{CAPACITY}: the payload that the paths could carry{cut}"
 
 
-def _values(line: Line | None) -> list[float]:
+def _values(line: TimelineCurve | None) -> list[float]:
     return [] if line is None else [value or 0.0 for value in line.values]
 
 
-def _highest_received(timeline: Timeline) -> float:
+def _highest_received(timeline: WorkloadTimeline) -> float:
     goodput = [] if timeline.goodput is None else _values(timeline.goodput)
     return max(float(stack(timeline)[0].max(initial=0.0)), *goodput, 0.0)

@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import CHOSEN_SCALES, ChosenScale
 from mptcplab.figure.paper import Paper
-from mptcplab.metrics.points import quoted
+from mptcplab.metrics.points import quote
 
 Kind = Literal["time", "lines", "bars", "cdf"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -48,7 +48,7 @@ _FORMS = {
 
 
 @dataclass(frozen=True)
-class Choice:
+class FigureChoice:
     """The user's choices for a figure; each may be left open.
 
     ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
@@ -120,22 +120,22 @@ def _names(option: str, given: object) -> tuple[str, ...]:
     """Return names, of which one may be given alone. :raises InputError: for anything else."""
     if given is None:
         return ()
-    found = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (tuple, list)) else None
-    if found is None or not all(isinstance(one, str) for one in found):
+    items = (given,) if isinstance(given, str) else tuple(given) if isinstance(given, (tuple, list)) else None
+    if items is None or not all(isinstance(entry, str) for entry in items):
         raise InputError(f"{option} = {given!r} is not a list of names", hint=f"write {option}={_FORMS[option]}")
-    return found
+    return items
 
 
 def _pairs(option: str, given: object) -> tuple[tuple[str, str], ...]:
     """Return pairs of texts, given as such, as a dictionary or as one pair. :raises InputError: for anything else."""
-    found = list(given.items()) if isinstance(given, Mapping) else given
-    if found is None:
+    item = list(given.items()) if isinstance(given, Mapping) else given
+    if item is None:
         return ()
-    if isinstance(found, (tuple, list)):
-        if _is_pair(found):
-            return ((found[0], found[1]),)
-        if all(_is_pair(one) for one in found):
-            return tuple((one[0], one[1]) for one in found)
+    if isinstance(item, (tuple, list)):
+        if _is_pair(item):
+            return ((item[0], item[1]),)
+        if all(_is_pair(entry) for entry in item):
+            return tuple((entry[0], entry[1]) for entry in item)
     raise InputError(f"{option} = {given!r} is not a list of pairs of texts", hint=f"write {option}={_FORMS[option]}")
 
 
@@ -151,7 +151,7 @@ def _range(given: object) -> tuple[float, float]:
 
 
 def _is_pair(given: object) -> bool:
-    return isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(one, str) for one in given)
+    return isinstance(given, (tuple, list)) and len(given) == 2 and all(isinstance(entry, str) for entry in given)
 
 
 def values_hint(key: str, value: str, there: Sequence[str]) -> str:
@@ -159,10 +159,10 @@ def values_hint(key: str, value: str, there: Sequence[str]) -> str:
     parts = [part.strip() for part in value.split(",")]
     if len(parts) > 1 and all(part in there for part in parts):
         return f"give an option for each: {' '.join('--points ' + shlex.quote(f'{key}={part}') for part in parts)}"
-    return f"use one of {', '.join(map(quoted, there))}"
+    return f"use one of {', '.join(map(quote, there))}"
 
 
-def check_of_results(choice: Choice) -> None:
+def check_of_results(choice: FigureChoice) -> None:
     """Refuse what only a table has. :raises InputError: if the choice has it."""
     for option, given in (("expected", choice.expected), ("ignore", choice.ignored)):
         if given:
@@ -172,7 +172,7 @@ def check_of_results(choice: Choice) -> None:
             )
 
 
-def check_of_table(choice: Choice) -> None:
+def check_of_table(choice: FigureChoice) -> None:
     """Refuse what only results have. :raises InputError: for the first option of these."""
     if choice.workloads and choice.metric is not None:
         words = f"{choice.workloads[0]}:{choice.metric}"
@@ -185,7 +185,7 @@ def check_of_table(choice: Choice) -> None:
         raise InputError("a table has no runs over time", hint="use --kind lines, bars or cdf")
 
 
-def check_options(choice: Choice, kind: Kind) -> None:
+def check_options(choice: FigureChoice, kind: Kind) -> None:
     """Refuse options that change nothing in a figure of this kind. :raises InputError: for the first one."""
     for option, kinds in _KINDS_WITH.items():
         if kind in kinds or getattr(choice, option) in (None, ()):

@@ -9,9 +9,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import plain_powers
+from mptcplab.figure.canvas import label_powers_plainly
 from mptcplab.lazy import np
-from mptcplab.stats import nearest_rank
+from mptcplab.stats import nearest_rank_quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,7 +45,7 @@ class Delays:
     @property
     def spans(self) -> tuple[float, float]:
         """The smallest and the largest delay drawn, in ms, with the limit."""
-        known = [one for one in (*self.median, *self.high, self.latest_ms) if one > 0]
+        known = [value for value in (*self.median, *self.high, self.latest_ms) if value > 0]
         return min(known, default=1.0), max(known, default=1.0)
 
     @property
@@ -76,8 +76,8 @@ def delays_of(
     for number in range(count):
         here = took[places == number]
         arrived = np.sort(here[np.isfinite(here)]).tolist()
-        for percent, found in ((50, median), (95, high)):
-            found.append(round(nearest_rank(arrived, percent), 3) if arrived else math.nan)
+        for percent, values in ((50, median), (95, high)):
+            values.append(round(nearest_rank_quantile(arrived, percent), 3) if arrived else math.nan)
         if (here > latest_ms).any():
             bad.append(round(float(edges[number] + edges[number + 1]) / 2, 5))
     return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
@@ -112,7 +112,7 @@ def draw_delays(axes: Axes, delays: Delays) -> None:
 
 def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
     """Give the axis of all ``drawn`` delays its range: logarithmic, and said to be so, if they differ much."""
-    low, high = min(one.spans[0] for one in drawn), max(one.spans[1] for one in drawn)
+    low, high = min(delays.spans[0] for delays in drawn), max(this_delays.spans[1] for this_delays in drawn)
     if high <= _LOGARITHMIC * low:
         axes.set_ylim(0, 1.15 * high)
     else:
@@ -137,6 +137,6 @@ def _make_logarithmic(axes: Axes, low: float, high: float) -> None:
     axes.set_yscale("log")
     # Room above for marks.
     axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
-    plain_powers(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
+    label_powers_plainly(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_ylabel(f"{axes.get_ylabel()} (log.)")

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import ChosenScale
-from mptcplab.figure.canvas import plain_powers, style_of, tidy
-from mptcplab.figure.paper import titled
+from mptcplab.figure.canvas import label_powers_plainly, style_of, tidy
+from mptcplab.figure.paper import write_title
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +26,7 @@ _QUANTILES = (0.05, 0.25, 0.5, 0.75, 0.95)
 
 
 @dataclass(frozen=True)
-class Sample:
+class DistributionCurve:
     """The values of one curve, and its name."""
 
     name: str
@@ -34,7 +34,7 @@ class Sample:
 
 
 @dataclass(frozen=True)
-class Distribution:
+class DistributionFigure:
     """The contents of a figure of distributions: ``x_label`` names the values with their unit, ``noun`` what has them.
 
     ``legend`` says what the curves differ in, and ``x_scale`` what the user chooses.
@@ -42,7 +42,7 @@ class Distribution:
 
     title: str
     x_label: str
-    samples: tuple[Sample, ...]
+    samples: tuple[DistributionCurve, ...]
     noun: str = "values"
     legend: str = ""
     x_scale: ChosenScale | None = None
@@ -83,7 +83,7 @@ class Distribution:
         return min(every), max(every)
 
 
-def draw_distribution(figure: Distribution, axes: Axes) -> None:
+def draw_distribution(figure: DistributionFigure, axes: Axes) -> None:
     """Draw a step function for each sample: at a value, the share of values that do not exceed it."""
     from matplotlib.patches import Rectangle  # late, as all of matplotlib
 
@@ -97,29 +97,29 @@ def draw_distribution(figure: Distribution, axes: Axes) -> None:
             # Half of its width would be above 1.
             curve.set_clip_path(Rectangle((0, 0), 1, 1, transform=axes.get_yaxis_transform()))
     if figure.is_logarithmic:
-        _logarithmic(axes)
+        _set_logarithmic(axes)
     elif figure.ends[0] >= 0:
         axes.set_xlim(left=0)
     axes.set_ylim(0, 1.02)
-    titled(axes, figure.title)
+    write_title(axes, figure.title)
     axes.set_xlabel(figure.x_label + (" (logarithmic)" if axes.get_xscale() == "log" else ""))
     axes.set_ylabel(f"share of {figure.noun}")
     axes.grid(color="0.88", linewidth=0.8)
     tidy(axes, figure.legend)
 
 
-def _coincide(one: Sample, other: Sample) -> bool:
-    """Return whether the curve of ``other`` would hide that of ``one``."""
+def _coincide(curve: DistributionCurve, other: DistributionCurve) -> bool:
+    """Return whether the curve of ``other`` would hide that of ``curve``."""
     import numpy as np  # late, as all of matplotlib
 
-    first, second = (np.quantile(sample.values, _QUANTILES) for sample in (one, other))
+    first, second = (np.quantile(sample.values, _QUANTILES) for sample in (curve, other))
     return bool(np.all(np.abs(first - second) <= _COINCIDE * np.abs(first)))
 
 
-def _logarithmic(axes: Axes) -> None:
+def _set_logarithmic(axes: Axes) -> None:
     """Give the axis of values a logarithmic scale, with plain numbers at 1, 2 and 5 of each power of ten."""
     from matplotlib.ticker import NullFormatter  # late, as all of matplotlib
 
     axes.set_xscale("log")
-    plain_powers(axes.xaxis, _TICKS)
+    label_powers_plainly(axes.xaxis, _TICKS)
     axes.xaxis.set_minor_formatter(NullFormatter())

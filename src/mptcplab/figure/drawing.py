@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import Sheet
-from mptcplab.figure.choice import Choice, Kind
+from mptcplab.figure.canvas import FigureSheet
+from mptcplab.figure.choice import FigureChoice, Kind
 from mptcplab.figure.lines import Figure
 from mptcplab.figure.paper import Paper
 
@@ -37,11 +37,11 @@ class Drawn:
     has_note: bool = True
 
     @property
-    def sheet(self) -> Sheet:
+    def sheet(self) -> FigureSheet:
         """The sheet on which it is drawn."""
         lines = self.note.split("\n") if self.has_note else []
         wrapped = (part for line in lines for part in textwrap.wrap(line, self.paper.note_letters(self.size)))
-        return Sheet(self.size, self.paper, "\n".join(wrapped))
+        return FigureSheet(self.size, self.paper, "\n".join(wrapped))
 
     def write(self, file: Path) -> None:
         """Write ``file`` in the format of its suffix. :raises InputError: if there is no room for all of it."""
@@ -62,7 +62,7 @@ def size_of_bars(figure: Figure) -> tuple[float, float]:
     return min(_WIDEST, max(_WIDTH, 2 + _PER_BAR * len(figure.series) * len(figure.positions))), _HEIGHT
 
 
-def level_note(choice: Choice) -> Iterator[str]:
+def level_note(choice: FigureChoice) -> Iterator[str]:
     """Yield what the line across the plot is, if there is one."""
     if choice.level is not None:
         number = f"{choice.level:.10g}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.transforms import Transform
 
-    from mptcplab.figure.lines import Figure, Series
+    from mptcplab.figure.lines import Figure, FigureSeries
 
 _MARKERS = ("_", "x", "+")
 _DASHES = (":", "-.", (0, (5, 1, 1, 1, 1, 1)))
@@ -24,11 +24,11 @@ _LEVEL_COLOUR, _SIGN_COLOUR = "0.35", "0.15"
 
 
 def draw_on_lines(
-    axes: Axes, series: Series, places: Sequence[float], colour: str, transform: Transform, *, joined: bool
+    axes: Axes, series: FigureSeries, places: Sequence[float], colour: str, transform: Transform, *, joined: bool
 ) -> None:
     """Draw the models of one series: curves if points are ``joined`` as on an axis of numbers, else marks."""
     for model, values in enumerate(series.expected):
-        for stretch in _stretches(places, values) if joined else [_known(places, values)]:
+        for stretch in _stretches(places, values) if joined else [_known_points(places, values)]:
             xs, ys = [x for x, _ in stretch], [y for _, y in stretch]
             if joined and len(stretch) > 1:
                 axes.plot(xs, ys, linestyle=_DASHES[model], color=colour, linewidth=_WIDTH, transform=transform)
@@ -36,7 +36,7 @@ def draw_on_lines(
                 _mark(axes, xs, ys, model, colour, transform)
 
 
-def _known(places: Sequence[float], values: Sequence[float | None]) -> list[tuple[float, float]]:
+def _known_points(places: Sequence[float], values: Sequence[float | None]) -> list[tuple[float, float]]:
     return [(x, y) for x, y in zip(places, values, strict=True) if y is not None]
 
 
@@ -48,10 +48,10 @@ def _stretches(places: Sequence[float], values: Sequence[float | None]) -> Itera
             yield [(x, y) for x, y in pairs if y is not None]
 
 
-def draw_on_bars(axes: Axes, series: Series, places: Sequence[float], width: float) -> None:
+def draw_on_bars(axes: Axes, series: FigureSeries, places: Sequence[float], width: float) -> None:
     """Draw the models of one series of bars: the first one across the bar, visible on any colour."""
     for model, values in enumerate(series.expected):
-        known = _known(places, values)
+        known = _known_points(places, values)
         xs, ys = [x for x, _ in known], [y for _, y in known]
         if model:
             _mark(axes, xs, ys, model, _SIGN_COLOUR, axes.transData)

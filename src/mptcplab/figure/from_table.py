@@ -12,12 +12,12 @@ from mptcplab.errors import InputError
 from mptcplab.figure.along import MAX_CURVES, line_keys, together_notes
 from mptcplab.figure.axis import NAMES, are_numbers
 from mptcplab.figure.bars import draw_bars
-from mptcplab.figure.choice import Choice, Kind, check_of_table, check_options, values_hint
-from mptcplab.figure.distribution import Distribution, Sample, draw_distribution
+from mptcplab.figure.choice import FigureChoice, Kind, check_of_table, check_options, values_hint
+from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
 from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
-from mptcplab.figure.lines import Figure, Series, check_scales, draw_lines
+from mptcplab.figure.lines import Figure, FigureSeries, check_scales, draw_lines
 from mptcplab.figure.sweep import label_of
-from mptcplab.figure.table import Table, TablePoint, table_of
+from mptcplab.figure.table import PointTable, TablePoint, table_of
 from mptcplab.figure.table_cells import number
 from mptcplab.figure.table_columns import metric_of_column, named_column
 from mptcplab.lazy import pl
@@ -32,7 +32,7 @@ _EMPTY = "(empty)"
 
 
 @dataclass(frozen=True)
-class _Words:
+class _ColumnWords:
     """The words for columns, by their full names, of which the user has ``labelled`` some, and for values."""
 
     columns: Mapping[str, str]
@@ -48,7 +48,7 @@ class _Words:
         return self.values.get(value, value)
 
 
-def drawn_table(frame: pl.DataFrame, choice: Choice) -> Drawn:
+def build_table_figure(frame: pl.DataFrame, choice: FigureChoice) -> Drawn:
     """Return the figure of a table: one line per run or per point, columns of settings, and one with values.
 
     ``choice.metric`` is the column with the values, by default the only one of numbers, and ``choice.expected`` are
@@ -57,22 +57,24 @@ def drawn_table(frame: pl.DataFrame, choice: Choice) -> Drawn:
     """
     check_of_table(choice)
     every = table_of(frame, choice)
-    table, only = _kept(every, choice)
-    found = _words(every, choice)
+    table, only = _select_points(every, choice)
+    words = _words(every, choice)
     along, by = _axes(table, choice)
-    kind = choice.kind or _usual_kind(table.points, along)
+    kind = choice.kind or _choose_kind(table.points, along)
     check_options(choice, kind)
-    if not any(point.values or any(one is not None for one in point.expected) for point in table.points):
+    if not any(point.values or any(value is not None for value in point.expected) for point in table.points):
         raise InputError(f"there are no values of '{table.columns.shown}' to draw", hint="name another with --metric")
     made = (
-        _distribution(table, choice, by, found) if kind == "cdf" else _over_keys(table, choice, kind, along, by, found)
+        _distribution(table, choice, by, words)
+        if kind == "cdf"
+        else _draw_series(table, choice, kind, along, by, words)
     )
     without = f"without regard to {', '.join(choice.ignored)}" if choice.ignored else ""
-    note = "\n".join(filter(None, [_only_note(only, found), without, made.note]))
+    note = "\n".join(filter(None, [_restriction_note(only, words), without, made.note]))
     return replace(made, note=note, paper=choice.paper, has_note=choice.note)
 
 
-def _kept(table: Table, choice: Choice) -> tuple[Table, dict[str, list[str]]]:
+def _select_points(table: PointTable, choice: FigureChoice) -> tuple[PointTable, dict[str, list[str]]]:
     """Return the table with the chosen points, and these by key. :raises InputError: if there are none."""
     wanted: dict[str, list[str]] = {}
     for name, value in choice.points:
@@ -81,17 +83,21 @@ def _kept(table: Table, choice: Choice) -> tuple[Table, dict[str, list[str]]]:
         if value not in there:
             raise InputError(f"no line of the table has {key} = {value}", hint=values_hint(key, value, there))
         wanted.setdefault(key, []).append(value)
-    kept = [one for one in table.points if all(one.settings[key] in some for key, some in wanted.items())]
+    kept = [
+        table_point
+        for table_point in table.points
+        if all(table_point.settings[key] in some for key, some in wanted.items())
+    ]
     if not kept:
         raise InputError("no line of the table has all of these values", hint="leave out a --points")
     return replace(table, points=tuple(kept)), wanted
 
 
-def _words(table: Table, choice: Choice) -> _Words:
+def _words(table: PointTable, choice: FigureChoice) -> _ColumnWords:
     """Return the user's words. :raises InputError: for those of nothing in the table, and for the same of two."""
     values = {key: dict.fromkeys(point.settings[key] for point in table.points) for key in table.columns.keys}
-    every = dict.fromkeys(value for own in values.values() for value in own)
-    drawn = [one for one in (table.columns.shown, *table.columns.models) if one not in table.columns.keys]
+    every = dict.fromkeys(value for own_entries in values.values() for value in own_entries)
+    drawn = [word for word in (table.columns.shown, *table.columns.models) if word not in table.columns.keys]
     columns, of_values = {}, {}
     for name, text in choice.labels:
         key = find_key(name, [*table.columns.keys, *drawn])
@@ -102,21 +108,21 @@ def _words(table: Table, choice: Choice) -> _Words:
         else:
             there = ", ".join([*table.columns.keys, *drawn, *every])
             raise InputError(f"'{name}' is no column or value of the table", hint=f"use one of {there}")
-    for key, own in values.items():
-        if len({of_values.get(value, value) for value in own}) < len(own):
+    for key, own_entries in values.items():
+        if len({of_values.get(value, value) for value in own_entries}) < len(own_entries):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
     swept = [key for key in table.columns.keys if _SWEPT.fullmatch(key)]
     names = {key: key for key in (*table.columns.keys, *drawn)}
-    return _Words({**names, **short_names(swept), **columns}, of_values, frozenset(columns))
+    return _ColumnWords({**names, **short_names(swept), **columns}, of_values, frozenset(columns))
 
 
-def _axes(table: Table, choice: Choice) -> tuple[str, list[str]]:
+def _axes(table: PointTable, choice: FigureChoice) -> tuple[str, list[str]]:
     """Return the key along the axis, by default the first that varies, and those whose values name the lines.
 
     :raises InputError: if two points have the same place.
     """
     settings, keys = [point.settings for point in table.points], table.columns.keys
-    varied = [key for key in keys if len({one[key] for one in settings}) > 1]
+    varied = [key for key in keys if len({setting[key] for setting in settings}) > 1]
     along = named_column(choice.x, keys) if choice.x is not None else next(iter([*varied, *keys]), "")
     by = [named_column(name, keys) for name in choice.by] if choice.by else line_keys(settings, along)
     if choice.kind == "cdf":
@@ -124,9 +130,9 @@ def _axes(table: Table, choice: Choice) -> tuple[str, list[str]]:
     if along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     places: dict[tuple[str, ...], Mapping[str, str]] = {}
-    for one in settings:
-        other = places.setdefault(tuple(one[key] for key in (along, *by) if key), one)
-        differ = [key for key in keys if one[key] != other[key]]
+    for setting in settings:
+        other = places.setdefault(tuple(setting[key] for key in (along, *by) if key), setting)
+        differ = [key for key in keys if setting[key] != other[key]]
         if differ:
             names = ", ".join(differ)
             raise InputError(
@@ -136,41 +142,43 @@ def _axes(table: Table, choice: Choice) -> tuple[str, list[str]]:
     return along, by
 
 
-def _usual_kind(points: Sequence[TablePoint], along: str) -> Kind:
+def _choose_kind(points: Sequence[TablePoint], along: str) -> Kind:
     values = list(dict.fromkeys(point.settings[along] for point in points)) if along else []
     return "lines" if values and are_numbers(along, values) else "bars"
 
 
-def _over_keys(table: Table, choice: Choice, kind: Kind, along: str, by: Sequence[str], found: _Words) -> Drawn:
-    figure = _figure(table, choice, along, by, found)
+def _draw_series(
+    table: PointTable, choice: FigureChoice, kind: Kind, along: str, by: Sequence[str], words: _ColumnWords
+) -> Drawn:
+    figure = _figure(table, choice, along, by, words)
     _check_count(len(figure.series), table, by)
     check_scales(figure)
     is_lines = kind == "lines"
     draw = draw_lines if is_lines else draw_bars
-    together = together_notes(_settings(table, along, by), along, by, found.columns)
+    together = together_notes(_settings(table, along, by), along, by, words.columns)
     notes = (*_spread_note(table), *level_note(choice), *together)
-    shown = _noun(table, found)
+    shown = _noun(table, words)
     return Drawn(
         kind,
         size_of_plot() if is_lines else size_of_bars(figure),
         lambda drawing: draw(figure, drawing, drawing.subplots()),
-        f"{shown} by {found.columns[along]}" if along else shown,
+        f"{shown} by {words.columns[along]}" if along else shown,
         "\n".join(notes),
     )
 
 
-def _settings(table: Table, along: str, by: Sequence[str]) -> list[Mapping[str, str]]:
+def _settings(table: PointTable, along: str, by: Sequence[str]) -> list[Mapping[str, str]]:
     """Return the settings of all points, without other columns of numbers: these are results that are not drawn."""
     every = [point.settings for point in table.points]
     kept = [
         key
         for key in table.columns.keys
-        if key in (along, *by) or not are_numbers(key, [one[key] or "0" for one in every])
+        if key in (along, *by) or not are_numbers(key, [texts[key] or "0" for texts in every])
     ]
     return [{key: settings[key] for key in kept} for settings in every]
 
 
-def _figure(table: Table, choice: Choice, along: str, by: Sequence[str], found: _Words) -> Figure:
+def _figure(table: PointTable, choice: FigureChoice, along: str, by: Sequence[str], words: _ColumnWords) -> Figure:
     """Return the contents of a figure with a series for each combination of the keys ``by``."""
     positions = tuple(dict.fromkeys(point.settings.get(along, "") for point in table.points))
     lines: dict[tuple[str, ...], dict[str, TablePoint]] = {}
@@ -180,44 +188,44 @@ def _figure(table: Table, choice: Choice, along: str, by: Sequence[str], found: 
     metric = metric_of_column(table.columns.shown)
     return Figure(
         choice.title or "",
-        found.columns.get(along, ""),
-        _label(table, found),
-        tuple(found.value(at) or _EMPTY for at in positions) if along else positions,
+        words.columns.get(along, ""),
+        _label(table, words),
+        tuple(words.value(at) or _EMPTY for at in positions) if along else positions,
         tuple(
-            _series(_name(line, found) or _noun(table, found), points, positions, len(choice.expected))
+            _series(_name(line, words) or _noun(table, words), points, positions, len(choice.expected))
             for line, points in lines.items()
         ),
         lowest=metric.lowest if metric else 0.0,
         highest=metric.highest if metric else math.inf,
         named=along in NAMES,
         signed=metric.signed if metric else _reaches_below_zero(table, choice),
-        legend=", ".join(found.columns[key] for key in by if found.columns[key]),
+        legend=", ".join(words.columns[key] for key in by if words.columns[key]),
         values=positions,
         x_scale=choice.x_scale,
         y_scale=choice.y_scale or "linear",
         y_range=choice.y_range,
-        models=tuple(map(found.column, table.columns.models)),
+        models=tuple(map(words.column, table.columns.models)),
         level=choice.level,
         is_rounded=table.means,
     )
 
 
-def _reaches_below_zero(table: Table, choice: Choice) -> bool:
+def _reaches_below_zero(table: PointTable, choice: FigureChoice) -> bool:
     """Return whether anything is below zero: who knows what else the quantity can be."""
     lows = [point.interval.low for point in table.points if point.interval is not None]
     expected = [value for point in table.points for value in point.expected if value is not None]
     return min([*lows, *expected, choice.level or 0.0]) < 0
 
 
-def _series(name: str, line: Mapping[str, TablePoint], positions: Sequence[str], models: int) -> Series:
+def _series(name: str, line: Mapping[str, TablePoint], positions: Sequence[str], models: int) -> FigureSeries:
     there = [line.get(at) for at in positions]
     expected = (tuple(point.expected[model] if point else None for point in there) for model in range(models))
     # matplotlib leaves a name that begins so out of legends.
     shown = f" {name}" if name.startswith("_") else name
-    return Series(shown, tuple(point.interval if point else None for point in there), expected=tuple(expected))
+    return FigureSeries(shown, tuple(point.interval if point else None for point in there), expected=tuple(expected))
 
 
-def _distribution(table: Table, choice: Choice, by: Sequence[str], found: _Words) -> Drawn:
+def _distribution(table: PointTable, choice: FigureChoice, by: Sequence[str], words: _ColumnWords) -> Drawn:
     """Draw the values of the lines. :raises InputError: for a table of means."""
     if table.means:
         raise InputError("the table has means, and a distribution is of single values", hint="use --kind lines or bars")
@@ -225,12 +233,14 @@ def _distribution(table: Table, choice: Choice, by: Sequence[str], found: _Words
     for point in table.points:
         curves.setdefault(tuple(point.settings[key] for key in by), []).extend(point.values)
     _check_count(len(curves), table, by)
-    noun = _noun(table, found)
-    samples = tuple(Sample(_name(name, found) or noun, tuple(values)) for name, values in curves.items() if values)
+    noun = _noun(table, words)
+    samples = tuple(
+        DistributionCurve(_name(name, words) or noun, tuple(values)) for name, values in curves.items() if values
+    )
     if not samples:
         raise InputError(f"there are no values of '{noun}' to draw", hint="name another with --metric")
-    legend = ", ".join(found.columns[key] for key in by if found.columns[key])
-    figure = Distribution(choice.title or "", _label(table, found), samples, "values", legend, choice.x_scale)
+    legend = ", ".join(words.columns[key] for key in by if words.columns[key])
+    figure = DistributionFigure(choice.title or "", _label(table, words), samples, "values", legend, choice.x_scale)
     figure.check_scale()
     return Drawn(
         "cdf",
@@ -241,51 +251,53 @@ def _distribution(table: Table, choice: Choice, by: Sequence[str], found: _Words
     )
 
 
-def _name(values: Sequence[str], found: _Words) -> str:
-    return ", ".join(found.value(value) or _EMPTY for value in values)
+def _name(values: Sequence[str], words: _ColumnWords) -> str:
+    return ", ".join(words.value(value) or _EMPTY for value in values)
 
 
-def _noun(table: Table, found: _Words) -> str:
+def _noun(table: PointTable, words: _ColumnWords) -> str:
     """Return what a figure says it shows: the user's words, those of our metrics, or the column's name."""
     shown = table.columns.shown
     metric = metric_of_column(shown)
-    return metric.noun if metric is not None and shown not in found.labelled else found.columns.get(shown, shown)
+    return metric.noun if metric is not None and shown not in words.labelled else words.columns.get(shown, shown)
 
 
-def _label(table: Table, found: _Words) -> str:
+def _label(table: PointTable, words: _ColumnWords) -> str:
     """Return the label of the axis with the values."""
     shown = table.columns.shown
     metric = metric_of_column(shown)
-    if metric is None or shown in found.labelled:
-        return found.columns.get(shown, shown)
+    if metric is None or shown in words.labelled:
+        return words.columns.get(shown, shown)
     return label_of(metric, Unit(metric.unit))
 
 
-def _check_count(count: int, table: Table, by: Sequence[str]) -> None:
+def _check_count(count: int, table: PointTable, by: Sequence[str]) -> None:
     """Refuse more curves than readers can distinguish. :raises InputError: if there are too many."""
     if count <= MAX_CURVES:
         return
     values = {key: {point.settings[key] for point in table.points} for key in by}
-    measured = [key for key, own in values.items() if len(own) > MAX_CURVES and None not in map(number, own)]
+    measured = [
+        key for key, own_texts in values.items() if len(own_texts) > MAX_CURVES and None not in map(number, own_texts)
+    ]
     hint = f"choose fewer with --points, such as --points '{by[0]}={table.points[0].settings[by[0]]}'"
     if measured:
         hint = f"if {', '.join(measured)} is measured, and no setting, add --ignore '{','.join(measured)}'"
     raise InputError(f"{count} curves are more than readers can distinguish", hint=hint)
 
 
-def _only_note(wanted: Mapping[str, Sequence[str]], found: _Words) -> str:
+def _restriction_note(wanted: Mapping[str, Sequence[str]], words: _ColumnWords) -> str:
     parts = (
-        f"{found.columns[key]} {' or '.join(dict.fromkeys(map(found.value, values)))}" for key, values in wanted.items()
+        f"{words.columns[key]} {' or '.join(dict.fromkeys(map(words.value, values)))}" for key, values in wanted.items()
     )
     text = ", ".join(parts)
     return f"only {text}" if text else ""
 
 
-def _spread_note(table: Table) -> Iterator[str]:
+def _spread_note(table: PointTable) -> Iterator[str]:
     """Yield what the whiskers mean; nothing if there are none."""
     there = [point.interval for point in table.points if point.interval is not None]
-    if not any(one.half_width is not None for one in there):
+    if not any(interval.half_width is not None for interval in there):
         return
-    counts = sorted({one.n for one in there if one.n and one.half_width is not None})
+    counts = sorted({interval.n for interval in there if interval.n and interval.half_width is not None})
     n = f", n = {counts[0]}" + (f" to {counts[-1]}" if len(counts) > 1 else "") if counts else ""
     yield f"means; whiskers: 95 % confidence interval{n}"

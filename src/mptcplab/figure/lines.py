@@ -12,9 +12,9 @@ from typing import TYPE_CHECKING
 
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import Axis, ChosenScale, axis_of, smallest_gap
-from mptcplab.figure.canvas import MARKERS, grid, plain_numbers, plain_powers, save_drawing, style_of
+from mptcplab.figure.canvas import MARKERS, grid, label_plainly, label_powers_plainly, save_drawing, style_of
 from mptcplab.figure.expected import draw_level, draw_on_lines, name_models
-from mptcplab.figure.paper import label_values, points, titled
+from mptcplab.figure.paper import label_values, points, write_title
 from mptcplab.figure.positions import name_positions
 from mptcplab.stats import Interval
 
@@ -46,7 +46,7 @@ _MARGIN = 0.05
 
 
 @dataclass(frozen=True)
-class Series:
+class FigureSeries:
     """One line: a value for each position of the horizontal axis, and the published values, if any.
 
     ``words`` are about single values, empty where there is nothing to say: why one is missing, or how many of the runs
@@ -92,7 +92,7 @@ class Figure:
     x_label: str
     y_label: str
     positions: tuple[str, ...]
-    series: tuple[Series, ...]
+    series: tuple[FigureSeries, ...]
     note: str = ""
     lowest: float = 0.0
     marks: tuple[Mark, ...] = ()
@@ -112,7 +112,9 @@ class Figure:
     def beside(self) -> list[float]:
         """The values beside the measured ones: published and expected ones, and the level."""
         published = [value for series in self.series for value in series.published if value is not None]
-        expected = [value for series in self.series for one in series.expected for value in one if value is not None]
+        expected = [
+            value for series in self.series for values in series.expected for value in values if value is not None
+        ]
         return [*published, *expected, *([] if self.level is None else [self.level])]
 
     def axis(self, across: float) -> Axis:
@@ -142,7 +144,7 @@ class _SeriesStyle:
 def save(figure: Figure, folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png. Equal figures give equal bytes and are not drawn again."""
     note = f"{figure.note}; above: claims of the study, and our verdicts" if figure.marks else figure.note
-    key = repr(figure).encode() + b"".join(Path(__file__).with_name(one).read_bytes() for one in _SOURCES)
+    key = repr(figure).encode() + b"".join(Path(__file__).with_name(source).read_bytes() for source in _SOURCES)
     return save_drawing(folder, name, key, USUAL_SIZE, note, partial(draw_lines, figure))
 
 
@@ -160,12 +162,12 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     axis = figure.axis(across)
     places = axis.places
     numeric = axis.numbers is not None
-    middle, apart = (len(figure.series) - 1) / 2, _apart_points(places, len(figure.series), across, numeric=numeric)
+    middle, apart = (len(figure.series) - 1) / 2, _series_distance(places, len(figure.series), across, numeric=numeric)
     for number, series in enumerate(figure.series):
         (colour, dashes), marker = style_of(number), MARKERS[number % len(MARKERS)]
         style = _SeriesStyle(colour, marker, dashes if numeric else "none", apart * (number - middle))
         _draw_measured(axes, places, figure, series, style)
-        draw_on_lines(axes, series, places, colour, _shifted(axes, style.right), joined=numeric)
+        draw_on_lines(axes, series, places, colour, _shift_right(axes, style.right), joined=numeric)
         published = [(x, y) for x, y in zip(places, series.published, strict=False) if y is not None]
         if published:
             axes.scatter(
@@ -184,7 +186,7 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
     _leave_room(axes, places, (apart * middle + _POINT) / _plot_points(across))
     _scale_values(axes, figure)
     _draw_marks(drawing, axes, places, figure)
-    titled(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
+    write_title(axes, figure.title, pad=6 + _MARK_POINTS * len(figure.marks))
     axes.set_xlabel(axis.label)
     grid(axes)
     with_legend = len(figure.series) > 1 or bool(figure.models) or any(series.published for series in figure.series)
@@ -194,8 +196,8 @@ def draw_lines(figure: Figure, drawing: MplFigure, axes: Axes) -> None:
 def _scale_values(axes: Axes, figure: Figure) -> None:
     """Set the ends of the vertical axis, and its scale."""
     if figure.y_scale == "linear":
-        smallest = _smallest(figure)
-        low, high = figure.y_range or (smallest, smallest + 1.1 * (_largest(figure) - smallest))
+        smallest = _smallest_value(figure)
+        low, high = figure.y_range or (smallest, smallest + 1.1 * (_largest_value(figure) - smallest))
         axes.set_ylim(low, high)
         label_values(axes, figure.y_label)
         return
@@ -204,9 +206,9 @@ def _scale_values(axes: Axes, figure: Figure) -> None:
     axes.set_yscale("log", nonpositive="clip")
     axes.set_ylim(low, high)
     if high < _MANY_TICKS_BELOW * low:
-        plain_numbers(axes.yaxis)
+        label_plainly(axes.yaxis)
     else:
-        plain_powers(axes.yaxis, (1, 2, 5) if high < _FEW_TICKS_FROM * low else (1,))
+        label_powers_plainly(axes.yaxis, (1, 2, 5) if high < _FEW_TICKS_FROM * low else (1,))
     axes.yaxis.set_minor_formatter("")
     label_values(axes, f"{figure.y_label} (logarithmic)")
 
@@ -232,7 +234,7 @@ def _positive(figure: Figure) -> tuple[float, float]:
         raise InputError(f"a logarithmic axis has no place for a value of {min(means):g}", hint="use --y-scale linear")
     # An interval that nearly reaches 0 would squash everything else.
     lows = (max(value.low, value.mean / _LOG_BELOW) for value in measured)
-    return min([*means, *lows], default=0.1), _largest(figure)
+    return min([*means, *lows], default=0.1), _largest_value(figure)
 
 
 def _plot_points(across: float) -> float:
@@ -240,7 +242,7 @@ def _plot_points(across: float) -> float:
     return _POINTS_PER_INCH * across * (_OF_WIDE if across >= _WIDE_INCHES else _OF_NARROW)
 
 
-def _apart_points(places: Sequence[float], series: int, across: float, *, numeric: bool) -> float:
+def _series_distance(places: Sequence[float], series: int, across: float, *, numeric: bool) -> float:
     """Return the distance of two series' points at a position: smaller where they would reach the next position."""
     gap = smallest_gap(places)
     if series < 2:
@@ -287,7 +289,9 @@ def whisker(figure: Figure, value: Interval) -> tuple[float, float]:
     return down, min(up, max(0.0, figure.highest - value.mean))
 
 
-def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: Series, style: _SeriesStyle) -> None:
+def _draw_measured(
+    axes: Axes, places: Sequence[float], figure: Figure, series: FigureSeries, style: _SeriesStyle
+) -> None:
     # A line joins neighbours on the axis, whatever the order of the sweep.
     ordered = sorted(zip(places, series.measured, strict=True), key=lambda pair: pair[0])
     known = [(x, value) for x, value in ordered if value is not None]
@@ -309,11 +313,11 @@ def _draw_measured(axes: Axes, places: Sequence[float], figure: Figure, series: 
         linewidth=1.4,
         capsize=3,
         label=f"{series.name} measured" if has_published else series.name,
-        transform=_shifted(axes, style.right),
+        transform=_shift_right(axes, style.right),
     )
 
 
-def _shifted(axes: Axes, right: float) -> Transform:
+def _shift_right(axes: Axes, right: float) -> Transform:
     """Return the transform of the data, shifted to the right by so many points."""
     from matplotlib.transforms import ScaledTranslation
 
@@ -322,14 +326,14 @@ def _shifted(axes: Axes, right: float) -> Transform:
     return axes.transData + ScaledTranslation(right / _POINTS_PER_INCH, 0, figure.dpi_scale_trans)
 
 
-def _largest(figure: Figure) -> float:
+def _largest_value(figure: Figure) -> float:
     highs = [value.high for series in figure.series for value in series.measured if value is not None]
     return max([*(min(high, figure.highest) for high in highs), *figure.beside], default=1.0) or 1.0
 
 
-def _smallest(figure: Figure) -> float:
+def _smallest_value(figure: Figure) -> float:
     """Return where the vertical axis begins: at the lowest value, but only a signed one can be below the usual zero."""
     if not figure.signed:
         return figure.lowest
-    lows = (one.low for series in figure.series for one in series.measured if one)
+    lows = (interval.low for series in figure.series for interval in series.measured if interval)
     return min(figure.lowest, 1.1 * min([*lows, *figure.beside], default=0.0))

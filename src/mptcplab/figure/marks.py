@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from mptcplab.gateway.words import at_one_instant, event_words
+from mptcplab.gateway.words import event_words, words_at_instant
 from mptcplab.metrics.radios import Association, changes_of_stations
 from mptcplab.node.words import path_manager_words
 from mptcplab.recording.record import Recording
@@ -31,15 +31,18 @@ def marks(recording: Recording) -> list[dict[str, Any]]:
     """
     ends = {(link, kind): iter(nodes) for (link, kind), nodes in _ends(recording.manifest).items()}
     texts = []
-    for row in sorted(recording.events.iter_rows(named=True), key=lambda one: int(one["instant_ns"])):
+    for row in sorted(recording.events.iter_rows(named=True), key=lambda entry: int(entry["instant_ns"])):
         node = next(ends.get((row["link"], row["kind"]), iter(())), "")
         if row["kind"] != "trace":
             texts.append((row["instant_ns"], _event_words(row, node)))
-    texts += [(one.time_ns, _association_words(one)) for one in changes_of_stations(recording)]
-    found: dict[float, list[str]] = {}
+    texts += [
+        (changes_of_station.time_ns, _association_words(changes_of_station))
+        for changes_of_station in changes_of_stations(recording)
+    ]
+    names: dict[float, list[str]] = {}
     for instant_ns, text in sorted(texts, key=lambda pair: pair[0]):
-        found.setdefault(instant_ns / _NS, []).append(text)
-    return [{"t": time, "text": "; ".join(at_one_instant(texts))} for time, texts in list(found.items())[:_MAX_MARKS]]
+        names.setdefault(instant_ns / _NS, []).append(text)
+    return [{"t": time, "text": "; ".join(words_at_instant(texts))} for time, texts in list(names.items())[:_MAX_MARKS]]
 
 
 def _ends(manifest: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
@@ -47,13 +50,15 @@ def _ends(manifest: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
 
     Recordings of events have a link only.
     """
-    described = sorted(manifest.get("scenario", {}).get("events", ()), key=lambda one: int(Duration.parse(one["at"])))
-    found: dict[tuple[str, str], list[str]] = {}
+    described = sorted(
+        manifest.get("scenario", {}).get("events", ()), key=lambda entry: int(Duration.parse(entry["at"]))
+    )
+    ends: dict[tuple[str, str], list[str]] = {}
     for event in described:
         at_end = event.get("mode") in ("interface", "carrier") or event["type"] in _OF_ADDRESSES
         node = event.get("node") or next(_hosts(manifest, event["link"]), "") if at_end else ""
-        found.setdefault((event["link"], event["type"]), []).append(node)
-    return found
+        ends.setdefault((event["link"], event["type"]), []).append(node)
+    return ends
 
 
 def _hosts(manifest: Mapping[str, Any], name: str) -> Iterator[str]:

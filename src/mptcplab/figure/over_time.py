@@ -15,9 +15,9 @@ from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.capacity import CAPACITY, draw_capacity, end_of_axis, mark_cut
 from mptcplab.figure.delays import draw_delays, scale_delays, scale_round_trips
 from mptcplab.figure.paper import points, title_letters
-from mptcplab.figure.rates import readable, stack
+from mptcplab.figure.rates import stack, widen_intervals
 from mptcplab.figure.time_notes import GOODPUT, notes
-from mptcplab.figure.timelines import Line, Timeline, path_of
+from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, path_of
 from mptcplab.lazy import np
 from mptcplab.metrics.points import natural_order
 
@@ -58,11 +58,11 @@ _MARGIN = 0.01
 
 
 @dataclass(frozen=True)
-class Column:
+class RunColumn:
     """One run in the figure: the title above it, its curves, and its events (s from time zero, and words)."""
 
     title: str
-    timeline: Timeline
+    timeline: WorkloadTimeline
     events: tuple[tuple[float, str], ...] = ()
 
 
@@ -74,7 +74,7 @@ class OverTime:
     """
 
     title: str
-    columns: tuple[Column, ...]
+    columns: tuple[RunColumn, ...]
     panels: tuple[str, ...] = tuple(PANELS)
 
     @property
@@ -96,11 +96,11 @@ class OverTime:
         return tuple(sorted(dict.fromkeys(names), key=natural_order))
 
     @cached_property
-    def marked(self) -> tuple[Column, ...]:
+    def marked(self) -> tuple[RunColumn, ...]:
         """The columns with those of their events that are in the time that is shown."""
         begin, end = self.span
         return tuple(
-            replace(column, events=tuple(one for one in column.events if begin <= one[0] <= end))
+            replace(column, events=tuple(event for event in column.events if begin <= event[0] <= end))
             for column in self.columns
         )
 
@@ -123,7 +123,9 @@ class OverTime:
         order = np.argsort(rates)
         shares = np.cumsum(lengths[order]) / lengths.sum()
         usual = float(rates[order][np.searchsorted(shares, _USUAL)])
-        lines = [one.timeline.goodput.values for one in self.columns if one.timeline.goodput is not None]
+        lines = [
+            run_column.timeline.goodput.values for run_column in self.columns if run_column.timeline.goodput is not None
+        ]
         goodput = max((rate or 0.0 for line in lines for rate in line), default=0.0)
         return max(_ABOVE * usual, _ROOM * goodput) if rates.max() > _PEAK * max(usual, goodput) > 0 else None
 
@@ -134,10 +136,10 @@ class OverTime:
         return _COLUMN * len(self.columns) + _LEGEND, sum(heights) + _FRAME + 0.16 * len(self.key)
 
 
-def side_by_side(columns: Sequence[Column]) -> tuple[Column, ...]:
+def side_by_side(columns: Sequence[RunColumn]) -> tuple[RunColumn, ...]:
     """Return the columns of one figure, whose rates are means of intervals of about the same length."""
-    timelines = readable([column.timeline for column in columns])
-    return tuple(replace(column, timeline=one) for column, one in zip(columns, timelines, strict=True))
+    timelines = widen_intervals([column.timeline for column in columns])
+    return tuple(replace(column, timeline=timeline) for column, timeline in zip(columns, timelines, strict=True))
 
 
 def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
@@ -163,7 +165,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
-                axes.set_ylabel(_in_lines(PANELS[panel]) if narrow else PANELS[panel])
+                axes.set_ylabel(_break_label(PANELS[panel]) if narrow else PANELS[panel])
         if len(figure.columns) > 1:
             panels[0, across].set_title(column.title, loc="left", fontsize=points(9.5), pad=16 if letters else 6)
         panels[-1, across].set_xlabel("time, s")
@@ -175,9 +177,13 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     for down, panel in enumerate(shown):
         # A bound ends the automatic choice of the other.
         if panel == _OF_MESSAGES:
-            scale_delays(panels[down, 0], [found for one in figure.columns if (found := one.timeline.delays)])
+            scale_delays(
+                panels[down, 0], [delay for run_column in figure.columns if (delay := run_column.timeline.delays)]
+            )
         elif panel == "rtt":
-            scale_round_trips(panels[down, 0], [one for column in figure.columns for one in _samples(column.timeline)])
+            scale_round_trips(
+                panels[down, 0], [sample for column in figure.columns for sample in _samples(column.timeline)]
+            )
         elif panel not in _WITHOUT_ZERO:
             panels[down, 0].set_ylim(bottom=0, top=figure.highest_rate if panel == "rate" else None)
         if panel == "rate" and figure.highest_rate is not None:
@@ -195,17 +201,17 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     drawing.suptitle(title, x=0.01, ha="left", fontsize=points(11), fontweight="bold")
 
 
-def _in_lines(label: str) -> str:
+def _break_label(label: str) -> str:
     """Return the label of a low axis: the unit of a long one has a line of its own."""
     return label.replace(", ", ",\n") if len(label) > _LONG_LABEL else label
 
 
-def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
+def _curves(timeline: WorkloadTimeline, panel: str) -> Sequence[Any]:
     if panel == "rate":
         return tuple(name for name, rates in timeline.received.items() if any(rates))
     if panel == _OF_MESSAGES:
         return () if timeline.delays is None else (timeline.delays,)
-    lines: dict[str, tuple[Line, ...]] = {
+    lines: dict[str, tuple[TimelineCurve, ...]] = {
         "rtt": timeline.rtt,
         "cwnd": timeline.cwnd,
         "queue": timeline.queues,
@@ -214,22 +220,22 @@ def _curves(timeline: Timeline, panel: str) -> Sequence[Any]:
     return tuple(line for line in lines[panel] if line.values)
 
 
-def _samples(timeline: Timeline) -> list[float]:
+def _samples(timeline: WorkloadTimeline) -> list[float]:
     return [value for line in timeline.rtt for value in line.values if value]
 
 
-def _draw_messages(axes: Axes, timeline: Timeline) -> None:
+def _draw_messages(axes: Axes, timeline: WorkloadTimeline) -> None:
     if timeline.delays is not None:
         draw_delays(axes, timeline.delays)
     axes.margins(x=0.01)
     grid(axes)
 
 
-def _names(columns: Sequence[Column], panel: str) -> list[str]:
+def _names(columns: Sequence[RunColumn], panel: str) -> list[str]:
     """Return the names of a panel's curves in all columns: a curve has the same colour in each."""
     curves = (curve for column in columns for curve in _curves(column.timeline, panel))
-    found = dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves)
-    names = sorted(found, key=natural_order)
+    entries = dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves)
+    names = sorted(entries, key=natural_order)
     return [name for name in names if _label(name, names) == name]
 
 
@@ -238,7 +244,7 @@ def _label(name: str, names: Collection[str]) -> str:
     return f"{name} #1" if f"{name} #1" in names else name
 
 
-def _draw_panel(axes: Axes, timeline: Timeline, panel: str, styles: Mapping[str, _Style]) -> None:
+def _draw_panel(axes: Axes, timeline: WorkloadTimeline, panel: str, styles: Mapping[str, _Style]) -> None:
     if panel == "rate":
         there = [name for name in styles if name in timeline.received]
         if there and len(timeline.edges) > 1:
@@ -275,7 +281,7 @@ def _steps(rates: Sequence[float]) -> tuple[float, ...]:
     return (*rates, rates[-1])
 
 
-def _mark_peaks(axes: Axes, timeline: Timeline, highest: float) -> None:
+def _mark_peaks(axes: Axes, timeline: WorkloadTimeline, highest: float) -> None:
     """Draw a triangle at the upper end of the axis where rates are beyond it; one for several that are close."""
     rates, _ = stack(timeline)
     begin, end = axes.get_xlim()
@@ -316,21 +322,21 @@ def _owner(name: str, paths: Sequence[str], panel: str) -> str:
 
 def _entries(row: Sequence[Axes]) -> dict[str, Any]:
     """Return the handles of a row's legend by their names."""
-    found: dict[str, Any] = {}
+    entries: dict[str, Any] = {}
     for axes in row:
         for handle, label in zip(*axes.get_legend_handles_labels(), strict=True):
-            found.setdefault(label, handle)
-    return found
+            entries.setdefault(label, handle)
+    return entries
 
 
 def _legend(row: Sequence[Axes], panel: str) -> None:
     """Put one legend for the whole row beside its last panel."""
-    found = _entries(row)
+    entries = _entries(row)
     names = sorted(
-        found, key=lambda name: (name == CAPACITY, name == GOODPUT, natural_order(name)), reverse=panel == "rate"
+        entries, key=lambda name: (name == CAPACITY, name == GOODPUT, natural_order(name)), reverse=panel == "rate"
     )
     row[-1].legend(
-        [found[name] for name in names],
+        [entries[name] for name in names],
         names,
         frameon=False,
         fontsize=points(8.5),
@@ -341,13 +347,13 @@ def _legend(row: Sequence[Axes], panel: str) -> None:
 
 def _legend_below(drawing: MplFigure, rows: Mapping[str, Sequence[Axes]]) -> None:
     """Put one legend for all panels below them: a path has the same colour in each."""
-    found: dict[str, Any] = {}
+    entry: dict[str, Any] = {}
     for row in rows.values():
         for name, handle in sorted(_entries(row).items(), key=lambda pair: natural_order(pair[0])):
-            found.setdefault(name, handle)
-    for columns in range(min(4, len(found)), 0, -1):
+            entry.setdefault(name, handle)
+    for columns in range(min(4, len(entry)), 0, -1):
         legend = drawing.legend(
-            list(found.values()), list(found), frameon=False, fontsize=points(8.5), loc="lower left", ncols=columns
+            list(entry.values()), list(entry), frameon=False, fontsize=points(8.5), loc="lower left", ncols=columns
         )
         if legend.get_window_extent().width < drawing.bbox.width:
             return
@@ -355,13 +361,13 @@ def _legend_below(drawing: MplFigure, rows: Mapping[str, Sequence[Axes]]) -> Non
             legend.remove()
 
 
-def _letters(columns: Sequence[Column]) -> dict[str, str]:
+def _letters(columns: Sequence[RunColumn]) -> dict[str, str]:
     """Return a letter for each different event, in the order in which readers meet them, column by column.
 
     Letters fit above a plot where words do not.
     """
     words = list(dict.fromkeys(text for column in columns for _, text in sorted(column.events)))
-    names = [*string.ascii_lowercase, *(f"{one}{two}" for one in string.ascii_lowercase for two in "123456789")]
+    names = [*string.ascii_lowercase, *(f"{name}{two}" for name in string.ascii_lowercase for two in "123456789")]
     return dict(zip(words, names, strict=False))
 
 
@@ -377,7 +383,7 @@ def _key(letters: dict[str, str]) -> list[str]:
     return lines
 
 
-def _mark_events(axes: Axes, column: Column, letters: dict[str, str]) -> None:
+def _mark_events(axes: Axes, column: RunColumn, letters: dict[str, str]) -> None:
     """Write the letters of the events above the plot; those of events that are close share a place."""
     start, end = axes.get_xlim()
     groups: list[tuple[float, list[str]]] = []

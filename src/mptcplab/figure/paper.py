@@ -52,9 +52,9 @@ class Length(Quantity):
     largest = 10**9
 
     @classmethod
-    def _checked(cls, value: Fraction) -> Self:
+    def _from_fraction(cls, value: Fraction) -> Self:
         # A part of a nanometre matters to nobody, and points are no whole number of them.
-        return super()._checked(Fraction(round(value)))
+        return super()._from_fraction(Fraction(round(value)))
 
     @property
     def inches(self) -> float:
@@ -67,7 +67,7 @@ class Length(Quantity):
         return max((unit for unit in cls.units if text.strip().endswith(unit)), key=len)
 
     @classmethod
-    def in_unit(cls, inches: float, unit: str) -> str:
+    def format(cls, inches: float, unit: str) -> str:
         """Return so many inches as text in ``unit``, with three digits."""
         return f"{float(f'{inches * _NM_PER_INCH / cls.units[unit]:.3g}'):g} {unit}"
 
@@ -105,7 +105,7 @@ class Paper:
 
     def note_letters(self, usual: tuple[float, float]) -> int:
         """Return how many letters of the note below the figure have room in a line."""
-        size = _scaled(_NOTE_POINTS, self.points(usual))
+        size = _scale_size(_NOTE_POINTS, self.points(usual))
         return int(_NOTE_LETTERS * self.size(usual)[0] * _NOTE_POINTS / size)
 
     def fit(self, drawing: MplFigure, size: tuple[float, float]) -> None:
@@ -121,12 +121,12 @@ class Paper:
             drawing.set_size_inches(*size)
         else:
             _grow(drawing)
-        laid_out(drawing)
+        compute_layout(drawing)
         self._check_room(drawing)
 
     def _check_room(self, drawing: MplFigure) -> None:
         if not _has_room(drawing):
-            words = map(Length.in_unit, drawing.get_size_inches(), self.units)
+            words = map(Length.format, drawing.get_size_inches(), self.units)
             raise InputError(
                 f"the figure has no room for its words in {' x '.join(words)}",
                 hint="make it larger, draw less with --points, --by or --panels, or shorten words with --label "
@@ -150,7 +150,7 @@ def _grow(drawing: MplFigure) -> None:
     """Make a drawing higher until each of its rows is high enough for its width."""
     # Without any room at first, there is no layout whose plots could be measured.
     for _ in range(_ATTEMPTS):
-        laid_out(drawing)
+        compute_layout(drawing)
         width, height = drawing.get_size_inches()
         heights = [_extent(axes, drawing)[1] for axes in drawing.axes]
         rows = len({round(axes.get_position().y0, 3) for axes in drawing.axes})
@@ -177,7 +177,7 @@ def _has_room(drawing: MplFigure) -> bool:
     return bool(room)
 
 
-def laid_out(drawing: MplFigure) -> None:
+def compute_layout(drawing: MplFigure) -> None:
     """Compute the layout of a drawing, silently if it has no room: another one is tried, or that is an error."""
     import warnings
 
@@ -190,10 +190,10 @@ def points(usual: float) -> float:
     """Return the size of text that has ``usual`` points where usual text has 10."""
     import matplotlib as mpl  # late: it takes longer than the rest of the command
 
-    return _scaled(usual, float(mpl.rcParams["font.size"]))
+    return _scale_size(usual, float(mpl.rcParams["font.size"]))
 
 
-def _scaled(usual: float, text_points: float) -> float:
+def _scale_size(usual: float, text_points: float) -> float:
     return max(min(usual, _LEGIBLE), usual * text_points / USUAL)
 
 
@@ -213,7 +213,7 @@ def label_values(axes: Axes, label: str) -> None:
     axes.set_ylabel("\n".join(lines) if len(label) > letters else label)
 
 
-def titled(axes: Axes, title: str, **more: Any) -> None:
+def write_title(axes: Axes, title: str, **more: Any) -> None:
     """Write the title of a figure above its plot, in as many lines as it needs."""
     import textwrap
 

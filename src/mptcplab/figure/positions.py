@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.axis import smallest_gap
 from mptcplab.figure.canvas import tidy
-from mptcplab.figure.paper import laid_out, points
+from mptcplab.figure.paper import compute_layout, points
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -61,10 +61,10 @@ def name_positions(
     drawing = axes.get_figure(root=True)
     assert drawing is not None, "axes of a figure"
     across, height = drawing.get_size_inches()
-    _usual(axes, places, positions)
+    _write_level(axes, places, positions)
     if with_legend:
         tidy(axes, legend)
-    if _is_roomy(drawing, axes, places) or not _overlapping(drawing, axes, places):
+    if _is_roomy(drawing, axes, places) or not _any_overlap(drawing, axes, places):
         return
     for way in _ways(drawing, axes, places, positions):
         # A legend below the plot begins below the names, and made the figure higher.
@@ -72,7 +72,7 @@ def name_positions(
         _write(axes, places, positions, way)
         if with_legend:
             tidy(axes, legend)
-        if not _overlapping(drawing, axes, places):
+        if not _any_overlap(drawing, axes, places):
             return
     if some:
         _leave_out(drawing, axes, places, positions)
@@ -81,20 +81,20 @@ def name_positions(
 def _leave_out(drawing: MplFigure, axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
     """Write only names that have room level, the first and the last among them; the others keep their tick."""
     _write(axes, places, positions, _Way(max(map(len, positions))))
-    laid_out(drawing)
+    compute_layout(drawing)
     labels = axes.get_xticklabels()
     kept = [True] * len(labels)
     before = labels[0]
     for number, label in enumerate(labels[1:-1], 1):
-        kept[number] = not (_too_close(before, label, 0.0) or _too_close(label, labels[-1], 0.0))
+        kept[number] = not (_are_too_close(before, label, 0.0) or _are_too_close(label, labels[-1], 0.0))
         before = label if kept[number] else before
     axes.set_xticklabels([name if keep else "" for name, keep in zip(positions, kept, strict=True)])
 
 
-def _usual(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
+def _write_level(axes: Axes, places: Sequence[float], positions: Sequence[str]) -> None:
     """Write short words level, in several lines if these have room, and many letters inclined."""
     room = _WRAPPED_LETTERS // len(positions)
-    wrapped = (_lines(one, room) if room >= _SHORT else one for one in positions)
+    wrapped = (_lines(position, room) if room >= _SHORT else position for position in positions)
     axes.set_xticks(places, list(wrapped))
     if sum(map(len, positions)) > _LEVEL_LETTERS:
         _write(axes, places, positions, _Way(max(map(len, positions)), _DEGREES))
@@ -110,7 +110,9 @@ def _ways(drawing: MplFigure, axes: Axes, places: Sequence[float], positions: Se
     pitch = 72 * axes.get_window_extent().width / drawing.dpi * _pitch(places)
     # A line that is narrower than the longest word overlaps; the width of a letter is about half of its size.
     letters = max(1, int(pitch / (0.5 * points(_SMALL))))
-    lines = max(_lines(one, letters).count("\n") + 1 for one in positions) if letters >= _SHORT / 2 else longest
+    lines = (
+        max(_lines(position, letters).count("\n") + 1 for position in positions) if letters >= _SHORT / 2 else longest
+    )
     if lines <= _MOST_LINES:
         yield _Way(letters)
     yield _Way(longest, _DEGREES) if longest <= _INCLINED_LETTERS else _Way(_INCLINED_LETTERS, _DEGREES)
@@ -122,7 +124,9 @@ def _write(axes: Axes, places: Sequence[float], positions: Sequence[str], way: _
     if way.degrees:
         turned |= {"ha": "right", "rotation_mode": "anchor"}
     turned["va"] = "center" if way.degrees == 90 else "top"
-    axes.set_xticks(places, [_lines(one, way.letters) for one in positions], fontsize=points(_SMALL), **turned)
+    axes.set_xticks(
+        places, [_lines(position, way.letters) for position in positions], fontsize=points(_SMALL), **turned
+    )
 
 
 def _is_roomy(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:
@@ -142,17 +146,17 @@ def _pitch(places: Sequence[float]) -> float:
     return gap / (places[-1] - places[0] + gap) if gap > 0 else 0.0
 
 
-def _overlapping(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:
+def _any_overlap(drawing: MplFigure, axes: Axes, places: Sequence[float]) -> bool:
     """Return whether two neighbours overlap, or nearly do, where the figure's layout puts them."""
     labels = axes.get_xticklabels()
     if drawing.get_layout_engine() is not None:
-        laid_out(drawing)
+        compute_layout(drawing)
     ends = axes.transData.transform([(place, 0.0) for place in places])[:, 0]
     neighbours = zip(pairwise(labels), pairwise(ends), strict=True)
-    return any(_too_close(left, right, after - before) for (left, right), (before, after) in neighbours)
+    return any(_are_too_close(left, right, after - before) for (left, right), (before, after) in neighbours)
 
 
-def _too_close(left: Text, right: Text, pitch: float) -> bool:
+def _are_too_close(left: Text, right: Text, pitch: float) -> bool:
     """Return whether two texts, whose places are ``pitch`` pixels apart, are closer than a reader can tell apart."""
     drawing = left.get_figure(root=True)
     assert drawing is not None, "a text of a figure"

@@ -6,19 +6,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mptcplab.figure.timelines import Timeline, fewer_edges, rounded
+from mptcplab.figure.timelines import WorkloadTimeline, fewer_edges, round_values
 from mptcplab.lazy import Numbers, np
 
 #: Traffic with more pauses than this, half of the time, is requests and answers.
 _PAUSES = 20
 
 
-def readable(timelines: Sequence[Timeline]) -> list[Timeline]:
+def widen_intervals(timelines: Sequence[WorkloadTimeline]) -> list[WorkloadTimeline]:
     """Return timelines that stand side by side, all with longer intervals if that is better for one of them."""
-    return [*map(coarse, timelines)] if any(map(is_better_coarse, timelines)) else list(timelines)
+    return [*map(coarsen, timelines)] if any(map(is_better_coarse, timelines)) else list(timelines)
 
 
-def is_better_coarse(timeline: Timeline) -> bool:
+def is_better_coarse(timeline: WorkloadTimeline) -> bool:
     """Return whether rates of longer intervals are easier to read.
 
     Beside the goodput, which has longer ones, those of short intervals look as if most of the data were lost; and of
@@ -31,7 +31,7 @@ def is_better_coarse(timeline: Timeline) -> bool:
     return bool(lengths[idle].sum() > lengths.sum() / 2 and np.count_nonzero(np.diff(idle)) > _PAUSES)
 
 
-def coarse(timeline: Timeline) -> Timeline:
+def coarsen(timeline: WorkloadTimeline) -> WorkloadTimeline:
     """Return the timeline with rates of the intervals in which the goodput is shown."""
     if len(timeline.edges) < 3:
         return timeline
@@ -40,13 +40,13 @@ def coarse(timeline: Timeline) -> Timeline:
     first = np.searchsorted(edges, fewer[:-1])
     lengths = np.diff(edges)
     received = {
-        path: rounded(np.add.reduceat(np.array(rates) * lengths, first) / np.diff(fewer), 3)
+        path: round_values(np.add.reduceat(np.array(rates) * lengths, first) / np.diff(fewer), 3)
         for path, rates in timeline.received.items()
     }
-    return replace(timeline, edges=rounded(fewer, 5), received=received)
+    return replace(timeline, edges=round_values(fewer, 5), received=received)
 
 
-def stack(timeline: Timeline) -> tuple[Numbers, Numbers]:
+def stack(timeline: WorkloadTimeline) -> tuple[Numbers, Numbers]:
     """Return the sum of the rates of all paths in each interval, and the lengths of the intervals in s."""
     lengths = np.diff(np.array(timeline.edges, dtype=np.float64))
     return sum((np.array(rates) for rates in timeline.received.values()), np.zeros(len(lengths))), lengths

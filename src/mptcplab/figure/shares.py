@@ -40,16 +40,20 @@ def rows_by_path(rows: Sequence[ResultRow], chosen: Sequence[str] = ()) -> list[
     for row in rows:
         known = of.setdefault(row.workload, [])
         known += [path for path in row.share_values if path not in known and path in (chosen or there)]
-    return [one for row in rows for one in (_by_path(row, of[row.workload]) if row.share_values else [row])]
+    return [
+        result_row
+        for row in rows
+        for result_row in (_rows_by_path(row, of[row.workload]) if row.share_values else [row])
+    ]
 
 
-def _by_path(row: ResultRow, paths: Sequence[str]) -> list[ResultRow]:
+def _rows_by_path(row: ResultRow, paths: Sequence[str]) -> list[ResultRow]:
     nothing = (0.0,) * len(row.share_seeds)
     return [_with_share(row, path, row.share_values.get(path, nothing)) for path in sorted(paths)]
 
 
 def _with_share(row: ResultRow, path: str, fractions: Sequence[float]) -> ResultRow:
-    values = tuple(100 * one for one in fractions)
+    values = tuple(100 * fraction for fraction in fractions)
     return replace(
         row,
         settings={**row.settings, PATH: path},
@@ -59,6 +63,6 @@ def _with_share(row: ResultRow, path: str, fractions: Sequence[float]) -> Result
     )
 
 
-def without_paths(wanted: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
+def drop_path_choices(wanted: Mapping[str, Sequence[str]]) -> dict[str, Sequence[str]]:
     """Return the chosen values of keys that are really swept."""
     return {key: values for key, values in wanted.items() if key != PATH}

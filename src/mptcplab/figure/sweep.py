@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from mptcplab.errors import InputError
 from mptcplab.figure.along import axes_of, line_keys, points_of
 from mptcplab.figure.axis import NAMES
-from mptcplab.figure.lines import Figure, Series
+from mptcplab.figure.lines import Figure, FigureSeries
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.later_outage import INTERRUPTION, OUTAGE, later_outages
 from mptcplab.metrics.machine import SHORT_OF_MEMORY
@@ -49,34 +49,41 @@ def sweep_figure(
     have no value, but their place on the axis; workloads without it are left out.
     :raises InputError: if two rows have the same place.
     """
-    own = [row for row in rows if metric.name in row.known]
-    beside = of_workloads(rows, own)
+    own_rows = [row for row in rows if metric.name in row.known]
+    beside = select_workloads(rows, own_rows)
     axes = axes_of(beside)
     keys = series_keys(beside, along, by)
-    several = len({row.workload for row in own}) > 1
+    several = len({row.workload for row in own_rows}) > 1
     series: dict[str, dict[str, ResultRow]] = {}
-    for row in own:
+    for row in own_rows:
         parts = [row.settings.get(key, "") for key in keys] + ([row.workload] if several else [])
         places = series.setdefault(", ".join(parts) or metric.noun, {})
         if places.setdefault(row.settings.get(along, ""), row) is not row:
-            raise _same_place(axes, along, keys)
+            raise _same_place_error(axes, along, keys)
     positions = tuple(swept_values(beside)[along]) if along else ("",)
     names = {**short_names(list(swept_values(beside))), **(labels or {})}
-    unit = unit or unit_of(metric, own)
+    unit = unit or unit_of(metric, own_rows)
     return Figure(
         title,
         names[along] if along else "",
         label_of(metric, unit),
         positions,
         tuple(
-            Series(
+            FigureSeries(
                 name,
                 tuple(_value(line, at, metric, unit) for at in positions),
                 words=tuple(_word(line.get(at), metric) for at in positions),
             )
             for name, line in series.items()
         ),
-        "\n".join([spread_note(own), *_never_note(series, metric), *later_outage_note(own, metric), *memory_note(own)]),
+        "\n".join(
+            [
+                spread_note(own_rows),
+                *_missing_value_note(series, metric),
+                *later_outage_note(own_rows, metric),
+                *memory_note(own_rows),
+            ]
+        ),
         lowest=metric.lowest * unit.factor,
         highest=metric.highest * unit.factor,
         named=along in NAMES,
@@ -85,38 +92,38 @@ def sweep_figure(
     )
 
 
-def of_workloads(rows: Sequence[ResultRow], of: Sequence[ResultRow]) -> list[ResultRow]:
+def select_workloads(rows: Sequence[ResultRow], of: Sequence[ResultRow]) -> list[ResultRow]:
     """Return those of ``rows`` whose workloads are among those of the rows ``of``."""
     workloads = {row.workload for row in of}
     return [row for row in rows if row.workload in workloads]
 
 
 def _value(line: Mapping[str, ResultRow], at: str, metric: Metric, unit: Unit) -> Interval | None:
-    found = line[at].metrics.get(metric.name) if at in line else None
-    return found.scaled(unit.factor) if found is not None else None
+    interval = line[at].metrics.get(metric.name) if at in line else None
+    return interval.scale(unit.factor) if interval is not None else None
 
 
 def _word(row: ResultRow | None, metric: Metric) -> str:
     """Return how many of a row's runs have the metric, as its table does; empty if all or for lack of runs."""
     if row is None:
         return ""
-    found = row.metrics.get(metric.name)
-    if found is None:
+    interval = row.metrics.get(metric.name)
+    if interval is None:
         return metric.never
-    return "" if found.n == row.n or metric.basic else f"({found.n} of {row.n})"
+    return "" if interval.n == row.n or metric.basic else f"({interval.n} of {row.n})"
 
 
-def _never_note(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> Iterator[str]:
+def _missing_value_note(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> Iterator[str]:
     """Yield which points have no value, and which means are not of all runs: a figure of lines has no other sign."""
     names: dict[str, list[str]] = {}
     for name, line in series.items():
         for at, row in line.items():
             word = _word(row, metric)
             if word:
-                one = ", ".join(part for part in (name if len(series) > 1 else "", at) if part)
-                names.setdefault(word, []).append(one)
-    for word, own in names.items():
-        points = f" ({'; '.join(filter(None, own))})" if any(own) else ""
+                text = ", ".join(part for part in (name if len(series) > 1 else "", at) if part)
+                names.setdefault(word, []).append(text)
+    for word, own_texts in names.items():
+        points = f" ({'; '.join(filter(None, own_texts))})" if any(own_texts) else ""
         if word == metric.never:
             yield f"{word}: not within the run{points}"
         else:
@@ -133,7 +140,7 @@ def later_outage_note(rows: Sequence[ResultRow], metric: Metric) -> Iterator[str
 
 def memory_note(rows: Sequence[ResultRow]) -> Iterator[str]:
     """Yield which rows are results of the lab's memory, so that nobody reads them as the network's."""
-    short = [row for row in rows if any(one.startswith(SHORT_OF_MEMORY) for one in row.warnings)]
+    short = [row for row in rows if any(warning.startswith(SHORT_OF_MEMORY) for warning in row.warnings)]
     if short:
         some = "; ".join(dict.fromkeys(", ".join(row.settings.values()) or row.workload for row in short[:_NAMED]))
         more = f"; and {len(short) - _NAMED} more" if len(short) > _NAMED else ""
@@ -144,7 +151,7 @@ def _has_never(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) ->
     return any(metric.name in row.never for line in series.values() for row in line.values())
 
 
-def _same_place(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]) -> InputError:
+def _same_place_error(axes: Mapping[str, Sequence[str]], along: str, by: Sequence[str]) -> InputError:
     names = short_names(list(axes))
     left = ", ".join(names[key] for key in axes if key != along and key not in by)
     return InputError(

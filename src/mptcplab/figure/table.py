@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from mptcplab.errors import InputError
-from mptcplab.figure.choice import Choice
+from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.table_cells import has_numbers, numbers, texts
 from mptcplab.figure.table_columns import (
     COUNT,
@@ -44,7 +44,7 @@ class TablePoint:
 
 
 @dataclass(frozen=True)
-class Table:
+class PointTable:
     """The points of a table, and its ``columns``. A table with a line per point has ``means``."""
 
     columns: Columns
@@ -67,7 +67,7 @@ class _Intervals:
         return Interval(mean, self.half_widths[line], int(self.counts[line] or 0))
 
 
-def table_of(frame: pl.DataFrame, choice: Choice) -> Table:
+def table_of(frame: pl.DataFrame, choice: FigureChoice) -> PointTable:
     """Return the points of a table whose values, settings and expected values ``choice`` names.
 
     :raises InputError: if there are no such columns, or their cells are not what they should be.
@@ -81,12 +81,12 @@ def table_of(frame: pl.DataFrame, choice: Choice) -> Table:
     values, intervals = numbers(frame, columns.value), _intervals(frame, columns.value)
     expected = [numbers(frame, name) for name in columns.models]
     points = [
-        _point(dict(zip(columns.keys, settings, strict=True)), own, values, intervals, expected)
-        for settings, own in lines.items()
+        _point(dict(zip(columns.keys, settings, strict=True)), own_numbers, values, intervals, expected)
+        for settings, own_numbers in lines.items()
     ]
     if intervals is None:
         _check_runs(frame, columns, len(points))
-    return Table(columns, tuple(points), intervals is not None)
+    return PointTable(columns, tuple(points), intervals is not None)
 
 
 def _settings(frame: pl.DataFrame, keys: Sequence[str]) -> list[tuple[str, ...]]:
@@ -154,25 +154,25 @@ def _point(
     intervals: _Intervals | None,
     expected: Sequence[_Numbers],
 ) -> TablePoint:
-    own = {line: value for line in lines if (value := values[line]) is not None}
+    own_values = {line: value for line in lines if (value := values[line]) is not None}
     at = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    is_mean = intervals is not None and any(intervals.is_mean(line) for line in own)
-    if is_mean and len(own) > 1:
+    is_mean = intervals is not None and any(intervals.is_mean(line) for line in own_values)
+    if is_mean and len(own_values) > 1:
         of = f": {at}" if at else ""
         raise InputError(
             f"two lines of the table are of the same point, and one of them is a mean{of}",
             hint="remove one, or let a column distinguish them; lines of runs have no half width and no n",
         )
-    models = tuple(_expected(column, lines, at) for column in expected)
+    models = tuple(_expected_value(column, lines, at) for column in expected)
     interval = None
     if is_mean and intervals is not None:
-        interval = intervals.interval(*next(iter(own.items())))
-    elif own:
-        interval = mean_interval(list(own.values()))
-    return TablePoint(settings, tuple(own.values()), interval, models)
+        interval = intervals.interval(*next(iter(own_values.items())))
+    elif own_values:
+        interval = mean_interval(list(own_values.values()))
+    return TablePoint(settings, tuple(own_values.values()), interval, models)
 
 
-def _expected(column: _Numbers, lines: Sequence[int], at: str) -> float | None:
+def _expected_value(column: _Numbers, lines: Sequence[int], at: str) -> float | None:
     """Return what a model expects of a point. :raises InputError: if that differs from line to line."""
     different = list(dict.fromkeys(value for line in lines if (value := column[line]) is not None))
     if len(different) > 1:

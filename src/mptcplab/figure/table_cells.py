@@ -22,10 +22,10 @@ def texts(column: pl.Series) -> list[str]:
 def number(text: str) -> float | None:
     """Return the number in a cell; None if it has none."""
     try:
-        found = float(text)
+        value = float(text)
     except ValueError:
         return None
-    return found if abs(found) < _LARGEST else None
+    return value if abs(value) < _LARGEST else None
 
 
 def has_numbers(column: pl.Series) -> bool:
@@ -38,13 +38,13 @@ def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     if frame[name].dtype.is_numeric():
         cells = frame[name].cast(pl.Float64).to_list()
         return [None if cell is None or not math.isfinite(cell) else cell for cell in cells]
-    found = []
+    values = []
     for text in texts(frame[name]):
         value = number(text)
         if text.strip() and value is None:
             raise InputError(f"'{text}' in the column '{name}' is no number", hint=_hint(text))
-        found.append(value)
-    return found
+        values.append(value)
+    return values
 
 
 def _hint(text: str) -> str:

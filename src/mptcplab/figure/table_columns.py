@@ -8,12 +8,12 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from mptcplab.errors import InputError
-from mptcplab.figure.choice import Choice
+from mptcplab.figure.choice import FigureChoice
 from mptcplab.figure.table_cells import has_numbers, texts
 from mptcplab.lazy import pl
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.named import find_key, named_metrics
-from mptcplab.metrics.registry import BASIC, METRICS, about
+from mptcplab.metrics.registry import BASIC, METRICS, headline_metric
 
 #: What names of columns end with that have the half width or the number of values, or both ends of the interval.
 HALF, COUNT, LOW, HIGH = "_ci95_half_width", "_n", "_low", "_high"
@@ -41,16 +41,16 @@ class Columns:
     keys: tuple[str, ...]
 
 
-def columns_of(frame: pl.DataFrame, choice: Choice) -> tuple[pl.DataFrame, Columns]:
+def columns_of(frame: pl.DataFrame, choice: FigureChoice) -> tuple[pl.DataFrame, Columns]:
     """Return the lines of a table that ``choice`` is about, and which of its columns are what.
 
     :raises InputError: if there are no such columns, or a column is two things.
     """
     if {_NAME, MEAN} <= set(frame.columns):
-        frame = _of_metric(frame, choice.metric)
+        frame = _select_metric(frame, choice.metric)
         shown, value = frame[_NAME][0], MEAN
     else:
-        value = _column(frame, choice.metric) if choice.metric is not None else _usual_column(frame, choice)
+        value = _column(frame, choice.metric) if choice.metric is not None else _choose_column(frame, choice)
         shown = value
     models = tuple(_column(frame, name) for name in choice.expected)
     twice = [name for name in (value, *models) if (value, *models).count(name) > 1]
@@ -62,28 +62,28 @@ def columns_of(frame: pl.DataFrame, choice: Choice) -> tuple[pl.DataFrame, Colum
 
 def metric_of_column(name: str) -> Metric | None:
     """Return the metric with the name of a column. Shares have columns of their own, one for each path."""
-    found = METRICS.get(name)
-    return found if found is not None and not found.by_path else None
+    metric = METRICS.get(name)
+    return metric if metric is not None and not metric.by_path else None
 
 
 def named_column(name: str, keys: Sequence[str]) -> str:
     """Return the setting with this name, or with this end of a swept key. :raises InputError: if there is none."""
-    found = find_key(name, keys)
-    if found is None:
+    key = find_key(name, keys)
+    if key is None:
         hint = f"use one of {', '.join(keys)}" if keys else "no column of it varies, but for results"
         raise InputError(f"the table has no setting '{name}'", hint=hint)
-    return found
+    return key
 
 
-def _of_metric(frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
+def _select_metric(frame: pl.DataFrame, name: str | None) -> pl.DataFrame:
     """Return the lines of one metric of a table with a line per point and metric."""
     there = list(dict.fromkeys(texts(frame[_NAME])))
     if name is None and len(there) > 1:
         raise InputError("the table has several metrics", hint=f"name one with --metric: {', '.join(there)}")
-    found = [one for one in (name or there[0], *named_metrics(name or "")) if one in there]
-    if not found:
+    names = [text for text in (name or there[0], *named_metrics(name or "")) if text in there]
+    if not names:
         raise InputError(f"the table has no metric '{name}'", hint=f"use one of {', '.join(there)}")
-    return frame.filter(pl.col(_NAME) == found[0])
+    return frame.filter(pl.col(_NAME) == names[0])
 
 
 def _column(frame: pl.DataFrame, name: str) -> str:
@@ -97,24 +97,29 @@ def _column(frame: pl.DataFrame, name: str) -> str:
     raise InputError(f"the table has no column '{name}'", hint=hint)
 
 
-def _usual_column(frame: pl.DataFrame, choice: Choice) -> str:
+def _choose_column(frame: pl.DataFrame, choice: FigureChoice) -> str:
     """Return the only column that can have the values; in results the metric that workloads are about."""
     if _is_of_results(frame):
-        return about(frame.columns).name
+        return headline_metric(frame.columns).name
     named = {*choice.expected, *choice.by, choice.x, *choice.ignored, *OF_RUNS}
     if ONLY_HALF in frame.columns:
         named |= {ONLY_HALF, ONLY_COUNT}
     others = [name for name in frame.columns if name not in named and not name.endswith(_PARTS)]
-    found = [name for name in others if has_numbers(frame[name])]
-    if len(found) == 1:
-        return found[0]
-    which = ", ".join(found or frame.columns)
+    names = [name for name in others if has_numbers(frame[name])]
+    if len(names) == 1:
+        return names[0]
+    which = ", ".join(names or frame.columns)
     raise InputError("the table does not say which column is drawn", hint=f"name one with --metric: {which}")
 
 
-def _keys(frame: pl.DataFrame, choice: Choice, used: Sequence[str]) -> list[str]:
+def _keys(frame: pl.DataFrame, choice: FigureChoice, used: Sequence[str]) -> list[str]:
     """Return the columns with settings: those that the user names, and others that vary and are no results."""
-    results = {*used, *OF_RUNS, *(f"{name}{part}" for name in used for part in _PARTS), *_ignored(frame, choice)}
+    results = {
+        *used,
+        *OF_RUNS,
+        *(f"{name}{part}" for name in used for part in _PARTS),
+        *_ignored_columns(frame, choice),
+    }
     if ONLY_HALF in frame.columns:
         results |= {ONLY_HALF, ONLY_COUNT}
     if _is_of_results(frame) or MEAN in used:
@@ -129,7 +134,7 @@ def _keys(frame: pl.DataFrame, choice: Choice, used: Sequence[str]) -> list[str]
     return [name for name in frame.columns if name in named or (name in settings and frame[name].n_unique() > 1)]
 
 
-def _names(choice: Choice) -> Iterator[str]:
+def _names(choice: FigureChoice) -> Iterator[str]:
     """Yield the names of settings that the user has typed."""
     if choice.x is not None:
         yield choice.x
@@ -137,7 +142,7 @@ def _names(choice: Choice) -> Iterator[str]:
     yield from (key for key, _ in choice.points)
 
 
-def _ignored(frame: pl.DataFrame, choice: Choice) -> list[str]:
+def _ignored_columns(frame: pl.DataFrame, choice: FigureChoice) -> list[str]:
     return [_column(frame, name) for name in choice.ignored]
 
 

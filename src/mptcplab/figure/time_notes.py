@@ -28,11 +28,11 @@ def notes(figure: OverTime) -> Iterator[str]:
 
 def _copies(figure: OverTime) -> Iterator[str]:
     """Yield that data arrived twice, if it did."""
-    found = [one.timeline for one in figure.columns if one.timeline.goodput is not None]
-    if found and "rate" in figure.shown:
-        most = max(one.twice_percent for one in found)
+    timelines = [column.timeline for column in figure.columns if column.timeline.goodput is not None]
+    if timelines and "rate" in figure.shown:
+        most = max(timeline.twice_percent for timeline in timelines)
         percent = f"{'up to ' if len(figure.columns) > 1 else ''}{most:.0f} %"
-        line = "the black line" if any(one.timeline.capacity for one in figure.columns) else "the line"
+        line = "the black line" if any(column.timeline.capacity for column in figure.columns) else "the line"
         yield f"{percent} of the data arrived on two subflows and is stacked twice; {line} is the {GOODPUT}"
 
 
@@ -61,6 +61,6 @@ def _peaks(figure: OverTime) -> Iterator[str]:
 
 def _messages(figure: OverTime) -> Iterator[str]:
     """Yield what the panel of delays shows, in the words of a column with marks if there is one."""
-    found = [one.timeline.delays for one in figure.columns if one.timeline.delays is not None]
-    if found and "delay" in figure.shown:
-        yield next((one for one in found if one.bad), found[0]).note
+    delays = [column.timeline.delays for column in figure.columns if column.timeline.delays is not None]
+    if delays and "delay" in figure.shown:
+        yield next((this_delays for this_delays in delays if this_delays.bad), delays[0]).note

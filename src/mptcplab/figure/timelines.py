@@ -20,7 +20,7 @@ from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.capacity import capacity_of
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
-from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.ends import Ends, ends_of, manifest_workload
 from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.radios import radio_samples
@@ -42,7 +42,7 @@ _PIECES = 40
 
 
 @dataclass(frozen=True)
-class Line:
+class TimelineCurve:
     """One curve: times in s and values; None where it is interrupted."""
 
     name: str
@@ -55,7 +55,7 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Timeline:
+class WorkloadTimeline:
     """The curves of one workload of one run. ``edges`` (s) bound the intervals of ``received`` (Mbit/s by path).
 
     ``goodput`` (Mbit/s, from each time to the next) is there if ``twice_percent`` of the data arrived on two subflows,
@@ -69,16 +69,16 @@ class Timeline:
     workload: str
     edges: tuple[float, ...]
     received: dict[str, tuple[float, ...]]
-    rtt: tuple[Line, ...]
-    cwnd: tuple[Line, ...]
-    queues: tuple[Line, ...]
+    rtt: tuple[TimelineCurve, ...]
+    cwnd: tuple[TimelineCurve, ...]
+    queues: tuple[TimelineCurve, ...]
     left_out: int
     samples: int
-    rssi: tuple[Line, ...] = ()
-    goodput: Line | None = None
+    rssi: tuple[TimelineCurve, ...] = ()
+    goodput: TimelineCurve | None = None
     twice_percent: float = 0.0
     delays: Delays | None = None
-    capacity: Line | None = None
+    capacity: TimelineCurve | None = None
 
     @property
     def span(self) -> tuple[float, float]:
@@ -107,13 +107,13 @@ class Timeline:
         }
 
 
-def timelines(recording: Recording, *, max_values: int) -> list[Timeline]:
+def timelines(recording: Recording, *, max_values: int) -> list[WorkloadTimeline]:
     """Return the curves of every workload of a run, with at most ``max_values`` values per curve."""
     queues = _queues(recording, max_values)
     return [_timeline(recording, ends, queues, max_values) for ends in ends_of(recording)]
 
 
-def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_values: int) -> Timeline:
+def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...], max_values: int) -> WorkloadTimeline:
     addresses = recording.manifest["addresses"]
     sent, received = _sent_and_received(recording, ends)
     start = _start_ns(recording, ends.workload)
@@ -122,12 +122,12 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         by_path.setdefault(subflow_path(rows[0], addresses, sends=False), []).append(rows)
     edges = _edges([row["time_ns"] for rows in received for row in rows], start, max_values)
     names = _unique_names(subflow_path(rows[0], addresses, sends=True) for rows in sent)
-    shown = _in_order(*_covering(names, sent))
-    found = timed_messages_of(recording, ends.workload)
+    shown = _sort_subflows(*_select_subflows(names, sent))
+    timed_message = timed_messages_of(recording, ends.workload)
     goodput, twice_percent = _goodput(reassemblies(recording, ends), edges)
-    return Timeline(
+    return WorkloadTimeline(
         workload=ends.workload,
-        edges=rounded(edges / _NS, 5),
+        edges=round_values(edges / _NS, 5),
         received={path: _rates(by_path[path], edges) for path in sorted(by_path, key=natural_order)},
         rtt=tuple(_rtt(name, rows, max_values) for name, rows in shown),
         cwnd=tuple(_line(name, rows, "snd_cwnd", 1, max_values) for name, rows in shown),
@@ -137,38 +137,44 @@ def _timeline(recording: Recording, ends: Ends, queues: tuple[Line, ...], max_va
         rssi=_rssi(recording, ends, max_values),
         goodput=goodput,
         twice_percent=twice_percent,
-        delays=delays_of(found.due_s, found.delay_ms, found.lost_s, found.latest_ms) if found is not None else None,
+        delays=delays_of(timed_message.due_s, timed_message.delay_ms, timed_message.lost_s, timed_message.latest_ms)
+        if timed_message is not None
+        else None,
         capacity=_capacity(recording, ends, by_path, edges),
     )
 
 
 def _capacity(
     recording: Recording, ends: Ends, by_path: Mapping[str, Sequence[Sequence[Row]]], edges: Numbers
-) -> Line | None:
+) -> TimelineCurve | None:
     """Return what the paths could carry over time; None if that did not change while the workload ran."""
     received = [rows[-1] for group in by_path.values() for rows in group]
-    found = capacity_of(recording, ends, tuple(by_path), received) if len(edges) > 1 else None
-    if found is None:
+    capacity = capacity_of(recording, ends, tuple(by_path), received) if len(edges) > 1 else None
+    if capacity is None:
         return None
-    shown = found.between(edges[0] / _NS, edges[-1] / _NS)
-    return Line("capacity", rounded(shown.times_s, 5), rounded(shown.bps / 1e6, 3)) if len(shown.bps) > 1 else None
+    shown = capacity.clip(edges[0] / _NS, edges[-1] / _NS)
+    return (
+        TimelineCurve("capacity", round_values(shown.times_s, 5), round_values(shown.bps / 1e6, 3))
+        if len(shown.bps) > 1
+        else None
+    )
 
 
-def _goodput(found: Sequence[Reassembly], edges: Numbers) -> tuple[Line | None, float]:
+def _goodput(found_reassemblies: Sequence[Reassembly], edges: Numbers) -> tuple[TimelineCurve | None, float]:
     """Return the rate in Mbit/s of what was in order for the application, and how much arrived on two subflows, in %.
 
     None and 0 if no data did, or if the programs do not report it.
     """
-    arrived = sum(float(one.in_order[-1]) for one in found)
-    percent = 100 * sum(one.duplicate for one in found) / arrived if arrived > 0 else 0.0
+    arrived = sum(float(reassembly.in_order[-1]) for reassembly in found_reassemblies)
+    percent = 100 * sum(reassembly.duplicate for reassembly in found_reassemblies) / arrived if arrived > 0 else 0.0
     if percent < _COPIES_PERCENT or len(edges) < 2:
         return None, 0.0
     fewer = fewer_edges(edges)
     total = np.zeros(len(fewer) - 1)
-    for one in found:
-        total += np.diff(np.interp(fewer / _NS, one.times_s, one.in_order, left=0.0))
+    for reassembly in found_reassemblies:
+        total += np.diff(np.interp(fewer / _NS, reassembly.times_s, reassembly.in_order, left=0.0))
     rates = 8e3 * total / np.diff(fewer)
-    return Line("goodput", rounded(fewer / _NS, 5), rounded(np.append(rates, rates[-1]), 3)), percent
+    return TimelineCurve("goodput", round_values(fewer / _NS, 5), round_values(np.append(rates, rates[-1]), 3)), percent
 
 
 def fewer_edges(edges: Numbers) -> Numbers:
@@ -183,7 +189,9 @@ def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]
     """
     table, addresses = recording.subflows, recording.manifest["addresses"]
     gateway = next(gateways_of(recording, ends.workload), None)
-    inner = inner_of(gateway, ends, described(recording, ends.workload)["from"]) if gateway is not None else None
+    inner = (
+        inner_of(gateway, ends, manifest_workload(recording, ends.workload)["from"]) if gateway is not None else None
+    )
 
     def side(node: str, program: str | None, column: str) -> list[list[Row]]:
         rows = sockets.last_rows(table, node=node, program=program)
@@ -201,7 +209,7 @@ def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]
 def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[list[Row]]) -> list[list[Row]]:
     """Return all samples of every subflow in ``carried``, in time order."""
     wanted = {(row.get("conn"), row["local"], row["remote"]) for rows in carried for row in rows}
-    found: dict[Any, list[Row]] = {}
+    samples: dict[Any, list[Row]] = {}
     if not wanted:
         return []
     rows = table.filter(pl.col("node") == node).sort("time_ns", maintain_order=True)
@@ -210,13 +218,13 @@ def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[
     for row in rows.iter_rows(named=True):
         key = (row.get("conn"), row["local"], row["remote"])
         if key in wanted:
-            found.setdefault(key, []).append(row)
-    return list(found.values())
+            samples.setdefault(key, []).append(row)
+    return list(samples.values())
 
 
 def _start_ns(recording: Recording, workload: str) -> int:
     programs = recording.manifest["programs"]
-    return next(int(one["start_ns"]) for one in programs if one["name"] == f"{workload}.client")
+    return next(int(program["start_ns"]) for program in programs if program["name"] == f"{workload}.client")
 
 
 def _edges(instants: Sequence[int], start: int, max_values: int) -> Numbers:
@@ -248,41 +256,41 @@ def _rates(group: Iterable[Sequence[Row]], edges: Numbers) -> tuple[float, ...]:
         began = max(edges[0], times[0] - interval)
         times, counts = np.insert(times, 0, began), np.insert(counts, 0, 0.0)
         total += np.diff(np.interp(edges, times, counts, left=0.0))
-    return rounded(8e3 * total / np.diff(edges), 3)
+    return round_values(8e3 * total / np.diff(edges), 3)
 
 
-def _rtt(name: str, rows: Sequence[Row], max_values: int) -> Line:
+def _rtt(name: str, rows: Sequence[Row], max_values: int) -> TimelineCurve:
     """Return the RTT of a subflow, interrupted where nothing was acknowledged: the kernel's value stays as it was."""
-    fresh = _fresh(rows)
+    fresh = _samples_with_progress(rows)
     line = _line(name, fresh, "rtt_us", 1e3, max_values)
     times = np.array([row["time_ns"] for row in fresh if row.get("rtt_us")], dtype=np.float64) / _NS
-    return _interrupted(line, times, shortest_s=_SILENT_S)
+    return _break_at_gaps(line, times, shortest_s=_SILENT_S)
 
 
-def _fresh(rows: Sequence[Row]) -> list[Row]:
+def _samples_with_progress(rows: Sequence[Row]) -> list[Row]:
     """Return the samples before which something was acknowledged."""
     acked = [row.get("bytes_acked") for row in rows]
     return [row for row, before, now in zip(rows, [None, *acked], acked, strict=False) if now is None or now != before]
 
 
-def _line(name: str, rows: Sequence[Row], column: str, divisor: float, max_values: int) -> Line:
+def _line(name: str, rows: Sequence[Row], column: str, divisor: float, max_values: int) -> TimelineCurve:
     # The kernel reports 0 until it has measured a value.
     known = [(row["time_ns"], row[column]) for row in rows if row.get(column)]
     times = np.array([time for time, _ in known], dtype=np.float64) / _NS
     values = np.array([value for _, value in known], dtype=np.float64) / divisor
-    return Line(name, *_thinned(times, values, max_values))
+    return TimelineCurve(name, *_thin_out(times, values, max_values))
 
 
-def _thinned(times: Numbers, values: Numbers, max_values: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
+def _thin_out(times: Numbers, values: Numbers, max_values: int) -> tuple[tuple[float, ...], tuple[float, ...]]:
     """Return at most ``max_values`` values: the minimum and the maximum of every interval, at their times."""
     if len(values) > max_values:
         intervals = np.array_split(np.arange(len(values)), max(1, max_values // 2))
         kept = sorted({int(s[pick(values[s])]) for s in intervals for pick in (np.argmin, np.argmax)})
         times, values = times[kept], values[kept]
-    return rounded(times, 5), rounded(values, 3)
+    return round_values(times, 5), round_values(values, 3)
 
 
-def rounded(values: Numbers, digits: int) -> tuple[float, ...]:
+def round_values(values: Numbers, digits: int) -> tuple[float, ...]:
     """Return rounded values, whole numbers as integers, which makes the page a good deal smaller."""
     rounded = (round(float(value), digits) for value in values)
     return tuple(int(value) if value.is_integer() else value for value in rounded)
@@ -299,7 +307,7 @@ def _unique_names(names: Iterable[str]) -> list[str]:
     return unique
 
 
-def _covering(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str], list[list[Row]]]:
+def _select_subflows(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str], list[list[Row]]]:
     """Return the subflows that are drawn, up to :data:`MAX_LINES`: those that leave the fewest holes in any path.
 
     Of subflows that show as much of a path's time for the first time, the one with most data is first.
@@ -308,7 +316,13 @@ def _covering(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str
         return list(names), list(sent)
     begin, end = min(rows[0]["time_ns"] for rows in sent), max(rows[-1]["time_ns"] for rows in sent)
     left = {
-        name: (rows, {(path_of(name), _PIECES * (row["time_ns"] - begin) // (end - begin + 1)) for row in _fresh(rows)})
+        name: (
+            rows,
+            {
+                (path_of(name), _PIECES * (row["time_ns"] - begin) // (end - begin + 1))
+                for row in _samples_with_progress(rows)
+            },
+        )
         for name, rows in zip(names, sent, strict=True)
     }
     chosen: dict[str, list[Row]] = {}
@@ -325,12 +339,12 @@ def path_of(name: str) -> str:
     return name.partition(" #")[0]
 
 
-def _in_order(names: Sequence[str], sent: Sequence[list[Row]]) -> list[tuple[str, list[Row]]]:
+def _sort_subflows(names: Sequence[str], sent: Sequence[list[Row]]) -> list[tuple[str, list[Row]]]:
     """Return the subflows by their names, ``#2`` before ``#10``."""
     return sorted(zip(names, sent, strict=True), key=lambda pair: natural_order(pair[0]))
 
 
-def _queues(recording: Recording, max_values: int) -> tuple[Line, ...]:
+def _queues(recording: Recording, max_values: int) -> tuple[TimelineCurve, ...]:
     """Return the bytes in the fullest queues over time, if the run recorded them."""
     if recording.queues.is_empty():
         return ()
@@ -340,12 +354,14 @@ def _queues(recording: Recording, max_values: int) -> tuple[Line, ...]:
         sizes = of_one["bytes"].to_numpy().astype(np.float64) / 1e3
         if sizes.size and sizes.max() > 0:
             times = of_one["time_ns"].to_numpy().astype(np.float64) / _NS
-            lines.append((float(sizes.max()), Line(f"{link} {direction}", *_thinned(times, sizes, max_values))))
+            lines.append(
+                (float(sizes.max()), TimelineCurve(f"{link} {direction}", *_thin_out(times, sizes, max_values)))
+            )
     fullest = sorted(lines, key=lambda pair: -pair[0])[:MAX_LINES]
     return tuple(sorted((line for _, line in fullest), key=lambda line: line.name))
 
 
-def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[Line, ...]:
+def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[TimelineCurve, ...]:
     """Return what both ends of the radio links of the workload's hosts heard of each other, as ``LINK at NODE``."""
     hosts = (ends.sender, ends.receiver)
     heard: dict[str, list[tuple[int, int]]] = {}
@@ -355,12 +371,12 @@ def _rssi(recording: Recording, ends: Ends, max_values: int) -> tuple[Line, ...]
     lines = []
     for name in sorted(heard)[:MAX_LINES]:
         times, values = np.array(heard[name], dtype=np.float64).T
-        line = Line(name, *_thinned(times / _NS, values, max_values))
-        lines.append(_interrupted(line, times / _NS))
+        line = TimelineCurve(name, *_thin_out(times / _NS, values, max_values))
+        lines.append(_break_at_gaps(line, times / _NS))
     return tuple(lines)
 
 
-def _interrupted(line: Line, samples: Numbers, *, shortest_s: float = 0.0) -> Line:
+def _break_at_gaps(line: TimelineCurve, samples: Numbers, *, shortest_s: float = 0.0) -> TimelineCurve:
     """Return ``line`` without the pieces that lead over a time without ``samples``, whose times in s these are.
 
     Times up to ``shortest_s`` interrupt nothing.
@@ -368,9 +384,9 @@ def _interrupted(line: Line, samples: Numbers, *, shortest_s: float = 0.0) -> Li
     steps = np.diff(samples)
     ends = samples[1:][steps > max(shortest_s, _GAP * float(np.median(steps)))] if steps.size else samples[:0]
     times, values = list(line.times), list(line.values)
-    for end in reversed(rounded(ends, 5)):
+    for end in reversed(round_values(ends, 5)):
         after = next((index for index, time in enumerate(times) if time >= end), 0)
         if after:
             times.insert(after, times[after - 1])
             values.insert(after, None)
-    return Line(line.name, tuple(times), tuple(values))
+    return TimelineCurve(line.name, tuple(times), tuple(values))

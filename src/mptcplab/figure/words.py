@@ -54,7 +54,7 @@ class Words:
         """Return the words for what a distribution shows, ``completion time``: those of a metric of these times."""
         return next((text for name, text in self.metrics.items() if _is_about(name, time)), time)
 
-    def only(self, wanted: Mapping[str, Sequence[str]]) -> str:
+    def describe_choice(self, wanted: Mapping[str, Sequence[str]]) -> str:
         """Return which part of the results the values by key select; "" for all."""
         texts = (
             f"{self.keys[key]} {' or '.join(dict.fromkeys(map(self.value, values)))}".strip()
@@ -95,9 +95,9 @@ def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[s
             of_metrics.update(
                 dict.fromkeys(_metrics_named(name, there, [*short_names(keys).values(), *values, *workloads]), text)
             )
-    found = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
-    _check_distinct(found, results, paths)
-    return found
+    found_words = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
+    _check_distinct(found_words, results, paths)
+    return found_words
 
 
 def _is_about(metric: str, time: str) -> bool:
@@ -107,24 +107,24 @@ def _is_about(metric: str, time: str) -> bool:
 
 def _metrics_named(name: str, there: Collection[str], others: Sequence[str]) -> list[str]:
     """Return the metrics of the results with a name. :raises InputError: without any; ``others`` have names, too."""
-    found = [one for one in named_metrics(name) if one in there]
-    if not found and name.endswith(" time"):
-        found = [one for one in METRICS if one in there and _is_about(one, name)]
-    if not found:
-        nouns = dict.fromkeys(METRICS[one].noun for one in METRICS if one in there)
+    metrics = [named_metric for named_metric in named_metrics(name) if named_metric in there]
+    if not metrics and name.endswith(" time"):
+        metrics = [metric for metric in METRICS if metric in there and _is_about(metric, name)]
+    if not metrics:
+        nouns = dict.fromkeys(METRICS[metric].noun for metric in METRICS if metric in there)
         raise InputError(
             f"'{name}' is not a swept key or value, nor a workload or metric of these results",
             hint=f"use one of {', '.join(others)}; or a metric: {', '.join(nouns)}",
         )
-    return found
+    return metrics
 
 
-def _check_distinct(found: Words, results: Results, paths: Sequence[str]) -> None:
-    for key in found.keys:
+def _check_distinct(found_words: Words, results: Results, paths: Sequence[str]) -> None:
+    for key in found_words.keys:
         swept = (run.settings[key] for run in results.recorded if key in run.settings)
         values = dict.fromkeys(paths if key == PATH else swept)
-        if len(set(map(found.value, values))) < len(values):
+        if len(set(map(found_words.value, values))) < len(values):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
     workloads = dict.fromkeys(row.workload for row in results.rows)
-    if len(set(map(found.workload, workloads))) < len(workloads):
+    if len(set(map(found_words.workload, workloads))) < len(workloads):
         raise InputError("two workloads have the same words", hint="give each --label words of its own")

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Discriminator, Field, Tag, model_validator
 
-from mptcplab.configuration import Table
-from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Protocol, Whole, conflict, idle, invalid
-from mptcplab.gateway.context import Context
-from mptcplab.gateway.outage import Outage, Side, outage_events, overlapping, supervised
+from mptcplab.configuration import NftTable
+from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Protocol, Whole, conflict, idle, value_error
+from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.outage import Outage, Side, find_overlap, outage_events, supervise
 from mptcplab.steps import Call, Command, Event, Program, shell
 
 #: The password, or the source of the key, of a lab's gateways.
@@ -39,7 +39,7 @@ class Prepared(Call):
     environment: tuple[tuple[str, str], ...] = ()
 
     @classmethod
-    def of(cls, call: Call) -> Prepared:
+    def from_call(cls, call: Call) -> Prepared:
         """Return ``call`` as one that may need no preparation."""
         return call if isinstance(call, Prepared) else cls(call.argv, call.starts, call=call)
 
@@ -113,11 +113,11 @@ class GatewayBase(Part):
         """The interface of a tunnel on both nodes; None if it takes connections."""
         return None
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """Return the command line at the exit."""
         raise NotImplementedError
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """Return the command line at the entry."""
         raise NotImplementedError
 
@@ -125,15 +125,15 @@ class GatewayBase(Part):
         """Return the node of a side."""
         return self.exit if side == "exit" else self.entry
 
-    def call_of(self, context: Context, side: Side) -> Call:
+    def call_of(self, context: GatewayContext, side: Side) -> Call:
         """Return the command line of a side."""
         return self.exit_call(context) if side == "exit" else self.entry_call(context)
 
-    def tables(self, context: Context, side: Side) -> Iterator[Table]:  # noqa: ARG002
+    def tables(self, context: GatewayContext, side: Side) -> Iterator[NftTable]:  # noqa: ARG002
         """Return the tables of nftables of a side."""
         yield from ()
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def commands(self, context: GatewayContext) -> Iterator[Command]:
         """Return commands at the end of the set-up.
 
         The nodes of a gateway with others than those of its tables cannot be exported to real machines.
@@ -141,21 +141,21 @@ class GatewayBase(Part):
         for side in reversed(SIDES):
             yield from (table.command(self.node_of(side)) for table in self.tables(context, side))
 
-    def programs(self, context: Context) -> Iterator[Program]:
+    def programs(self, context: GatewayContext) -> Iterator[Program]:
         """Yield the two programs, which start before time zero: the exit's first."""
         for side in SIDES:
             call = self.call_of(context, side)
-            run = supervised(call, context.file(side)) if self._fails(side) else call
+            run = supervise(call, context.file(side)) if self._fails(side) else call
             name = f"gateway.{side}-{context.name}"
             yield Program(name, self.node_of(side), "server", run.argv, starts=run.starts)
 
-    def events(self, context: Context) -> Iterator[Event]:
+    def events(self, context: GatewayContext) -> Iterator[Event]:
         """Yield the events of its outages."""
         for outage in self.outages:
             place = context.file(outage.side)
             yield from outage_events(outage, context.name, self.node_of(outage.side), place)
 
-    def description(self, context: Context) -> dict[str, Any]:
+    def description(self, context: GatewayContext) -> dict[str, Any]:
         """Return its description in a manifest, as JSON data."""
         described: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
         return {
@@ -176,7 +176,7 @@ class GatewayBase(Part):
         if not self.via:
             raise idle("is empty", "name a link, or remove the key", "via")
         if len(set(self.via)) != len(self.via):
-            raise invalid("names a link twice", "name each link once", "via")
+            raise value_error("names a link twice", "name each link once", "via")
         if len(self.via) > 1 and not self.takes_servers:
             raise conflict("names several links, but this program has one server", "name one link", "via")
         return self
@@ -185,7 +185,7 @@ class GatewayBase(Part):
     def _check_sides(self) -> GatewayBase:
         if self.entry == self.exit:
             raise conflict("is the same node as `entry`", "name two different nodes", "exit")
-        index = overlapping(self.outages)
+        index = find_overlap(self.outages)
         if index is not None:
             hint = "let an outage of one side end before the next begins"
             raise conflict("overlaps another outage of the same side", hint, "outages", index)
@@ -202,7 +202,7 @@ class GatewayBase(Part):
 def with_file(call: Call, file: str, text: str) -> Prepared:
     """Return ``call`` after its configuration ``text`` is written to ``file``."""
     run = shell(f"printf '%s\\n' {shlex.quote(text)} > {shlex.quote(file)} && exec {call}", call)
-    inner = Prepared.of(call)
+    inner = Prepared.from_call(call)
     files = (*inner.files, (file, text))
     return Prepared(run.argv, run.starts, call=inner.call, files=files, environment=inner.environment)
 
@@ -211,6 +211,6 @@ def with_environment(call: Call, **variables: str) -> Prepared:
     """Return ``call`` with these environment variables."""
     words = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
     run = shell(f"{words} exec {call}", call)
-    inner = Prepared.of(call)
+    inner = Prepared.from_call(call)
     environment = (*inner.environment, *variables.items())
     return Prepared(run.argv, run.starts, call=inner.call, files=inner.files, environment=environment)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
-class Context:
+class GatewayContext:
     """The gateway called ``name``, the ``number``-th of the scenario from 0.
 
     ``server`` is the address of the exit that the entry connects to; with ``more_servers`` it is the first of several.

@@ -11,38 +11,38 @@ from __future__ import annotations
 import ipaddress
 from collections.abc import Iterator
 
-from mptcplab.configuration import Chain, Table
-from mptcplab.gateway.context import Context
+from mptcplab.configuration import NftChain, NftTable
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.steps import Command
 
 _LOOPBACK = {False: "127.0.0.0/8", True: "::1/128"}
 
 
-def exempt(context: Context) -> tuple[str, ...]:
+def exempt_destinations(context: GatewayContext) -> tuple[str, ...]:
     """Return the destinations that are not redirected, as addresses and subnets."""
-    own = [_LOOPBACK[context.is_v6], *context.near]
-    return tuple(dict.fromkeys((*own, *context.exits)))
+    own_texts = [_LOOPBACK[context.is_v6], *context.near]
+    return tuple(dict.fromkeys((*own_texts, *context.exits)))
 
 
-def redirecting(context: Context, port: int) -> Table:
+def redirect_table(context: GatewayContext, port: int) -> NftTable:
     """Return the table that redirects by ``nft``."""
     family = "ip6" if context.is_v6 else "ip"
     # Sets of intervals may not overlap: the exit's addresses in a subnet of the entry are in that already.
-    kept = f"{family} daddr {{ {', '.join(_disjoint(exempt(context)))} }} return"
+    kept = f"{family} daddr {{ {', '.join(_disjoint(exempt_destinations(context)))} }} return"
     rules = (kept, f"meta l4proto tcp redirect to :{port}")
     chains = (
-        Chain(hook, f"type nat hook {hook} priority {priority};", rules)
+        NftChain(hook, f"type nat hook {hook} priority {priority};", rules)
         for hook, priority in (("prerouting", "dstnat"), ("output", "-100"))
     )
-    return Table(f"gateway-{context.name}", tuple(chains), family)
+    return NftTable(f"gateway-{context.name}", tuple(chains), family)
 
 
-def iptables_redirect(node: str, context: Context, port: int) -> Iterator[Command]:
+def iptables_redirect(node: str, context: GatewayContext, port: int) -> Iterator[Command]:
     """Yield the commands that redirect by ``iptables``, with a chain of its own."""
     program, chain = "ip6tables" if context.is_v6 else "iptables", f"GATEWAY-{context.number}"
     nat = (program, "-w", "-t", "nat")
     yield Command(node, (*nat, "-N", chain))
-    for destination in exempt(context):
+    for destination in exempt_destinations(context):
         yield Command(node, (*nat, "-A", chain, "-d", destination, "-j", "RETURN"))
     yield Command(node, (*nat, "-A", chain, "-p", "tcp", "-j", "REDIRECT", "--to-ports", str(port)))
     for hook in ("PREROUTING", "OUTPUT"):
@@ -50,7 +50,7 @@ def iptables_redirect(node: str, context: Context, port: int) -> Iterator[Comman
 
 
 def _disjoint(destinations: tuple[str, ...]) -> Iterator[str]:
-    networks = [ipaddress.ip_network(one) for one in destinations]
+    networks = [ipaddress.ip_network(destination) for destination in destinations]
     for text, network in zip(destinations, networks, strict=True):
         others = (other for other in networks if other is not network and other.prefixlen <= network.prefixlen)
         if not any(map(network.overlaps, others)):

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from mptcplab.fields import Misnomers
 from mptcplab.gateway.base import PASSWORD, with_environment
-from mptcplab.gateway.context import Context
-from mptcplab.gateway.proxy import Proxy, joined
+from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.proxy import Proxy, host_port
 from mptcplab.steps import Call
 
 #: Programs by version. Since 0.1.4 both sides wait for 5 s before they close a connection that only one end has closed:
@@ -44,19 +44,19 @@ class GoShadowsocks2(Proxy):
         default="0.1.5", description="release of the program; 0.0.11 is that of 2018, which closes connections at once"
     )
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        call = Call((PROGRAMS[self.version], "-s", f"ss://{self._user()}@{joined(context.any_address, self.port)}"))
+        call = Call((PROGRAMS[self.version], "-s", f"ss://{self._user()}@{host_port(context.any_address, self.port)}"))
         return with_environment(call, GODEBUG=self._debug(_LISTEN))
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        server = f"ss://{self._user()}@{joined(context.server, self.port)}"
+        server = f"ss://{self._user()}@{host_port(context.server, self.port)}"
         if self.mode == "local":
-            own = ("-socks", joined("0.0.0.0", self.local_port))
+            own_pair = ("-socks", host_port("0.0.0.0", self.local_port))
         else:
-            own = ("-redir6" if context.is_v6 else "-redir", joined(context.any_address, self.local_port))
-        return with_environment(Call((PROGRAMS[self.version], "-c", server, *own)), GODEBUG=self._debug(_CONNECT))
+            own_pair = ("-redir6" if context.is_v6 else "-redir", host_port(context.any_address, self.local_port))
+        return with_environment(Call((PROGRAMS[self.version], "-c", server, *own_pair)), GODEBUG=self._debug(_CONNECT))
 
     def _user(self) -> str:
         return f"{CIPHERS[self.cipher]}:{PASSWORD}"

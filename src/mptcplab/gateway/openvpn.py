@@ -9,10 +9,10 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mptcplab.configuration import Table, masquerade
+from mptcplab.configuration import NftTable, masquerade
 from mptcplab.fields import LinkName, Misnomers
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.gateway.context import Context
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.steps import Call, Command, shell
 
 _CIPHERS = {
@@ -58,22 +58,22 @@ class OpenVpn(GatewayBase):
         """See the base class."""
         return self.device
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def commands(self, context: GatewayContext) -> Iterator[Command]:
         """Yield the keys, the tunnel's devices with addresses and translation, and the entry's routes into it."""
         yield self._keys(context)
         network = _network(context)
         for node, address in ((self.exit, network[1]), (self.entry, _entry_address(context))):
             yield Command(node, ("ip", "tuntap", "add", "dev", self.device, "mode", "tun"))
-            own = f"{address}/{network.prefixlen}"
-            yield Command(node, ("ip", "address", "add", own, "dev", self.device, *_without_detection(context)))
+            own_text = f"{address}/{network.prefixlen}"
+            yield Command(node, ("ip", "address", "add", own_text, "dev", self.device, *_address_flags(context)))
             yield Command(node, ("ip", "link", "set", "dev", self.device, "up"))
             forwarding = "net.ipv6.conf.all.forwarding=1" if context.is_v6 else "net.ipv4.ip_forward=1"
             yield Command(node, ("sysctl", "-qw", forwarding))
         for node, match in ((self.entry, "oifname"), (self.exit, "iifname")):
-            yield Table(f"tunnel-{context.name}", (masquerade(f'{match} "{self.device}" '),)).command(node)
+            yield NftTable(f"tunnel-{context.name}", (masquerade(f'{match} "{self.device}" '),)).command(node)
         yield from self._routes(context)
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         v4 = _network_v4(context.number)
         words = ["--server", str(v4.network_address), str(v4.netmask), "--topology", "subnet", "--duplicate-cn"]
@@ -83,14 +83,14 @@ class OpenVpn(GatewayBase):
         words += ["--proto", proto, "--lport", str(self.port), "--dh", "none"]
         return self._run(context, "exit", "entry", words)
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         proto = "tcp6-client" if context.is_v6 else "tcp4-client"
         words = ["--client", "--nobind", "--proto", proto, "--remote", context.server, str(self.port)]
         words += ["--connect-retry", "1", "1", "--remote-cert-tls", "server"]
         return self._run(context, "entry", "exit", words)
 
-    def _run(self, context: Context, side: str, other: str, words: list[str]) -> Call:
+    def _run(self, context: GatewayContext, side: str, other: str, words: list[str]) -> Call:
         cipher = _CIPHERS[self.cipher]
         shared = ["--dev", self.device, "--dev-type", "tun", "--ifconfig-noexec", "--route-noexec", "--persist-tun"]
         shared += ["--ca", context.file(f"{other}.crt"), "--cert", context.file(f"{side}.crt")]
@@ -99,7 +99,7 @@ class OpenVpn(GatewayBase):
         call = Call(("openvpn", *words, *shared))
         return call.run_by("mptcpize", "run") if self.protocol == "mptcp" else call
 
-    def _keys(self, context: Context) -> Command:
+    def _keys(self, context: GatewayContext) -> Command:
         """Return the command that makes a key and a certificate of each side, which the other side trusts."""
         lines = []
         for side, use in (("exit", "serverAuth"), ("entry", "clientAuth")):
@@ -110,7 +110,7 @@ class OpenVpn(GatewayBase):
         call = shell(" && ".join(lines), "openssl")
         return Command(self.exit, call.argv, call.starts)
 
-    def _routes(self, context: Context) -> Iterator[Command]:
+    def _routes(self, context: GatewayContext) -> Iterator[Command]:
         table = str(_FIRST_TABLE + context.number)
         ip = ("ip", "-6") if context.is_v6 else ("ip",)
         exit_address = str(_network(context)[1])
@@ -128,17 +128,17 @@ def _network_v4(number: int) -> ipaddress.IPv4Network:
     return ipaddress.IPv4Network(f"10.255.{number}.0/24")
 
 
-def _network(context: Context) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
+def _network(context: GatewayContext) -> ipaddress.IPv4Network | ipaddress.IPv6Network:
     """Return the tunnel's network, of which the exit has the first address."""
     if context.is_v6:
         return ipaddress.IPv6Network(f"fd00:6d70:7475:{context.number:x}::/64")
     return _network_v4(context.number)
 
 
-def _entry_address(context: Context) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+def _entry_address(context: GatewayContext) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the address that the exit gives to its first client: OpenVPN counts from 2, and from 0x1000 with IPv6."""
     return _network(context)[0x1000 if context.is_v6 else 2]
 
 
-def _without_detection(context: Context) -> tuple[str, ...]:
+def _address_flags(context: GatewayContext) -> tuple[str, ...]:
     return ("nodad",) if context.is_v6 else ()

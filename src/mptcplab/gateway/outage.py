@@ -9,7 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Misnomers, Part, Time, invalid
+from mptcplab.fields import Misnomers, Part, Time, value_error
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.steps import Call, Command, Event, shell
 from mptcplab.units import Duration
@@ -35,21 +35,21 @@ class Outage(Part):
     @model_validator(mode="after")
     def _check(self) -> Outage:
         if self.at == 0:
-            raise invalid("is before any workload has begun", 'use a later instant, like at = "5 s"', "at")
+            raise value_error("is before any workload has begun", 'use a later instant, like at = "5 s"', "at")
         return self
 
 
-def overlapping(outages: tuple[Outage, ...]) -> int | None:
+def find_overlap(outages: tuple[Outage, ...]) -> int | None:
     """Return the index of an outage that begins before an earlier one of its side has ended; None if there is none."""
-    for index, one in enumerate(outages):
+    for index, this_outage in enumerate(outages):
         for other in outages[:index]:
-            first, second = sorted((one, other), key=lambda outage: int(outage.at))
-            if one.side == other.side and int(second.at) <= int(first.at) + int(first.downtime):
+            first, second = sorted((this_outage, other), key=lambda outage: int(outage.at))
+            if this_outage.side == other.side and int(second.at) <= int(first.at) + int(first.downtime):
                 return index
     return None
 
 
-def supervised(call: Call, place: str) -> Call:
+def supervise(call: Call, place: str) -> Call:
     """Return ``call`` under a shell that starts it again after each planned outage.
 
     The shell waits without polling: for the program's end, then for a line in the pipe ``PLACE.up``. The file
@@ -70,10 +70,10 @@ def outage_events(outage: Outage, name: str, node: str, place: str) -> Iterator[
     kill = f"echo yes > {quoted}.down; read pid < {quoted}.pid; kill -KILL $pid"
     start = f"echo up > {quoted}.up"
     back_ns = int(outage.at) + int(outage.downtime)
-    yield Event(int(outage.at), DOWN, name, "both", outage.side, (_on(node, kill),))
-    yield Event(back_ns, UP, name, "both", outage.side, (_on(node, start),))
+    yield Event(int(outage.at), DOWN, name, "both", outage.side, (_shell_command(node, kill),))
+    yield Event(back_ns, UP, name, "both", outage.side, (_shell_command(node, start),))
 
 
-def _on(node: str, line: str) -> Command:
+def _shell_command(node: str, line: str) -> Command:
     call = shell(line)
     return Command(node, call.argv, call.starts)

@@ -8,11 +8,11 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.configuration import Table
+from mptcplab.configuration import NftTable
 from mptcplab.fields import Misnomers, Whole
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.gateway.context import Context
-from mptcplab.gateway.firewall import iptables_redirect, redirecting
+from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.firewall import iptables_redirect, redirect_table
 from mptcplab.gateway.outage import Side
 from mptcplab.steps import Command
 
@@ -45,12 +45,12 @@ class Proxy(GatewayBase):
         """See the base class."""
         return self.local_port
 
-    def tables(self, context: Context, side: Side) -> Iterator[Table]:
+    def tables(self, context: GatewayContext, side: Side) -> Iterator[NftTable]:
         """Yield the rules that redirect connections to the entry's program."""
         if side == "entry" and self.mode == "redirect" and self.firewall == "nft":
-            yield redirecting(context, self.local_port)
+            yield redirect_table(context, self.local_port)
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def commands(self, context: GatewayContext) -> Iterator[Command]:
         """See the base class."""
         yield from super().commands(context)
         if self.mode == "redirect" and self.firewall == "iptables":
@@ -63,6 +63,6 @@ class Proxy(GatewayBase):
         return self
 
 
-def joined(address: str, port: int) -> str:
+def host_port(address: str, port: int) -> str:
     """Return address and port as one word; IPv6 addresses are in brackets."""
     return f"[{address}]:{port}" if ":" in address else f"{address}:{port}"

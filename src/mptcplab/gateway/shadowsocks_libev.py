@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mptcplab.gateway.base import PASSWORD, with_file
-from mptcplab.gateway.context import Context
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.steps import Call
 
@@ -45,20 +45,25 @@ class ShadowsocksLibev(Proxy):
         """
         return self.mode == "redirect" and self.protocol == "mptcp"
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        settings = {"server": context.any_address, **self._shared()}
+        settings = {"server": context.any_address, **self._common_settings()}
         return self._run("ss-server", context.file("exit.json"), settings)
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        own = "0.0.0.0" if self.mode == "local" else context.any_address
+        own_text = "0.0.0.0" if self.mode == "local" else context.any_address
         servers = [context.server, *context.more_servers] if context.more_servers else context.server
-        settings = {"server": servers, "local_address": own, "local_port": self.local_port, **self._shared()}
+        settings = {
+            "server": servers,
+            "local_address": own_text,
+            "local_port": self.local_port,
+            **self._common_settings(),
+        }
         program = "ss-local" if self.mode == "local" else "ss-redir"
         return self._run(program, context.file("entry.json"), settings)
 
-    def _shared(self) -> dict[str, object]:
+    def _common_settings(self) -> dict[str, object]:
         return {
             "server_port": self.port,
             "password": PASSWORD,

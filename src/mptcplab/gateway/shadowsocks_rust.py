@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mptcplab.gateway.base import PASSWORD, with_file
-from mptcplab.gateway.context import Context
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.steps import Call
 
@@ -27,23 +27,23 @@ class ShadowsocksRust(Proxy):
         default="aes-256-gcm", description="cipher between entry and exit"
     )
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        settings = {"server": context.any_address, **self._shared()}
+        settings = {"server": context.any_address, **self._common_settings()}
         return self._run("ssserver", context.file("exit.json"), settings)
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         is_local = self.mode == "local"
-        own: dict[str, Any] = {
+        own_entry: dict[str, Any] = {
             "local_address": "0.0.0.0" if is_local else context.any_address,
             "local_port": self.local_port,
             **({"protocol": "socks"} if is_local else {"protocol": "redir", "tcp_redir": "redirect"}),
         }
-        settings = {"server": context.server, "locals": [own], **self._shared()}
+        settings = {"server": context.server, "locals": [own_entry], **self._common_settings()}
         return self._run("sslocal", context.file("entry.json"), settings)
 
-    def _shared(self) -> dict[str, Any]:
+    def _common_settings(self) -> dict[str, Any]:
         return {
             "server_port": self.port,
             "password": PASSWORD,

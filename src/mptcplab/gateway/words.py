@@ -36,7 +36,7 @@ def event_words(kind: str, name: str, side: str) -> str | None:
     return f"gateway {name}: {side} {_VERBS[kind]}" if kind in _VERBS else None
 
 
-def at_one_instant(events: Sequence[str]) -> list[str]:
+def words_at_instant(events: Sequence[str]) -> list[str]:
     """Return the words of the events of one instant: a side that is killed and started again is ``restarted``."""
     killed, started = (
         {event.removesuffix(verb) for event in events if event.endswith(verb)} for verb in (_KILLED, _STARTED)

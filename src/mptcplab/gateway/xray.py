@@ -9,7 +9,7 @@ from typing import Any, Literal
 from pydantic import Field
 
 from mptcplab.gateway.base import PASSWORD, with_environment, with_file
-from mptcplab.gateway.context import Context
+from mptcplab.gateway.context import GatewayContext
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.steps import Call
 
@@ -22,18 +22,18 @@ class Xray(Proxy):
         default="aes-256-gcm", description="cipher between entry and exit"
     )
 
-    def exit_call(self, context: Context) -> Call:
+    def exit_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         inbound = {
             "listen": context.any_address,
             "port": self.port,
             "protocol": "shadowsocks",
             "settings": {"method": self.cipher, "password": PASSWORD, "network": "tcp"},
-            "streamSettings": self._inner(),
+            "streamSettings": self._stream_settings(),
         }
         return self._run(context.file("exit.json"), inbound, {"protocol": "freedom"})
 
-    def entry_call(self, context: Context) -> Call:
+    def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         inbound: dict[str, Any] = {"listen": context.any_address, "port": self.local_port}
         if self.mode == "local":
@@ -48,11 +48,11 @@ class Xray(Proxy):
         outbound = {
             "protocol": "shadowsocks",
             "settings": {"servers": [server]},
-            "streamSettings": self._inner(),
+            "streamSettings": self._stream_settings(),
         }
         return self._run(context.file("entry.json"), inbound, outbound)
 
-    def _inner(self) -> dict[str, Any]:
+    def _stream_settings(self) -> dict[str, Any]:
         return {"sockopt": {"tcpMptcp": self.protocol == "mptcp"}}
 
     def _run(self, file: str, inbound: dict[str, Any], outbound: dict[str, Any]) -> Call:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel.cache import (
     FORMAT,
@@ -37,8 +37,8 @@ from mptcplab.kernel.data import (
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter, SilentProgress
-from mptcplab.kernel.source import Source, local_source, source_version
-from mptcplab.kernel.steps import STEP, Job, add_file, compile_kernel, configure, prepare
+from mptcplab.kernel.source import KernelSource, local_source, source_version
+from mptcplab.kernel.steps import STEP, BuildJob, add_file, compile_kernel, configure, prepare
 from mptcplab.kernel.toolchain import MAKE, TOOLS, build_environment, compiler_version
 from mptcplab.kernel.tree import SourceTree, tree_for
 
@@ -48,8 +48,8 @@ __all__ = [
     "build_environment",
     "build_kernel",
     "compiler_version",
+    "find_tree",
     "first_errors",
-    "kept_tree",
 ]
 
 _ERROR = re.compile(r"\berror\b|\*\*\*|undefined reference|FAILED|No such file", re.IGNORECASE)
@@ -76,7 +76,7 @@ class BuildOptions:
     jobs: int | None = None
     """Number of compilers that run in parallel; None: one per CPU of this process."""
     keep_tree: bool = False
-    """Leave the patched and built tree in `kept_tree()`, where later builds continue."""
+    """Leave the patched and built tree in `find_tree()`, where later builds continue."""
 
     @property
     def variant(self) -> str:
@@ -90,7 +90,7 @@ class BuildOptions:
 class _Recipe:
     """Everything that determines the kernel to build."""
 
-    source: Source
+    source: KernelSource
     version: str
     variant: str
     inputs: KernelInputs
@@ -148,7 +148,7 @@ def build_kernel(
         _check_parts(actual, options)
         inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
         recipe = _Recipe(origin, actual, options.variant, inputs, compiler)
-        with _alone(recipe.key[:KEY_CHARS], progress, cache):
+        with _hold_lock(recipe.key[:KEY_CHARS], progress, cache):
             cached = find_by_key(recipe.key, cache)
             if cached is not None and (recipe.tree(cache).exists or not options.keep_tree):
                 return cached
@@ -159,8 +159,8 @@ def _build(recipe: _Recipe, options: BuildOptions, progress: Reporter, cache: Pa
     """Build the kernel and install it in the cache."""
     kept = recipe.tree(cache)
     name = recipe.key[:KEY_CHARS]
-    with work_dir(name, cache) as work, (work / "build.log").open("w") as log:
-        job = Job(
+    with make_work_folder(name, cache) as work, (work / "build.log").open("w") as log:
+        job = BuildJob(
             inputs=recipe.inputs,
             source=recipe.source,
             version=recipe.version,
@@ -173,12 +173,12 @@ def _build(recipe: _Recipe, options: BuildOptions, progress: Reporter, cache: Pa
             log=log,
             progress=progress,
         )
-        with _reporting_failures(job, cache), _alone(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
+        with _reporting_failures(job, cache), _hold_lock(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
             _compile(job, kept if options.keep_tree or kept.exists else None)
             return install_entry(_assemble(job, kept), cache)
 
 
-def kept_tree(kernel: KernelBuild, cache: Path | None = None) -> Path | None:
+def find_tree(kernel: KernelBuild, cache: Path | None = None) -> Path | None:
     """Return the kept tree in which `kernel` can be built again; None if there is none."""
     tree = (cache or cache_root()) / "trees" / kernel.tree
     return tree if kernel.tree and tree.is_dir() else None
@@ -190,7 +190,7 @@ def first_errors(log: str, limit: int = 3) -> list[str]:
     return [line.strip() for line in lines if _ERROR.search(line)][:limit]
 
 
-def _origin(version: str | None, source: Path | None, cache: Path, progress: Reporter) -> Source:
+def _origin(version: str | None, source: Path | None, cache: Path, progress: Reporter) -> KernelSource:
     if source is not None:
         progress.stage(f"reading {source.name}")
         return local_source(source)
@@ -213,13 +213,13 @@ def _check_parts(version: str | None, options: BuildOptions) -> None:
 
 
 @contextmanager
-def _alone(name: str, progress: Reporter, cache: Path) -> Iterator[None]:
+def _hold_lock(name: str, progress: Reporter, cache: Path) -> Iterator[None]:
     """Hold the lock `name`: only one process at a time builds the same kernel, or in the same tree."""
-    with locked(name, cache, waiting=lambda: progress.stage("waiting for another build of this kernel")):
+    with hold_lock(name, cache, waiting=lambda: progress.stage("waiting for another build of this kernel")):
         yield
 
 
-def _compile(job: Job, kept: SourceTree | None) -> None:
+def _compile(job: BuildJob, kept: SourceTree | None) -> None:
     if kept is not None:
         kept.build(job)
         return
@@ -230,7 +230,7 @@ def _compile(job: Job, kept: SourceTree | None) -> None:
     compile_kernel(job)
 
 
-def _assemble(job: Job, kept: SourceTree) -> Path:
+def _assemble(job: BuildJob, kept: SourceTree) -> Path:
     """Create the entry's directory with all its files, in the work directory. `kept` need not exist."""
     job.progress.stage("stripping")
     entry = job.work / "entry"
@@ -271,7 +271,7 @@ def _assemble(job: Job, kept: SourceTree) -> Path:
 
 
 @contextmanager
-def _reporting_failures(job: Job, cache: Path) -> Iterator[None]:
+def _reporting_failures(job: BuildJob, cache: Path) -> Iterator[None]:
     """Report a failed build with its first errors, and move its log to the cache's logs."""
     try:
         yield

@@ -20,7 +20,7 @@ _ZSTD, _XZ, _GZIP = b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x1f\x8b"
 _GZIP_BITS = 16 + zlib.MAX_WBITS
 
 
-def uncompressed(image: Path) -> bytes | None:
+def uncompress(image: Path) -> bytes | None:
     """Return the ELF kernel inside a bzImage; None if its compression is another one.
 
     :raises MissingError: without the program that uncompresses it.

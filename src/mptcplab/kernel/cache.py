@@ -29,7 +29,7 @@ from mptcplab.kernel.data import (
     canonical_variant,
     load_inputs,
 )
-from mptcplab.prebuilt import find_prebuilt, usable_prebuilt
+from mptcplab.prebuilt import find_prebuilt, find_usable_prebuilt
 
 FORMAT = 1
 #: The command that builds lab kernels, before a version and options.
@@ -135,7 +135,7 @@ def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
 
 def installed_kernels() -> list[KernelBuild]:
     """Return the kernels of the installed package `mptcplab-kernel`, unless this machine cannot run them."""
-    prebuilt = usable_prebuilt()
+    prebuilt = find_usable_prebuilt()
     if prebuilt is None:
         return []
     entries = map(read_entry, sorted(prebuilt.kernels.glob("*/")))
@@ -178,7 +178,7 @@ def find_kernel(
             subject=f"kernel {name} (stale)",
             command=command,
         )
-    default = recorded_sha256(parsed[1], cache)
+    default = read_sha256(parsed[1], cache)
     return next((entry for entry in current if entry.source_sha256 == default), current[0])
 
 
@@ -221,7 +221,7 @@ def source_record(version: str, cache: Path) -> Path:
     return cache / "sources" / f"linux-source-{version}.json"
 
 
-def recorded_sha256(version: str, cache: Path) -> str | None:
+def read_sha256(version: str, cache: Path) -> str | None:
     """Return the hash of the Debian source of `version` that was downloaded; None if none was."""
     try:
         sha256 = json.loads(source_record(version, cache).read_text())["sha256"]
@@ -264,7 +264,7 @@ def _kernel_at(place: str, cache: Path) -> KernelBuild:
 
 
 def _hint(place: str) -> str:
-    if found := re.match(r"(\d+\.\d+(?:-plain)?)-hz", place):
+    if match := re.match(r"(\d+\.\d+(?:-plain)?)-hz", place):
         *others, last = map(str, HZ_CHOICES)
-        return f"timers tick {', '.join(others)} or {last} times a second: write {found[1]}-hz{others[0]}"
+        return f"timers tick {', '.join(others)} or {last} times a second: write {match[1]}-hz{others[0]}"
     return "`mptcplab kernel list` lists the kernels that are built"

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from mptcplab.errors import InputError, LabError
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import find_shipped_folder
 
 DEFAULT_VERSION = "7.2"
 #: The versions that the tests of this project build and run; our patches may not apply to others.
@@ -120,7 +120,7 @@ def data_dir() -> Path:
     In an installed package it is `mptcplab/_data/kernel`, in a checkout `kernel/`.
     :raises LabError: if neither exists.
     """
-    folder = shipped_folder("kernel", "kernel", proof="config/lab.config")
+    folder = find_shipped_folder("kernel", "kernel", proof="config/lab.config")
     if folder is None:
         raise LabError(
             "the kernel's configuration lab.config is missing in this installation",
@@ -202,10 +202,10 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
     options = [part for part in parts if part not in ("", _PLAIN, *_OPTIONS, *FIXES)]
-    own = sorted((patches / version).glob(pattern))
-    by_name = {path.name: path for path in (*sorted(patches.glob(common)), *own)}
+    own_paths = sorted((patches / version).glob(pattern))
+    by_name = {path.name: path for path in (*sorted(patches.glob(common)), *own_paths)}
     added = [directory / "options" / part for part in _OPTIONS if part in parts]
-    files = () if plain else tuple(_named(path, directory) for path in _sources(directory / "net"))
+    files = () if plain else tuple(_read_named(path, directory) for path in _sources(directory / "net"))
     configs = [directory / "config" / f"{name}.config" for name in ("lab", *options)]
     configs += (directory / "config").glob(f"{version}.config")
     fragments = [path.read_text() for path in configs]
@@ -215,13 +215,13 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     return KernelInputs(
         fragment="\n".join(fragments),
         patches=(
-            *(_named(path, patches) for path in by_name.values()),
-            *(_named(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
-            *(_named(path, directory) for path in fixes),
+            *(_read_named(path, patches) for path in by_name.values()),
+            *(_read_named(path, directory) for folder in added for path in sorted(folder.glob("*.patch"))),
+            *(_read_named(path, directory) for path in fixes),
         ),
         overlay=(
             *files,
-            *(_named(path, folder) for folder in added for path in _sources(folder) if path.parent != folder),
+            *(_read_named(path, folder) for folder in added for path in _sources(folder) if path.parent != folder),
         ),
     )
 
@@ -231,10 +231,10 @@ def with_patches(inputs: KernelInputs, files: Sequence[Path]) -> KernelInputs:
 
     :raises InputError: for a file that cannot be read.
     """
-    return replace(inputs, patches=(*inputs.patches, *given_patches(files)))
+    return replace(inputs, patches=(*inputs.patches, *select_patches(files)))
 
 
-def given_patches(files: Sequence[Path]) -> tuple[NamedFile, ...]:
+def select_patches(files: Sequence[Path]) -> tuple[NamedFile, ...]:
     """Return the patches `files` of a user, in the given order.
 
     :raises InputError: for a file that cannot be read.
@@ -262,7 +262,7 @@ def _is_source(path: Path) -> bool:
     return path.is_file() and not remnant
 
 
-def _named(path: Path, base: Path) -> NamedFile:
+def _read_named(path: Path, base: Path) -> NamedFile:
     return NamedFile(path.relative_to(base).as_posix(), path.read_bytes())
 
 

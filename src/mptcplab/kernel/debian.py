@@ -15,13 +15,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from mptcplab.cache import locked, work_dir
+from mptcplab.cache import hold_lock, make_work_folder
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.cache import source_record
 from mptcplab.kernel.data import TESTED_VERSIONS
 from mptcplab.kernel.process import CommandError, capture, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
-from mptcplab.kernel.source import Source, file_sha256
+from mptcplab.kernel.source import KernelSource, file_sha256
 
 # Older suites have the older long-term kernels. Not every mirror has every suite; apt only warns about those that are
 # missing.
@@ -74,25 +74,25 @@ class Apt:
         (self.directory / "sources.list").write_text("".join(lines))
 
 
-def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> Source:
+def debian_source(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> KernelSource:
     """Return the source of `version` from the cache, or download it from Debian.
 
     :raises MissingError: if this machine's apt cannot provide it.
     """
-    with locked(f"source-{version}", cache, waiting=lambda: progress.stage("waiting for another download")):
-        kept = _kept_source(version, cache)
+    with hold_lock(f"source-{version}", cache, waiting=lambda: progress.stage("waiting for another download")):
+        kept = _cached_source(version, cache)
         if kept is not None:
             return kept
         require_tools(TOOLS)
         package = f"linux-source-{version}"
         apt = Apt(cache / "apt")
-        with locked("apt", cache):
-            for mirror in mirrors():
+        with hold_lock("apt", cache):
+            for mirror in find_mirrors():
                 progress.stage(f"looking for {package} in Debian's suites")
                 apt.configure(mirror)
                 update(apt, log)
                 listed = parse_madison(capture(["apt-cache", *apt.options, "madison", package]), package)
-                with work_dir("download", cache) as work:
+                with make_work_folder("download", cache) as work:
                     for package_version in listed:
                         progress.stage(f"downloading {package} {package_version} (about 160 MB)")
                         if download(apt, package, package_version, work=work, log=log):
@@ -121,19 +121,19 @@ def parse_madison(output: str, package: str) -> list[str]:
     return versions
 
 
-def mirrors() -> list[str]:
+def find_mirrors() -> list[str]:
     """Return the URIs of this machine's Debian mirrors. :raises MissingError: if apt knows none."""
     command = ["apt-get", "indextargets", "--format", "$(ORIGIN)|$(LABEL)|$(CREATED_BY)|$(REPO_URI)"]
     try:
-        found = parse_targets(capture(command))
+        targets = parse_targets(capture(command))
     except CommandError:
-        found = []
-    if not found:
+        targets = []
+    if not targets:
         raise MissingError(
             "apt knows no Debian mirror on this machine",
             hint=f"run `sudo apt-get update` on Debian, or {ALTERNATIVE}",
         )
-    return found
+    return targets
 
 
 def update(apt: Apt, log: TextIO) -> None:
@@ -160,7 +160,7 @@ def download(apt: Apt, package: str, package_version: str, *, work: Path, log: T
     return True
 
 
-def _keep(version: str, package: str, package_version: str, *, work: Path, cache: Path) -> Source:
+def _keep(version: str, package: str, package_version: str, *, work: Path, cache: Path) -> KernelSource:
     """Extract the tarball of the downloaded package to `sources/` and record it."""
     tarball = work / "source.tar.xz"
     extract_member(next(work.glob("*.deb")), f"./usr/src/{package}.tar.xz", tarball)
@@ -178,7 +178,7 @@ def _keep(version: str, package: str, package_version: str, *, work: Path, cache
     written = work / "record.json"
     written.write_text(json.dumps(record, indent=2) + "\n")
     written.rename(source_record(version, cache))
-    return Source(kind="debian", name=package, path=target, sha256=sha256, package_version=package_version)
+    return KernelSource(kind="debian", name=package, path=target, sha256=sha256, package_version=package_version)
 
 
 def extract_member(package: Path, member: str, target: Path) -> None:
@@ -193,13 +193,13 @@ def extract_member(package: Path, member: str, target: Path) -> None:
         raise LabError(f"the package {package.name} does not contain {member}", hint=ALTERNATIVE)
 
 
-def _kept_source(version: str, cache: Path) -> Source | None:
+def _cached_source(version: str, cache: Path) -> KernelSource | None:
     try:
         record = json.loads(source_record(version, cache).read_text())
         path = cache / "sources" / record["file"]
         if path.stat().st_size != record["size"]:
             return None
-        return Source(
+        return KernelSource(
             kind="debian",
             name=record["package"],
             path=path,

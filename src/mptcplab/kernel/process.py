@@ -59,7 +59,7 @@ def run_logged(
     )
     try:
         assert process.stdout is not None
-        with _limited(process, limit_s) as overdue:
+        with _limit_time(process, limit_s) as overdue:
             for line in process.stdout:
                 log.write(line)
                 if on_line is not None:
@@ -136,7 +136,7 @@ def require_tools(packages: Mapping[str, str]) -> None:
 
 
 @contextmanager
-def _limited(process: subprocess.Popen[str], limit_s: float | None) -> Iterator[threading.Event]:
+def _limit_time(process: subprocess.Popen[str], limit_s: float | None) -> Iterator[threading.Event]:
     """Terminate the process's group if it is still alive after `limit_s` seconds, and set the event that is yielded."""
     overdue = threading.Event()
     if limit_s is None:

@@ -40,7 +40,7 @@ UNUSED = (
 
 
 @dataclass(frozen=True)
-class Source:
+class KernelSource:
     """A local Linux source: a tarball, or a tree if `path` is a directory."""
 
     kind: str
@@ -62,21 +62,21 @@ class Source:
         }
 
 
-def local_source(path: Path) -> Source:
+def local_source(path: Path) -> KernelSource:
     """Return the source in a user's tarball or unpacked tree, and hash all of it.
 
     :raises InputError: if there is no Linux source at `path`.
     """
     path = path.expanduser().resolve()
     if path.is_file():
-        return Source(kind="tarball", name=path.name, path=path, sha256=file_sha256(path))
+        return KernelSource(kind="tarball", name=path.name, path=path, sha256=file_sha256(path))
     if path.is_dir():
         if not (path / "arch" / "um" / "Makefile").is_file():
             raise InputError(
                 f"'{path}' is not a Linux source tree with User-Mode Linux",
                 hint="give the directory that has Makefile, Kconfig and arch/um",
             )
-        return Source(kind="tree", name=path.name, path=path, sha256=tree_sha256(path))
+        return KernelSource(kind="tree", name=path.name, path=path, sha256=tree_sha256(path))
     raise InputError(f"'{path}' does not exist", hint="give a Linux tarball or an unpacked tree")
 
 
@@ -101,7 +101,7 @@ def tree_sha256(tree: Path) -> str:
     return digest.hexdigest()
 
 
-def unpack(source: Source, target: Path, *, log: TextIO, without: tuple[str, ...] = UNUSED) -> None:
+def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[str, ...] = UNUSED) -> None:
     """Create a private copy of the source's tree at `target`; the original is only read.
 
     Files of a tarball that match `without`, patterns for tar, are left out.
@@ -126,7 +126,7 @@ def unpack(source: Source, target: Path, *, log: TextIO, without: tuple[str, ...
         )
 
 
-def source_version(source: Source) -> str:
+def source_version(source: KernelSource) -> str:
     """Return VERSION.PATCHLEVEL of a source without unpacking all of it. :raises InputError: if it has none."""
     if source.path.is_dir():
         return tree_version(source.path)

@@ -16,7 +16,7 @@ from mptcplab.kernel.config import check_essential, lost_options, parse_config
 from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.kernel.progress import Reporter
-from mptcplab.kernel.source import Source, unpack
+from mptcplab.kernel.source import KernelSource, unpack
 from mptcplab.kernel.toolchain import MAKE, build_environment
 
 # The number of lines such as "  CC      net/mptcp/protocol.o" that a full build prints, measured with 7.2. Only the
@@ -26,11 +26,11 @@ STEP = re.compile(r"^  [A-Z][A-Z0-9]* +(\S*)")
 
 
 @dataclass
-class Job:
+class BuildJob:
     """A build in progress in `tree`. `version` and `variant` give its name."""
 
     inputs: KernelInputs
-    source: Source
+    source: KernelSource
     version: str
     variant: str
     key: str
@@ -61,7 +61,7 @@ class Job:
         return [line for lines in self.warnings.values() for line in lines if line.startswith(names)]
 
 
-def prepare(job: Job) -> None:
+def prepare(job: BuildJob) -> None:
     """Unpack the source to `job.tree` and apply our patches. :raises LabError: if one does not apply."""
     job.progress.stage(f"unpacking {job.source.name}")
     unpack(job.source, job.tree, log=job.log)
@@ -96,7 +96,7 @@ def add_file(tree: Path, name: str, content: bytes) -> None:
     target.write_bytes(content)
 
 
-def configure(job: Job) -> None:
+def configure(job: BuildJob) -> None:
     """Merge the fragment into UML's smallest configuration; `job.lost` receives the options that were lost."""
     job.progress.stage("configuring")
     fragment = job.work / "lab.config"
@@ -111,14 +111,14 @@ def configure(job: Job) -> None:
         job.progress.warn(f"this kernel does not accept {len(job.lost)} of the lab's options: {', '.join(job.lost)}")
 
 
-def compile_kernel(job: Job, *, expected: int | None = EXPECTED_STEPS) -> None:
+def compile_kernel(job: BuildJob, *, expected: int | None = EXPECTED_STEPS) -> None:
     """Run make. Warnings are kept by the file that was made, so that those of files that are not recompiled remain.
 
     `expected` is the expected number of steps; None if it is unknown.
     """
     steps, making = 0, ""
 
-    def on_line(line: str) -> None:
+    def handle_line(line: str) -> None:
         nonlocal steps, making
         if step := STEP.match(line):
             steps, making = steps + 1, step[1]
@@ -135,7 +135,7 @@ def compile_kernel(job: Job, *, expected: int | None = EXPECTED_STEPS) -> None:
         cwd=job.tree,
         log=job.log,
         env=build_environment(os.environ),
-        on_line=on_line,
+        on_line=handle_line,
     )
     for line in job.own_warnings:
         job.progress.warn(line)

@@ -67,8 +67,8 @@ def stock_folder(cache: Path | None = None) -> Path:
 
 def list_stock(cache: Path | None = None) -> list[StockKernel]:
     """Return the obtained kernels, the oldest release first."""
-    found = (_read_entry(folder) for folder in stock_folder(cache).glob("*/"))
-    return sorted((kernel for kernel in found if kernel), key=lambda kernel: numbers(kernel.release))
+    kernels = (_read_entry(folder) for folder in stock_folder(cache).glob("*/"))
+    return sorted((kernel for kernel in kernels if kernel), key=lambda kernel: numbers(kernel.release))
 
 
 def find_stock(name: str = "", cache: Path | None = None) -> StockKernel:
@@ -79,9 +79,9 @@ def find_stock(name: str = "", cache: Path | None = None) -> StockKernel:
     name = name or DEFAULT_STOCK
     if "/" in name:
         return kernel_at(Path(name).expanduser().absolute())
-    found = [kernel for kernel in list_stock(cache) if name in (kernel.version, kernel.release)]
-    if found:
-        return found[-1]
+    kernels = [kernel for kernel in list_stock(cache) if name in (kernel.version, kernel.release)]
+    if kernels:
+        return kernels[-1]
     if not VERSION_PATTERN.match(name):
         hint = "name a version such as 6.12, or a path with a slash: stock:./bzImage"
         raise InputError(f"'{name}' is neither the version nor the path of a stock kernel", hint=hint)

@@ -16,10 +16,10 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import TextIO
 
-from mptcplab.cache import locked, work_dir
+from mptcplab.cache import hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
-from mptcplab.kernel.bzimage import uncompressed
-from mptcplab.kernel.debian import Apt, download, mirrors, parse_madison, update
+from mptcplab.kernel.bzimage import uncompress
+from mptcplab.kernel.debian import Apt, download, find_mirrors, parse_madison, update
 from mptcplab.kernel.process import capture, require_tools
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import file_sha256
@@ -52,8 +52,8 @@ def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) 
         raise InputError(f"'{version}' is not a kernel version", hint="name a version such as 6.12")
     require_tools(TOOLS)
     apt = Apt(cache / "apt-stock")
-    with locked("apt-stock", cache, waiting=lambda: progress.stage("waiting for another download")):
-        for mirror in mirrors():
+    with hold_lock("apt-stock", cache, waiting=lambda: progress.stage("waiting for another download")):
+        for mirror in find_mirrors():
             progress.stage(f"looking for Linux {version} in Debian's suites")
             apt.configure(mirror)
             update(apt, log)
@@ -61,7 +61,7 @@ def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) 
             for release in releases(names, version):
                 if (stock_folder(cache) / release).is_dir():
                     return find_stock(release, cache)
-                with work_dir("stock", cache) as work:
+                with make_work_folder("stock", cache) as work:
                     progress.stage(f"downloading Linux {release} (about 100 MB)")
                     package_version = _download_parts(apt, release, work=work, log=log)
                     if package_version:
@@ -74,8 +74,8 @@ def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) 
 def releases(names: Iterable[str], version: str) -> list[str]:
     """Return the releases of `version` among names of packages, newest first, without special flavours."""
     pattern = re.compile(rf"linux-image-({re.escape(version)}[.+-][\d.+-]*(?:deb[\d.]+)?-amd64)")
-    found = [match[1] for name in names if (match := pattern.fullmatch(name))]
-    return sorted(found, key=numbers, reverse=True)
+    matches = [match[1] for name in names if (match := pattern.fullmatch(name))]
+    return sorted(matches, key=numbers, reverse=True)
 
 
 def _download_parts(apt: Apt, release: str, *, work: Path, log: TextIO) -> str:
@@ -100,7 +100,7 @@ def _keep(version: str, release: str, package_version: str, *, work: Path, cache
     image = entry / "vmlinuz"
     if not image.is_file():
         raise LabError(f"the packages of Linux {release} have no image", hint="name another version")
-    kernel = uncompressed(image)
+    kernel = uncompress(image)
     if kernel is not None:
         (entry / "vmlinux").write_bytes(kernel)
     record = {

@@ -28,7 +28,7 @@ from mptcplab.errors import LabError
 from mptcplab.kernel.cache import entry_name, variant_name
 from mptcplab.kernel.data import KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandKilledError
-from mptcplab.kernel.steps import EXPECTED_STEPS, Job, add_file, compile_kernel, configure, prepare
+from mptcplab.kernel.steps import EXPECTED_STEPS, BuildJob, add_file, compile_kernel, configure, prepare
 
 _FORMAT = 1
 Stat = list[int]
@@ -60,14 +60,14 @@ class SourceTree:
         """Whether a tree was kept here. It may be unusable."""
         return self.path.is_dir()
 
-    def build(self, job: Job) -> None:
+    def build(self, job: BuildJob) -> None:
         """Build `job` in the existing tree or in a new one. :raises LabError: if it fails; the tree then stays."""
         known = self._load()
         contents = known or self._make(job)
         if known:
             self._refuse_changes(known)
             job.tree, job.warnings, job.lost = self.path, known.warnings, tuple(known.lost)
-        with self._at_work(contents):
+        with self._mark_busy(contents):
             self._update_overlay(job, contents)
             if not contents.configured:
                 configure(job)
@@ -75,7 +75,7 @@ class SourceTree:
                 contents.config_sha256 = _sha256(self.path / ".config")
             compile_kernel(job, expected=None if known else EXPECTED_STEPS)
 
-    def _make(self, job: Job) -> _Contents:
+    def _make(self, job: BuildJob) -> _Contents:
         """Create a new tree, still without our files."""
         shutil.rmtree(self.path, ignore_errors=True)
         prepare(job)
@@ -86,7 +86,7 @@ class SourceTree:
         job.tree = self.path
         return contents
 
-    def _update_overlay(self, job: Job, contents: _Contents) -> None:
+    def _update_overlay(self, job: BuildJob, contents: _Contents) -> None:
         """Bring our files up to date. Unchanged files keep their modification time, by which make decides."""
         overlay = {file.name: file for file in job.inputs.overlay}
         changed = [name for name, file in overlay.items() if contents.overlay.get(name) != file.sha256]
@@ -109,7 +109,7 @@ class SourceTree:
         contents.overlay[file.name] = file.sha256
 
     @contextmanager
-    def _at_work(self, contents: _Contents) -> Iterator[None]:
+    def _mark_busy(self, contents: _Contents) -> Iterator[None]:
         """Mark the tree as busy, and so as unusable, while inside.
 
         A make that failed leaves the tree consistent; one that was killed may not, so the mark stays.
@@ -176,10 +176,10 @@ def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:
 def _stat(path: Path) -> Stat:
     """Return the size and modification time; empty if the file does not exist."""
     try:
-        found = path.lstat()
+        pair = path.lstat()
     except OSError:
         return []
-    return [found.st_size, found.st_mtime_ns]
+    return [pair.st_size, pair.st_mtime_ns]
 
 
 def _sha256(path: Path) -> str:

@@ -26,8 +26,8 @@ _LABEL = re.compile(r"name\d*")
 
 
 @dataclass(frozen=True)
-class Run:
-    """A run with its only workload. ``conditions`` are those of :func:`conditions_of`, empty if unknown."""
+class ComparedRun:
+    """A run with its only workload. ``conditions`` are those of :func:`hash_conditions`, empty if unknown."""
 
     settings: tuple[tuple[str, str], ...]
     seed: int
@@ -35,20 +35,20 @@ class Run:
     conditions: str = ""
 
 
-def conditions_of(manifest: Mapping[str, Any]) -> str:
+def hash_conditions(manifest: Mapping[str, Any]) -> str:
     """Return the hash of what an MPTCP run and its TCP runs have in common; empty if the manifest does not say it."""
     if "scenario" not in manifest:
         return ""
-    conditions = [manifest["facts"]["kernel"]["release"], _without_free_keys(manifest["scenario"])]
+    conditions = [manifest["facts"]["kernel"]["release"], _drop_free_keys(manifest["scenario"])]
     return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
 
 
-def _without_free_keys(value: Any, table: str = "") -> Any:
+def _drop_free_keys(value: Any, table: str = "") -> Any:
     if isinstance(value, list):
-        return [_without_free_keys(one) for one in value]
+        return [_drop_free_keys(entry) for entry in value]
     if not isinstance(value, dict):
         return value
-    return {key: _without_free_keys(one, key) for key, one in value.items() if not _is_free(table, key, one)}
+    return {key: _drop_free_keys(entry, key) for key, entry in value.items() if not _is_free(table, key, entry)}
 
 
 def _is_free(table: str, key: str, value: Any) -> bool:
@@ -56,20 +56,20 @@ def _is_free(table: str, key: str, value: Any) -> bool:
     return (key in _FREE_KEYS and not isinstance(value, dict)) or (table, key) == ("transport", "weights")
 
 
-def benefits_over_tcp(runs: Sequence[Run]) -> Iterator[float | None]:
+def benefits_over_tcp(runs: Sequence[ComparedRun]) -> Iterator[float | None]:
     """Yield the aggregation benefit of each run; None unless TCP ran on all of its paths, and nothing else differed."""
     goodputs: dict[object, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for run in runs:
         path = _path_of_tcp(run.measured)
         if path is not None:
-            goodputs[_what_is_shared(run)][path].append(run.measured.goodput_bps)
+            goodputs[_shared_conditions(run)][path].append(run.measured.goodput_bps)
     for run in runs:
-        yield _benefit(run.measured, goodputs.get(_what_is_shared(run), {}))
+        yield _benefit(run.measured, goodputs.get(_shared_conditions(run), {}))
 
 
-def _what_is_shared(run: Run) -> object:
-    settings = tuple(one for one in run.settings if one[0].rpartition(".")[2] not in _FREE_KEYS)
-    keys = tuple(one for one in settings if not _LABEL.fullmatch(one[0]))
+def _shared_conditions(run: ComparedRun) -> object:
+    settings = tuple(setting for setting in run.settings if setting[0].rpartition(".")[2] not in _FREE_KEYS)
+    keys = tuple(setting for setting in settings if not _LABEL.fullmatch(setting[0]))
     if run.conditions and len(keys) < len(settings):
         # A label hides the keys that it stands for, which need not be free ones: the whole scenario tells.
         return keys, run.conditions, run.seed, run.measured.workload

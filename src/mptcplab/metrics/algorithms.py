@@ -28,7 +28,7 @@ class RequestedAlgorithms:
 
 
 @dataclass(frozen=True)
-class Subflow:
+class SubflowAlgorithms:
     """One socket: its path and the algorithms that it was seen with, in order; none if it was not seen."""
 
     path: str
@@ -44,31 +44,31 @@ def requested_algorithms(described: Mapping[str, Any], transport: Mapping[str, A
 
 def seen_subflows(
     recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[Mapping[str, Any]]
-) -> list[list[Subflow]]:
+) -> list[list[SubflowAlgorithms]]:
     """Return the subflows of each connection with the algorithms seen on ``node``.
 
     ``started`` are the start events of the ``flow`` that opened them, which have the algorithms of its sockets.
     """
-    found = recording.counter(node, "algorithms.json")
-    sockets = {(one["local"], one["remote"]): one for one in found["sockets"]}
+    counter = recording.counter(node, "algorithms.json")
+    sockets = {(entry["local"], entry["remote"]): entry for entry in counter["sockets"]}
     starts = {event["conn"]: event for event in started}
     addresses = recording.manifest["addresses"]
 
-    def of(row: Row) -> Subflow:
+    def build_subflow(row: Row) -> SubflowAlgorithms:
         known = sockets.get((row["local"], row["remote"]), {})
         start = starts.get(row.get("conn"), {})
         # The row is the sender's, but paths are named from the receiver's side.
         path = path_name({"local": row["remote"], "remote": row["local"]}, addresses)
-        return Subflow(
+        return SubflowAlgorithms(
             path,
-            tuple(known.get("congestion") or _one(start.get("congestion") or row.get("congestion"))),
-            tuple(known.get("scheduler") or _one(start.get("scheduler"))),
+            tuple(known.get("congestion") or _as_list(start.get("congestion") or row.get("congestion"))),
+            tuple(known.get("scheduler") or _as_list(start.get("scheduler"))),
         )
 
-    return [[of(row) for row in connection] for connection in connections]
+    return [[build_subflow(row) for row in connection] for connection in connections]
 
 
-def uncoupled_subflows(recording: Recording, node: str) -> Iterator[str]:
+def uncoupling_warnings(recording: Recording, node: str) -> Iterator[str]:
     """Yield a warning if the kernel had no memory for the coupling of congestion control on subflows of ``node``.
 
     The count is that of the host since its creation, so it may include subflows of other workloads.
@@ -79,36 +79,38 @@ def uncoupled_subflows(recording: Recording, node: str) -> Iterator[str]:
         yield f"the kernel had no memory to couple the congestion control of {subflows} of {node}: uncoupled, like TCP"
 
 
-def _one(name: str | None) -> list[str]:
+def _as_list(name: str | None) -> list[str]:
     return [name] if name else []
 
 
-def congestion_names(connections: Sequence[Sequence[Subflow]]) -> tuple[str, ...]:
+def congestion_names(connections: Sequence[Sequence[SubflowAlgorithms]]) -> tuple[str, ...]:
     """Return all names of congestion controls, sorted."""
-    return tuple(sorted({name for one in connections for subflow in one for name in subflow.congestion}))
+    return tuple(sorted({name for connection in connections for subflow in connection for name in subflow.congestion}))
 
 
-def scheduler_names(connections: Sequence[Sequence[Subflow]]) -> str:
+def scheduler_names(connections: Sequence[Sequence[SubflowAlgorithms]]) -> str:
     """Return all names of schedulers as the text of a table cell."""
-    names = {name for one in connections for subflow in one for name in subflow.schedulers}
-    if any(not subflow.schedulers for one in connections for subflow in one[:1]):
+    names = {name for connection in connections for subflow in connection for name in subflow.schedulers}
+    if any(not subflow.schedulers for connection in connections for subflow in connection[:1]):
         names.add(NOT_KNOWN)
     return ", ".join(sorted(names))
 
 
 def algorithm_warnings(
-    connections: Sequence[Sequence[Subflow]], requested: RequestedAlgorithms, *, with_mptcp: bool
+    connections: Sequence[Sequence[SubflowAlgorithms]], requested: RequestedAlgorithms, *, with_mptcp: bool
 ) -> Iterator[str]:
     """Yield a warning for each difference between the algorithms used and those requested."""
     if requested.congestion is not None:
-        for path, names in dict.fromkeys((one.path, one.congestion) for some in connections for one in some):
+        for path, names in dict.fromkeys(
+            (algorithms.path, algorithms.congestion) for some in connections for algorithms in some
+        ):
             if names and names != (requested.congestion,):
                 yield f"{requested.congestion} was requested, but the subflow on {path} used {' and '.join(names)}"
     if requested.scheduler is None or not with_mptcp:
         return
-    used = [{name for one in some for name in one.schedulers} for some in connections]
+    used = [{name for algorithms in some for name in algorithms.schedulers} for some in connections]
     others = [names for names in used if names and names != {requested.scheduler}]
     if others:
-        found = ", ".join(sorted(set().union(*others) - {requested.scheduler}))
+        text = ", ".join(sorted(set().union(*others) - {requested.scheduler}))
         count = f"{len(others)} of {len(used)} connections" if len(used) > 1 else "the connection"
-        yield f"the scheduler {requested.scheduler} was requested, but {count} used {found}"
+        yield f"the scheduler {requested.scheduler} was requested, but {count} used {text}"

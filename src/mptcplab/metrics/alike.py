@@ -11,7 +11,7 @@ _PLAIN = r"\d+(?:\.\d+)?"
 _NUMBER = re.compile(rf"(?<![\w.-])({_PLAIN})(?: to ({_PLAIN}))?(?![\w-]|\.\d)")
 
 
-def merged(warnings: Iterable[str]) -> dict[str, str]:
+def merge_similar_warnings(warnings: Iterable[str]) -> dict[str, str]:
     """Return for each warning the text that it shares with those that differ from it only in numbers.
 
     Numbers that differ become ranges: "dropped 14" and "dropped 2" are "dropped 2 to 14". The order is that of the
@@ -20,10 +20,10 @@ def merged(warnings: Iterable[str]) -> dict[str, str]:
     alike: dict[str, list[str]] = {}
     for warning in dict.fromkeys(warnings):
         alike.setdefault(_NUMBER.sub("#", warning), []).append(warning)
-    return {warning: text for texts in alike.values() for text in [_spanning(texts)] for warning in texts}
+    return {warning: text for texts in alike.values() for text in [_span_numbers(texts)] for warning in texts}
 
 
-def _spanning(texts: list[str]) -> str:
+def _span_numbers(texts: list[str]) -> str:
     """Return the first text, with the range over all texts in the place of each number."""
     if len(texts) == 1:
         return texts[0]

@@ -37,7 +37,7 @@ class Capacity:
     times_s: Numbers
     bps: Numbers
 
-    def between(self, begin_s: float, end_s: float) -> Capacity:
+    def clip(self, begin_s: float, end_s: float) -> Capacity:
         """Return the values from one time to another, only where they change; the first is at ``begin_s``."""
         first = int(np.searchsorted(self.times_s, begin_s, side="right")) - 1
         last = int(np.searchsorted(self.times_s, end_s, side="left"))
@@ -64,7 +64,9 @@ class _Links:
         if kind in ("trace", "change"):
             rate = rate_of(value)
             if rate is not None:
-                self.rates |= {(link, side): rate * self.shares[link, side] for side in sides if self._has(link, side)}
+                self.rates |= {
+                    (link, side): rate * self.shares[link, side] for side in sides if self._has_share(link, side)
+                }
         elif kind == "down":
             if value == _SILENT:
                 self.silent |= {(link, side) for side in sides}
@@ -78,10 +80,10 @@ class _Links:
         elif kind == "address-added":
             self.without_address.discard((link, value))
 
-    def _has(self, link: str, side: str) -> bool:
+    def _has_share(self, link: str, side: str) -> bool:
         return (link, side) in self.shares
 
-    def now(self, steps: Iterable[Step]) -> list[float]:
+    def carried_rates(self, steps: Iterable[Step]) -> list[float]:
         """Return what each of ``steps`` carries, infinity if nothing limits it."""
         dead = {link for link, _ in (*self.silent, *self.without_address)} | self.down
         return [0.0 if step[0] in dead else self.rates.get(step, np.inf) for step in steps]
@@ -97,18 +99,18 @@ def capacity_of(recording: Recording, ends: Ends, used: Collection[str], receive
     known = {name: _steps(steps) for name, steps in manifest["paths"].get(ends.workload, {}).items()}
     if not used or not set(used) <= set(known) or next(gateways_of(recording, ends.workload), None) is not None:
         return None
-    names = _usable(manifest, ends, known, used) if _is_mptcp(recording, ends, received) else used
+    names = _usable_paths(manifest, ends, known, used) if _is_mptcp(recording, ends, received) else used
     paths = [known[name] for name in names]
-    events = sorted(recording.events.iter_rows(named=True), key=lambda one: int(one["instant_ns"]))
+    events = sorted(recording.events.iter_rows(named=True), key=lambda entry: int(entry["instant_ns"]))
     links = _links(manifest, {step for path in paths for step in path})
     if links is None or not any(_changes_rate(event, links) for event in events):
         return None
     times, rates = _history(links, paths, events)
-    total = together([_limiting(path, rates) for path in paths], rates)
+    total = joint_capacity([_limiting_steps(path, rates) for path in paths], rates)
     return Capacity(times, total) if total is not None and np.isfinite(total).all() else None
 
 
-def together(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) -> Numbers | None:
+def joint_capacity(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) -> Numbers | None:
     """Return what paths can carry together if each carries what its steps leave to it; a shared one counts once.
 
     None if some paths, but not all of those that belong together, share a step: that would need an optimum.
@@ -123,7 +125,7 @@ def together(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) 
             return unlimited
         bound = np.minimum.reduce([rates[step] for step in shared])
         if len(group) > 1:
-            others = together([path - shared for path in group], rates)
+            others = joint_capacity([path - shared for path in group], rates)
             if others is None:
                 return None
             bound = np.minimum(bound, others)
@@ -139,14 +141,14 @@ def _groups(paths: Collection[frozenset[Step]]) -> Iterator[list[frozenset[Step]
         while reached:
             reached = False
             for path in list(left):
-                if any(path & one for one in group):
+                if any(path & pairs for pairs in group):
                     left.remove(path)
                     group.append(path)
                     reached = True
         yield group
 
 
-def _limiting(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> frozenset[Step]:
+def _limiting_steps(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> frozenset[Step]:
     """Return the steps of a path that limit it at some time."""
     return frozenset(step for step in path if np.isfinite(rates[step]).any())
 
@@ -190,12 +192,12 @@ def _history(
 ) -> tuple[Numbers, dict[Step, Numbers]]:
     """Return the times at which something happens, -inf first, and what each step of the paths carries from then on."""
     steps = sorted({step for path in paths for step in path})
-    times, values = [-np.inf], [links.now(steps)]
+    times, values = [-np.inf], [links.carried_rates(steps)]
     for instant_ns, of_instant in groupby(events, key=lambda event: int(event["instant_ns"])):
         for event in of_instant:
             links.change(event)
         times.append(instant_ns / _NS)
-        values.append(links.now(steps))
+        values.append(links.carried_rates(steps))
     table = np.array(values, dtype=np.float64)
     return np.array(times), {step: table[:, number] for number, step in enumerate(steps)}
 
@@ -206,9 +208,9 @@ def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool
     spoke: set[Any] = set()
     fell_back: set[Any] = set()
     if program is not None and {"fallback", "program"} <= set(table.columns):
-        own = table.filter(pl.col("program") == program)
-        fell_back = set(own.filter(pl.col("fallback"))["conn"])
-        spoke = set(own.filter(pl.col("token").is_not_null())["conn"]) if "token" in own.columns else spoke
+        own_frame = table.filter(pl.col("program") == program)
+        fell_back = set(own_frame.filter(pl.col("fallback"))["conn"])
+        spoke = set(own_frame.filter(pl.col("token").is_not_null())["conn"]) if "token" in own_frame.columns else spoke
     conns = {row.get("conn") for row in received if _shows_mptcp(row) or row.get("conn") in spoke}
     return bool(conns - fell_back)
 
@@ -218,21 +220,21 @@ def _shows_mptcp(row: Row) -> bool:
     return speaks_mptcp(row) or row.get("protocol") == "mptcp" or row.get("subflow_id") is not None
 
 
-def _usable(
+def _usable_paths(
     manifest: Mapping[str, Any], ends: Ends, known: Mapping[str, Sequence[Step]], used: Collection[str]
 ) -> list[str]:
     """Return the paths that MPTCP may use: those between links that have endpoints at both ends, and the ``used``."""
     transports = {node["name"]: node.get("transport") for node in manifest["nodes"]}
     first, last = {known[name][0][0] for name in used}, {known[name][-1][0] for name in used}
-    found = [
+    texts = [
         name
         for name, steps in known.items()
         if _has_endpoint(transports.get(ends.sender), steps[0][0], first)
         and _has_endpoint(transports.get(ends.receiver), steps[-1][0], last)
     ]
     hosts = (transports.get(ends.sender), transports.get(ends.receiver))
-    limits = [one["limits"]["subflows"] for one in hosts if one and "limits" in one]
-    return list(used) if len(found) - 1 > min(limits, default=len(found)) else found
+    limits = [host["limits"]["subflows"] for host in hosts if host and "limits" in host]
+    return list(used) if len(texts) - 1 > min(limits, default=len(texts)) else texts
 
 
 def _has_endpoint(transport: Mapping[str, Any] | None, link: str, used: Collection[str]) -> bool:
@@ -241,5 +243,5 @@ def _has_endpoint(transport: Mapping[str, Any] | None, link: str, used: Collecti
         return True
     endpoints = transport.get("endpoints")
     if isinstance(endpoints, list):
-        return any(one["link"] == link for one in endpoints)
+        return any(endpoint["link"] == link for endpoint in endpoints)
     return endpoints != "none" and transport.get("modes", {}).get(link) != "off"

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit, suited
+from mptcplab.metrics.values import Unit, choose_unit
 
 #: The part of a metric's name in JSON that names the statistic.
 _STATISTIC = re.compile(r"_(mean|p\d+|max)(?=_)")
@@ -21,11 +21,17 @@ def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
     A quantity's mean, percentiles and maximum have one unit, which suits those that tables have. So a column has the
     same unit whatever other columns are chosen.
     """
-    statistics = [one for one in METRICS.values() if _quantity(one) == _quantity(metric) and one.in_table]
+    statistics = [
+        this_metric
+        for this_metric in METRICS.values()
+        if _quantity(this_metric) == _quantity(metric) and this_metric.in_table
+    ]
     every = [row.metrics for row in rows]
-    shown = [metrics[one.name].mean for metrics in every for one in statistics if one.name in metrics]
-    own = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
-    return suited(metric.unit, shown or own, digits=metric.digits)
+    shown = [
+        metrics[this_metric.name].mean for metrics in every for this_metric in statistics if this_metric.name in metrics
+    ]
+    own_means = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
+    return choose_unit(metric.unit, shown or own_means, digits=metric.digits)
 
 
 def _quantity(metric: Metric) -> str:

@@ -57,7 +57,7 @@ Key = tuple[tuple[tuple[str, str], ...], str]
 
 
 @dataclass(frozen=True)
-class Side:
+class RowSide:
     """The values of one metric of one row, by seed, and the identities of the runs."""
 
     values: dict[int, float]
@@ -71,8 +71,8 @@ class Pair:
     metric: str
     a: tuple[str, ...]
     b: tuple[str, ...]
-    first: Mapping[Key, Side]
-    second: Mapping[Key, Side]
+    first: Mapping[Key, RowSide]
+    second: Mapping[Key, RowSide]
 
 
 @dataclass(frozen=True)
@@ -174,27 +174,27 @@ class Comparison:
         return sum(match.is_tested for match in self.matches)
 
 
-def sides(
+def collect_sides(
     document: Mapping[str, Any], metric: str, *, workload: str | None = None, without: Sequence[str] = ()
-) -> dict[Key, Side]:
+) -> dict[Key, RowSide]:
     """Return the values of a ``results.json`` by settings and workload. ``without`` are keys left out of the settings.
 
     ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out. Of a metric
     by path, a row has one set of values for each.
     :raises InputError: if the document does not have the values of every seed.
     """
-    found: dict[Key, Side] = {}
+    row_sides: dict[Key, RowSide] = {}
     try:
         for row in document["rows"]:
             settings = tuple((key, str(value)) for key, value in row["settings"].items() if key not in without)
             if workload not in (None, row["workload"]):
                 continue
             for name, values in _values_of(row, metric).items():
-                found[settings, name] = Side(values, tuple(row["runs"]))
+                row_sides[settings, name] = RowSide(values, tuple(row["runs"]))
     except (KeyError, TypeError, ValueError, AttributeError) as error:
         hint = "run the scenario again: recorded runs are not executed a second time"
         raise InputError("the results have no values by seed", hint=hint) from error
-    return found
+    return row_sides
 
 
 def has_metric(row: Mapping[str, Any], metric: str) -> bool:
@@ -211,7 +211,9 @@ def _values_of(row: Mapping[str, Any], metric: str) -> dict[str, dict[int, float
     if METRICS[metric].by_path:
         shares = row.get("share_values", {"seeds": [], "paths": {}})
         return {
-            f"{workload} over {path}": dict(zip(map(int, shares["seeds"]), (100 * one for one in values), strict=True))
+            f"{workload} over {path}": dict(
+                zip(map(int, shares["seeds"]), (100 * value for value in values), strict=True)
+            )
             for path, values in shares["paths"].items()
         }
     described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
@@ -226,17 +228,17 @@ def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) ->
         {key: _test(pair.first[key], pair.second[key]) for key in pair.first if key in pair.second} for pair in pairs
     ]
     # Rows that cannot differ or cannot be tested are not in the family: they don't make the other tests stricter.
-    family = sum(test.known is None for found in tests for test in found.values())
+    family = sum(test.known is None for found_test in tests for test in found_test.values())
     return [
         Comparison(
             pair,
             matches=tuple(
-                _match(key, test, _margin(pair, test, margin_percent), family) for key, test in found.items()
+                _match(key, test, _margin(pair, test, margin_percent), family) for key, test in found_test.items()
             ),
             only_a=tuple(name_of(key) for key in pair.first if key not in pair.second),
             only_b=tuple(name_of(key) for key in pair.second if key not in pair.first),
         )
-        for pair, found in zip(pairs, tests, strict=True)
+        for pair, found_test in zip(pairs, tests, strict=True)
     ]
 
 
@@ -249,7 +251,7 @@ class _Test:
     known: Verdict | None
 
 
-def _test(a: Side, b: Side) -> _Test:
+def _test(a: RowSide, b: RowSide) -> _Test:
     shared = [seed for seed in a.values if seed in b.values]
     if len(shared) >= MIN_SHARED or a.values.keys() == b.values.keys():
         first, second = ([side.values[seed] for seed in shared] for side in (a, b))
@@ -257,10 +259,12 @@ def _test(a: Side, b: Side) -> _Test:
     else:
         first, second = list(a.values.values()), list(b.values.values())
         difference = welch_difference(first, second)
-    return _Test((mean_interval(first).mean, mean_interval(second).mean), difference, _known(a, b, difference))
+    return _Test(
+        (mean_interval(first).mean, mean_interval(second).mean), difference, _obvious_verdict(a, b, difference)
+    )
 
 
-def _known(a: Side, b: Side, difference: Difference) -> Verdict | None:
+def _obvious_verdict(a: RowSide, b: RowSide, difference: Difference) -> Verdict | None:
     if a.runs and a.runs == b.runs:
         return Verdict.SAME_RUNS
     if a.values == b.values or (len({*a.values.values(), *b.values.values()}) == 1 and difference.p is not None):

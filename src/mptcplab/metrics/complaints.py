@@ -24,8 +24,8 @@ def kernel_complaints(recording: Recording) -> Iterator[str]:
     file = recording.folder / FILE
     if not file.exists():
         return
-    found = complaints_in(file.read_text(errors="replace"))
-    for complaint in found[:_SHOWN]:
+    complaints = complaints_in(file.read_text(errors="replace"))
+    for complaint in complaints[:_SHOWN]:
         yield f"the kernel reported an error, so the results may be wrong: {complaint} (see {FILE} of the recording)"
-    if len(found) > _SHOWN:
-        yield f"the kernel reported {len(found) - _SHOWN} other errors (see {FILE} of the recording)"
+    if len(complaints) > _SHOWN:
+        yield f"the kernel reported {len(complaints) - _SHOWN} other errors (see {FILE} of the recording)"

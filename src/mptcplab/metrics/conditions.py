@@ -9,7 +9,7 @@ from typing import Any
 from mptcplab.kernel.config import clock_text, kernel_text
 
 
-def measured_on(document: Mapping[str, Any]) -> tuple[str, ...]:
+def kernels_and_clocks(document: Mapping[str, Any]) -> tuple[str, ...]:
     """Return the kernels and clocks of a ``results.json``, in the order in which rows have them."""
     rows = [row for row in document["rows"] if "kernel" in row]
     # Rows from before these fields are of the lab kernel.
@@ -26,12 +26,12 @@ def use_differs(
 
     Only rows of ``workloads``, if given.
     """
-    first, second = _uses(a, workloads), _uses(b, workloads)
+    first, second = _mptcp_by_row(a, workloads), _mptcp_by_row(b, workloads)
     for name in (name for name in first if name in second and first[name] != second[name]):
         yield name, first[name], second[name]
 
 
-def _uses(document: Mapping[str, Any], workloads: Collection[str] | None) -> dict[str, str]:
+def _mptcp_by_row(document: Mapping[str, Any], workloads: Collection[str] | None) -> dict[str, str]:
     return {
         ", ".join((*(f"{key} = {value}" for key, value in row["settings"].items()), str(row["workload"]))): row["mptcp"]
         for row in document["rows"]

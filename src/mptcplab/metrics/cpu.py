@@ -57,9 +57,11 @@ def shares(recording: Recording, ends: Ends) -> dict[str, float]:
     uses = cpu_uses(recording)
     if not uses:
         return {}
-    own = [one for one in recording.manifest["programs"] if one["name"].rpartition(".")[0] == ends.workload]
-    clients = [one for one in own if one["role"] == "client"]
-    start_ns, end_ns = min(one["start_ns"] for one in clients), max(one["end_ns"] for one in clients)
+    own_programs = [
+        program for program in recording.manifest["programs"] if program["name"].rpartition(".")[0] == ends.workload
+    ]
+    clients = [program for program in own_programs if program["role"] == "client"]
+    start_ns, end_ns = min(program["start_ns"] for program in clients), max(client["end_ns"] for client in clients)
     return {node: use.share(start_ns, end_ns) for node, use in uses.items()}
 
 

@@ -45,14 +45,14 @@ class Delivery:
         """The time of the last sample."""
         return float(self.times[-1])
 
-    def sent_until(self, time_s: float | None) -> Delivery:
+    def until_sent(self, time_s: float | None) -> Delivery:
         """Return this delivery of data that was sent until then."""
         return replace(self, sent_until_s=time_s)
 
     @property
     def active_until_s(self) -> float:
         """The time of the last data that arrived or was sent: after that, the workload may just have been complete."""
-        grown = _grown(self)
+        grown = _growth_times(self)
         return max([float(grown[-1]) if len(grown) else -math.inf, *([self.sent_until_s] if self.sent_until_s else [])])
 
     def has_time(self, instant_s: float, until_s: float) -> bool:
@@ -101,12 +101,12 @@ def _with_data(delivery: Delivery, time_s: float) -> float:
 
 def pauses_in(delivery: Delivery, begin_s: float, until_s: float) -> Numbers:
     """Return the begin and end of each known time without data that overlaps a span."""
-    grown = _grown(delivery)
+    grown = _growth_times(delivery)
     pauses = delivery.pauses if delivery.pauses is not None else np.stack((grown[:-1], grown[1:]), axis=1)
     return pauses[(pauses[:, 1] > begin_s) & (pauses[:, 0] < until_s)]
 
 
-def _grown(delivery: Delivery) -> Numbers:
+def _growth_times(delivery: Delivery) -> Numbers:
     """Return the times of the samples with new data."""
     return delivery.times[np.flatnonzero(np.diff(delivery.total, prepend=0.0) > 0)]
 
@@ -120,7 +120,7 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     """
     overlapping = pauses_in(delivery, begin_s, until_s)
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
-    grown = _grown(delivery)
+    grown = _growth_times(delivery)
     if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
         # Data was sent after the last arrival. The end of the data itself is no gap.
         waited = delivery.sent_until_s - float(grown[-1])
@@ -130,7 +130,7 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
 
 def delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return the delivery of a workload; None if nothing was sampled."""
-    return _sampled(recording, ends) if ends.receiving is None else _reported(recording, ends.receiving)
+    return _read_sampled(recording, ends) if ends.receiving is None else _read_reported(recording, ends.receiving)
 
 
 def sent_until_s(recording: Recording, ends: Ends) -> float | None:
@@ -142,7 +142,7 @@ def sent_until_s(recording: Recording, ends: Ends) -> float | None:
     return (max(known) - recording.manifest["zero_ns"]) / _NS_PER_S if known else None
 
 
-def _reported(recording: Recording, program: str) -> Delivery | None:
+def _read_reported(recording: Recording, program: str) -> Delivery | None:
     table = recording.connections
     if not table.height or "total" not in table.columns:
         return None
@@ -151,7 +151,7 @@ def _reported(recording: Recording, program: str) -> Delivery | None:
     if not rows.height:
         return None
     curves = [_curve(each, "total") for _, each in rows.group_by("conn", maintain_order=True)]
-    added = _added(curves)
+    added = _add_curves(curves)
     return added if len(curves) > 1 else Delivery(added.times, added.total, _pauses(rows))
 
 
@@ -166,7 +166,7 @@ def _pauses(rows: pl.DataFrame) -> Numbers | None:
     return np.stack((begins, begins + known["pause_ns"].to_numpy().astype(float) / _NS_PER_S), axis=1)
 
 
-def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
+def _read_sampled(recording: Recording, ends: Ends) -> Delivery | None:
     """Return the delivery on the receiving host's sockets that belong to connections to the workload's server."""
     table = recording.subflows
     if not table.height:
@@ -181,7 +181,7 @@ def _sampled(recording: Recording, ends: Ends) -> Delivery | None:
         curves[local, remote] = _curve(each, "bytes_received")
         last.append(each.row(-1, named=True))
     chosen = [curves[row["local"], row["remote"]] for row in workload_rows(last, recording, ends, ends.receiver, None)]
-    return _added(chosen) if chosen else None
+    return _add_curves(chosen) if chosen else None
 
 
 def _curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
@@ -189,7 +189,7 @@ def _curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
     return times, rows[column].to_numpy().astype(float)
 
 
-def _added(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:
+def _add_curves(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:
     times = np.unique(np.concatenate([times for times, _ in curves]))
     total = sum((np.interp(times, *curve, left=0.0) for curve in curves), np.zeros(len(times)))
     return Delivery(times, total)

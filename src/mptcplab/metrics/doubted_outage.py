@@ -38,20 +38,20 @@ _BITS = 1e6
 
 def outage_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure whose outage is rather a low rate, or which messages were late before."""
-    yield from _late_before(subject)
-    yield from _between_samples(subject)
-    for curve, episode in subject.once(measured_episodes):
+    yield from _earlier_lateness_warnings(subject)
+    yield from _sampling_warnings(subject)
+    for curve, episode in subject.compute_once(measured_episodes):
         # Of messages, one in ten in time is silence, however they arrive.
         yield from () if curve.is_messages else episode_warnings(curve, episode)
 
 
-def _late_before(subject: Subject) -> Iterator[str]:
+def _earlier_lateness_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning for each failure of which a call or stream shows little: much was late before it already."""
     failures: dict[float, list[str]] = {}
-    for one in instants(subject.recording):
-        if one.is_failure:
-            failures.setdefault(one.time_s, []).append(one.place)
-    curve = subject.once(usable_curve)
+    for instant in instants(subject.recording):
+        if instant.is_failure:
+            failures.setdefault(instant.time_s, []).append(instant.place)
+    curve = subject.compute_once(usable_curve)
     if curve is None or not curve.is_messages:
         return
     for at, places in failures.items():
@@ -66,9 +66,9 @@ def _late_before(subject: Subject) -> Iterator[str]:
             )
 
 
-def _between_samples(subject: Subject) -> Iterator[str]:
+def _sampling_warnings(subject: Subject) -> Iterator[str]:
     """Yield a warning if the gap and the outage are no longer than what lies between two samples of the sockets."""
-    curve, outage = subject.once(usable_curve), subject.once(longest_outage)
+    curve, outage = subject.compute_once(usable_curve), subject.compute_once(longest_outage)
     if curve is None or curve.pauses is not None or curve.is_messages or outage is None:
         return
     step = _interval_s(curve)

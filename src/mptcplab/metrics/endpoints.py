@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.metrics.instants import path_manager_events, without_address
+from mptcplab.metrics.instants import links_without_address, path_manager_events
 from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
 from mptcplab.recording.record import Recording
 
@@ -34,36 +34,41 @@ class EndpointStates:
     @property
     def missing(self) -> tuple[str, ...]:
         """Those that were configured and are missing."""
-        return tuple(one for one in self.asked if one not in self.seen)
+        return tuple(endpoint for endpoint in self.asked if endpoint not in self.seen)
 
     @property
     def unexpected(self) -> tuple[str, ...]:
         """Those that were neither configured nor implicit."""
-        return tuple(one for one in self.seen if one not in self.asked and not one.endswith(_IMPLICIT))
+        return tuple(
+            endpoint for endpoint in self.seen if endpoint not in self.asked and not endpoint.endswith(_IMPLICIT)
+        )
 
 
 def endpoint_states(recording: Recording) -> list[EndpointStates]:
     """Return the endpoints of every node that speaks MPTCP, in the order of the scenario."""
-    removed = without_address(recording)
-    return [_of_host(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
+    removed = links_without_address(recording)
+    return [_read_states(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
 
 
 def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
     return "transport" in node and (node["transport"]["protocol"] == "mptcp" or "speaks_mptcp" in node)
 
 
-def _of_host(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
+def _read_states(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
     host = node["name"]
     endpoints, bounds = _at_the_end(recording, node)
-    asked = [one for one in endpoints if not {(one["link"], host), (one["link"], "")} & removed]
+    asked = [endpoint for endpoint in endpoints if not {(endpoint["link"], host), (endpoint["link"], "")} & removed]
     described = recording.counter(host, "mptcp-endpoint.json")
     # `ip -j` prints the limits as plain text in some versions.
     text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
     limits = {key: int(number) for key, number in _LIMIT.findall(text)}
     return EndpointStates(
         host=host,
-        asked=(*sorted(_words(one["address"], one["port"], one["flags"]) for one in asked), *_limits(bounds)),
-        seen=(*sorted(_words(one["address"], one.get("port"), _flags(one)) for one in described), *_limits(limits)),
+        asked=(*sorted(_words(entry["address"], entry["port"], entry["flags"]) for entry in asked), *_limits(bounds)),
+        seen=(
+            *sorted(_words(entry["address"], entry.get("port"), _flags(entry)) for entry in described),
+            *_limits(limits),
+        ),
     )
 
 
@@ -79,7 +84,7 @@ def _flags(described: Mapping[str, Any]) -> list[str]:
 
 def _at_the_end(recording: Recording, node: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
     """Return the endpoints and limits of a node after all events that change them."""
-    endpoints = {(one["link"], one["port"]): dict(one) for one in node["endpoints"]}
+    endpoints = {(entry["link"], entry["port"]): dict(entry) for entry in node["endpoints"]}
     limits = dict(node["transport"]["limits"])
     for row in path_manager_events(recording):
         if row["kind"] == LIMITS:
@@ -106,8 +111,8 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
 
 def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
     """Yield a warning for each node whose endpoints or limits differ from the configured ones."""
-    for one in seen:
-        if one.missing or one.unexpected:
-            parts = [("missing", one.missing), ("unexpected", one.unexpected)]
+    for states in seen:
+        if states.missing or states.unexpected:
+            parts = [("missing", states.missing), ("unexpected", states.unexpected)]
             differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
-            yield f"the MPTCP endpoints of {one.host} are not those configured: {differences}"
+            yield f"the MPTCP endpoints of {states.host} are not those configured: {differences}"

@@ -36,9 +36,9 @@ class Ends:
         return CONTROL_SHARE if self.has_control_connections else 0.0
 
 
-def described(recording: Recording, workload: str) -> Mapping[str, Any]:
+def manifest_workload(recording: Recording, workload: str) -> Mapping[str, Any]:
     """Return the entry of a workload in the manifest."""
-    return next(one for one in recording.manifest["workloads"] if one["name"] == workload)
+    return next(this_workload for this_workload in recording.manifest["workloads"] if this_workload["name"] == workload)
 
 
 def ends_of_workload(described: Mapping[str, Any]) -> Ends:
@@ -49,4 +49,4 @@ def ends_of_workload(described: Mapping[str, Any]) -> Ends:
 
 def ends_of(recording: Recording) -> list[Ends]:
     """Return the ends of a run's workloads, in the order of the scenario."""
-    return [ends_of_workload(one) for one in recording.manifest["workloads"]]
+    return [ends_of_workload(workload) for workload in recording.manifest["workloads"]]

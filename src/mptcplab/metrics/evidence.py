@@ -110,7 +110,7 @@ def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     node = next(node for node in recording.manifest["nodes"] if node["name"] == name)
     transport = node.get("transport", {})
-    own = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
+    own_items = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
     return Host(
@@ -120,7 +120,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         endpoints=tuple(_endpoints(recording, name)) if speaks else (),
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
-        addresses=tuple(own),
+        addresses=tuple(own_items),
         path_manager=transport.get("path_manager"),
         protocol=protocol,
     )
@@ -169,7 +169,7 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     for name, steps in paths_between(recording, ends).items():
         forward = [(links[link], links[link][direction], f"{link} {direction}") for link, direction in steps]
         back = [links[link]["backward" if direction == "forward" else "forward"] for link, direction in steps]
-        rates = [one["payload_bps"] for _, one, _ in forward]
+        rates = [entry["payload_bps"] for _, entry, _ in forward]
         first, last = steps[0][0], steps[-1][0]
         of_client, of_server = (first, last) if side.client == side.sender else (last, first)
         names = {link for link, _ in steps}
@@ -177,9 +177,11 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
         yield Path(
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
-            round_trip_s=sum(Duration.parse(one["delay"]).seconds for one in (*(way for _, way, _ in forward), *back)),
-            loss=1 - _product(1 - one["chances"]["high"] for _, one, _ in forward),
-            links={step: one["payload_bps"] for _, one, step in forward},
+            round_trip_s=sum(
+                Duration.parse(entry["delay"]).seconds for entry in (*(way for _, way, _ in forward), *back)
+            ),
+            loss=1 - _product(1 - entry["chances"]["high"] for _, entry, _ in forward),
+            links={step: entry["payload_bps"] for _, entry, step in forward},
             client=addresses.get((side.client, of_client)),
             server=addresses.get((side.server, of_server)),
             is_backup=bool(names & backups),
@@ -235,8 +237,8 @@ def _expected(
     nodes = {node["name"]: node for node in recording.manifest["nodes"]}
     transport = nodes[side.sender].get("transport", {})
     programs = recording.manifest.get("programs", ())
-    clients = [one for one in programs if one["name"].startswith(f"{ends.workload}.client")]
-    times = [(one["start_ns"] / _NS, one["end_ns"] / _NS) for one in clients]
+    clients = [program for program in programs if program["name"].startswith(f"{ends.workload}.client")]
+    times = [(client["start_ns"] / _NS, client["end_ns"] / _NS) for client in clients]
     return Expected(
         workload=ends.workload,
         client=side.client,
@@ -277,14 +279,14 @@ def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
         return []
-    end = max((one["end_ns"] for one in recording.manifest.get("programs", ())), default=0)
+    end = max((entry["end_ns"] for entry in recording.manifest.get("programs", ())), default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
-    own = pl.col("node") == node
+    own_expr = pl.col("node") == node
     if "program" in table.columns:
-        own &= pl.col("program").is_null() if program is None else pl.col("program") == program
+        own_expr &= pl.col("program").is_null() if program is None else pl.col("program") == program
     keys = [name for name in ("conn", "local", "remote") if name in table.columns]
     used = [name for name in (*keys, "time_ns", *_USED) if name in table.columns]
-    rows = table.filter(own).select(used)
+    rows = table.filter(own_expr).select(used)
     columns = rows.select("time_ns", *keys).to_dict(as_series=False)
     times = columns.pop("time_ns")
     # Rows of a socket are in order of time, so that the last of each step stays.
@@ -386,7 +388,9 @@ def _waits(
         if receiving.host != side.receiver or not receiving.received:
             continue
         key = side.sender, receiving.connection
-        sending = next((one for one in connections if (one.host, one.connection) == key), None)
-        of_sender = [one for one in seen if (one.host, one.connection) == key]
+        sending = next(
+            (connection for connection in connections if (connection.host, connection.connection) == key), None
+        )
+        of_sender = [subflow for subflow in seen if (subflow.host, subflow.connection) == key]
         pending = pending_of(sending, of_sender)
         yield from waits_of(receiving.received, pending, connection=receiving.connection, min_s=min_s)

@@ -28,14 +28,14 @@ def _sentence(recording: Recording, failures: list[Failure], connections: int) -
         event = f"failed {span} after the handshake ({first.reason})"
     else:
         event = f"were not established: {first.reason}{f' after {span}' if span else ''}"
-    down = _down_at(recording, first.at_s)
+    down = _links_down_at(recording, first.at_s)
     places = f". Down then: {', '.join(down)}" if down else ""
     return (
         f"{len(failures)} of {connections} connections {event}; the first at {_seconds(first.at_s)} of the run{places}"
     )
 
 
-def _down_at(recording: Recording, time_s: float) -> list[str]:
+def _links_down_at(recording: Recording, time_s: float) -> list[str]:
     """Return the links that were down at ``time_s``, each with the instant of its failure."""
     down: dict[str, float] = {}
     for instant in instants(recording):

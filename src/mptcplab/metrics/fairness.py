@@ -39,5 +39,5 @@ def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> f
     known = [curve for curve in curves if curve is not None]
     if len(known) < 2 or len(known) < len(curves):
         return None
-    found = jain_over_time(known, begin_s, end_s)
-    return float(found.mean()) if len(found) else None
+    values = jain_over_time(known, begin_s, end_s)
+    return float(values.mean()) if len(values) else None

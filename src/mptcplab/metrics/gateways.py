@@ -57,12 +57,12 @@ def text_of_all(runs: Iterable[Sequence[GatewayUse]]) -> str:
     """Return the text for a table of several runs; all texts, if they differ in more than the subflows that carried."""
     alike: dict[tuple[Any, ...], list[Sequence[GatewayUse]]] = {}
     for uses in runs:
-        key = tuple((one.name, one.client_side, one.inner, one.server_side, one.congestion) for one in uses)
+        key = tuple((use.name, use.client_side, use.inner, use.server_side, use.congestion) for use in uses)
         alike.setdefault(key, []).append(uses)
     texts = []
     for members in alike.values():
-        sums = (sum((Counter(one.carrying) for one in same), Counter()) for same in zip(*members, strict=True))
-        texts.append("; ".join(replace(one, carrying=sum_).text for one, sum_ in zip(members[0], sums, strict=True)))
+        sums = (sum((Counter(entry.carrying) for entry in same), Counter()) for same in zip(*members, strict=True))
+        texts.append("; ".join(replace(use, carrying=sum_).text for use, sum_ in zip(members[0], sums, strict=True)))
     return " / ".join(texts)
 
 
@@ -91,7 +91,7 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
     both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
     sent, received = both[inner.sender], both[inner.receiver]
     connections = subflows.data_connections(received, "bytes_received")
-    found = GatewayUse(
+    gateway_use = GatewayUse(
         name=gateway["name"],
         client_side=end_to_end if is_tunnel else _protocol(sides.client, sides.entry_outer),
         inner=_protocol(sides.entry_inner, sides.exit_inner),
@@ -100,8 +100,8 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
-    warnings = _warnings(recording, described, gateway, found, sides, is_bulk=ends.is_bulk)
-    return replace(found, warnings=tuple(warnings))
+    warnings = _warnings(recording, described, gateway, gateway_use, sides, is_bulk=ends.is_bulk)
+    return replace(gateway_use, warnings=tuple(warnings))
 
 
 def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> _Sides:
@@ -114,15 +114,15 @@ def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gatew
     listening = [gateway["listening_port"]] if gateway["listening_port"] is not None else []
     return _Sides(
         client=workload_rows(rows_of(client), recording, ends, client, None),
-        entry_outer=_at(entry, "local", listening),
+        entry_outer=_rows_at_ports(entry, "local", listening),
         entry_inner=inner_rows(entry, inner, addresses),
         exit_inner=inner_rows(exit_, inner, addresses),
-        exit_outer=_at(exit_, "remote", ends.ports),
-        server=_at(rows_of(server), "local", ends.ports),
+        exit_outer=_rows_at_ports(exit_, "remote", ends.ports),
+        server=_rows_at_ports(rows_of(server), "local", ends.ports),
     )
 
 
-def _at(rows: Iterable[Row], end: str, ports: Sequence[int]) -> list[Row]:
+def _rows_at_ports(rows: Iterable[Row], end: str, ports: Sequence[int]) -> list[Row]:
     """Return the subflows of connections with one whose ``end`` is at one of ``ports``."""
     connections = subflows.group(rows).values()
     return [row for some in connections if any(_port(row, end) in ports for row in some) for row in some]
@@ -160,15 +160,15 @@ def _warnings(
     if use.inner != wanted:
         yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
     elif use.inner == "MPTCP":
-        yield from _weak_use(use, sides, is_bulk=is_bulk)
+        yield from _weak_use_warnings(use, sides, is_bulk=is_bulk)
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
         if protocol == "MPTCP" and gateway["listening_port"] is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
-    yield from _passed_by(gateway, use, sides)
+    yield from _bypass_warnings(gateway, use, sides)
     yield from _contradictions(recording, described, gateway, use, sides)
 
 
-def _weak_use(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
+def _weak_use_warnings(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
     """Yield warnings about inner MPTCP connections that did not use what they could: bulk data can use all of it."""
     connections = subflows.group(sides.exit_inner).values()
     plain = [rows for rows in connections if not any(map(subflows.speaks_mptcp, rows))]
@@ -176,27 +176,27 @@ def _weak_use(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]
         yield f"gateway {use.name}: {len(plain)} of {len(connections)} connections between its sides are plain TCP"
     if not is_bulk:
         return
-    total, single = sum(use.carrying.values()), subflows.single_connections(use.carrying)
+    total, single = sum(use.carrying.values()), subflows.count_single_connections(use.carrying)
     if single or not total:
-        yield f"gateway {use.name}: only one of its subflows carried data{subflows.some_of(single, total)}"
+        yield f"gateway {use.name}: only one of its subflows carried data{subflows.describe_share(single, total)}"
     for path in subflows.idle_paths(use.shares):
         yield f"gateway {use.name}: the subflow on {path} carried less than 1 % of the data"
 
 
-def _passed_by(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
+def _bypass_warnings(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
     """Yield a warning if the workload's data did not go through the gateway."""
-    inner = _largest_sum(sides.entry_inner, sides.exit_inner)
-    outer = _largest_sum(sides.client, sides.server)
+    inner = _largest_received(sides.entry_inner, sides.exit_inner)
+    outer = _largest_received(sides.client, sides.server)
     if inner is not None and outer is not None and inner < _MIN_SHARE * outer:
         yield f"gateway {use.name}: the workload's data did not pass through it"
     elif gateway["listening_port"] is not None and not (sides.entry_outer and sides.exit_outer):
         yield f"gateway {use.name}: no connection of its outer sides was seen"
 
 
-def _largest_sum(*ends: Sequence[Row]) -> int | None:
+def _largest_received(*ends: Sequence[Row]) -> int | None:
     """Return the bytes that the end with more of them received; None if neither reports them."""
-    sums = [subflows.known_sum(rows, "bytes_received") for rows in ends]
-    return max((one for one in sums if one is not None), default=None)
+    sums = [subflows.sum_known(rows, "bytes_received") for rows in ends]
+    return max((count for count in sums if count is not None), default=None)
 
 
 def _contradictions(
@@ -209,11 +209,11 @@ def _contradictions(
 
     tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
-    own = {gateway["entry"], gateway["exit"]} - {described["from"], described["to"]}
-    dropped = mptcp_counts([counters(node) for node in sorted(own)]).dropped_beyond_window
+    items = {gateway["entry"], gateway["exit"]} - {described["from"], described["to"]}
+    dropped = mptcp_counts([counters(node) for node in sorted(items)]).dropped_beyond_window
     if dropped:
         # The counters of the workload's own hosts have a warning of their own.
-        yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(own)))}"
+        yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(items)))}"
     for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
         known = counters(node).get(counter)
         if known is not None and known < inner:
@@ -231,6 +231,6 @@ def _contradictions(
 
 def _is_only_for(recording: Recording, node: str, gateway: Mapping[str, Any]) -> bool:
     """Return whether the counters of a node are those of outer sides of the gateway: it has no other connections."""
-    workloads = (one["name"] for one in recording.manifest["workloads"] if node in (one["from"], one["to"]))
-    sides = (one[side] for one in recording.manifest["gateways"] for side in ("entry", "exit"))
+    workloads = (entry["name"] for entry in recording.manifest["workloads"] if node in (entry["from"], entry["to"]))
+    sides = (entry[side] for entry in recording.manifest["gateways"] for side in ("entry", "exit"))
     return node not in sides and set(workloads) <= set(gateway["carried"])

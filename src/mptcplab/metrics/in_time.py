@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from mptcplab.lazy import np
 from mptcplab.metrics.delivery import Delivery, delivery, sent_until_s
-from mptcplab.metrics.ends import Ends, described
+from mptcplab.metrics.ends import Ends, manifest_workload
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import TimedMessages
 from mptcplab.workload.registry import timed_messages
@@ -19,14 +19,14 @@ from mptcplab.workload.registry import timed_messages
 
 def usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return what was of use for a workload: messages in time, or else all data that arrived, until it was sent."""
-    messages = timed_messages(recording, ends.workload, described(recording, ends.workload))
+    messages = timed_messages(recording, ends.workload, manifest_workload(recording, ends.workload))
     if messages is not None:
-        return in_time(messages)
+        return timely_delivery(messages)
     curve = delivery(recording, ends)
-    return curve.sent_until(sent_until_s(recording, ends)) if curve is not None else None
+    return curve.until_sent(sent_until_s(recording, ends)) if curve is not None else None
 
 
-def in_time(messages: TimedMessages) -> Delivery | None:
+def timely_delivery(messages: TimedMessages) -> Delivery | None:
     """Return the delivery of the messages that arrived in time; None without any message.
 
     Its pauses are exact: they begin where the first message is missing, and end where one is there again. The last one

@@ -36,8 +36,8 @@ class Instant:
 
 def instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
-    found = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in _KINDS}
-    return [Instant(instant / _NS_PER_S, kind in _BEGINS, place) for instant, kind, place in sorted(found)]
+    pairs = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in _KINDS}
+    return [Instant(instant / _NS_PER_S, kind in _BEGINS, place) for instant, kind, place in sorted(pairs)]
 
 
 def changes_rates(recording: Recording) -> bool:
@@ -65,20 +65,20 @@ def follows_trace(recording: Recording, workload: str) -> bool:
 
 def is_emptied(recording: Recording, link: str) -> bool:
     """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
-    return any(kind == "down" and value != _SILENT for kind, value in _of(recording, link))
+    return any(kind == "down" and value != _SILENT for kind, value in _events_of(recording, link))
 
 
 def is_silent(recording: Recording, link: str) -> bool:
     """Return whether ``link`` failed without a word: its interfaces stayed up."""
-    return any(kind == "down" and value == _SILENT for kind, value in _of(recording, link))
+    return any(kind == "down" and value == _SILENT for kind, value in _events_of(recording, link))
 
 
-def failed(recording: Recording, link: str) -> bool:
+def has_failed(recording: Recording, link: str) -> bool:
     """Return whether ``link`` was down for some time, or one of its ends lost its address."""
-    return any(kind in _FAILURES for kind, _ in _of(recording, link))
+    return any(kind in _FAILURES for kind, _ in _events_of(recording, link))
 
 
-def without_address(recording: Recording) -> set[tuple[str, str]]:
+def links_without_address(recording: Recording) -> set[tuple[str, str]]:
     """Return the links that lost an address for good, each with the host that the event names; "" if it names none."""
     last: dict[tuple[str, str], str] = {}
     for row in _events(recording):
@@ -98,7 +98,7 @@ def _place(row: Mapping[str, Any]) -> str:
     return f"gateway {row['link']} {row['value']}" if row["kind"] in (DOWN, UP) else str(row["link"])
 
 
-def _of(recording: Recording, link: str) -> list[tuple[str, str]]:
+def _events_of(recording: Recording, link: str) -> list[tuple[str, str]]:
     return [(row["kind"], row["value"]) for row in _events(recording) if row["link"] == link]
 
 

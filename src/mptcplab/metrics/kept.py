@@ -31,7 +31,7 @@ _FOLDER = "measured"
 _DIGITS = 32
 
 
-def kept_result(recording: Recording, settings: Settings | None = None) -> RunResult:
+def cached_result(recording: Recording, settings: Settings | None = None) -> RunResult:
     """Return the result of one run as :func:`mptcplab.metrics.rows.run_result` does, measured now or before.
 
     Results are not kept while there are plugins, whose metrics may follow from anything.
@@ -40,12 +40,12 @@ def kept_result(recording: Recording, settings: Settings | None = None) -> RunRe
     place = None
     with suppress(OSError, MissingError):  # A file that went away, or a missing tshark, is reported by what needs it.
         place = None if plugins() else cache_root() / _FOLDER / _key(recording.folder)
-    found = _read(place) if place is not None else None
-    if found is None:
-        found = run_result(recording)
+    found_run_result = _read(place) if place is not None else None
+    if found_run_result is None:
+        found_run_result = run_result(recording)
         if place is not None:
-            _keep(place, found)
-    return found if settings is None else replace(found, settings=settings)
+            _keep(place, found_run_result)
+    return found_run_result if settings is None else replace(found_run_result, settings=settings)
 
 
 def _key(folder: Path) -> str:
@@ -84,12 +84,12 @@ def _tshark() -> str:
 def _read(file: Path) -> RunResult | None:
     # What another version of Python or of a library wrote, or a killed process in part, is measured again.
     with suppress(OSError, pickle.UnpicklingError, EOFError, AttributeError, ImportError, TypeError, ValueError):
-        found = pickle.loads(file.read_bytes())
-        return found if isinstance(found, RunResult) else None
+        load = pickle.loads(file.read_bytes())
+        return load if isinstance(load, RunResult) else None
     return None
 
 
-def _keep(file: Path, found: RunResult) -> None:
+def _keep(file: Path, found_run_result: RunResult) -> None:
     with suppress(OSError):  # A result that cannot be kept is measured again.
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(file, pickle.dumps(found))
+        write_bytes(file, pickle.dumps(found_run_result))

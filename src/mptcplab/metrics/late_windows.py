@@ -35,8 +35,8 @@ def late_window_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
     samples = recording.subflows
     if ends.sending is None or not set(samples.columns) >= _COLUMNS:
         return
-    found = limited(samples.filter(pl.col("program") == ends.sending))
-    for window in found["window"]:
+    frame = window_limited_subflows(samples.filter(pl.col("program") == ends.sending))
+    for window in frame["window"]:
         yield (
             f"a subflow that joined late was limited by a receive window of {window / 1e3:.3g} kB: mainline does not "
             "enlarge the buffer of a subflow that joins after the connection's has grown; a larger default in tcp_rmem "
@@ -44,7 +44,7 @@ def late_window_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
         )
 
 
-def limited(samples: pl.DataFrame) -> pl.DataFrame:
+def window_limited_subflows(samples: pl.DataFrame) -> pl.DataFrame:
     """Return the late subflows that their windows limited, with the median ``window`` in bytes.
 
     ``samples`` are those of one program, the sender.

@@ -90,13 +90,13 @@ def _direction(
     name, described = link["name"], link[direction]
     chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
-    first = chain[0] if chain else _passed(read, link["between"], direction, name)
+    first = chain[0] if chain else _passed_counters(read, link["between"], direction, name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
-    asked = Chances.of(described["chances"])
-    expected = None if emptied else asked.expected(offered)
+    asked = Chances.from_json(described["chances"])
+    expected = None if emptied else asked.expected_losses(offered)
     peak_bytes, peak_packets = peaks.get((name, direction), (None, None))
     return DirectionCounters(
         link=name,
@@ -106,7 +106,7 @@ def _direction(
         bytes=first["bytes"],
         lost=lost,
         dropped=dropped,
-        marked=sum(map(_marked, chain)),
+        marked=sum(map(_count_marked, chain)),
         waiting=first["qlen"],
         peak_bytes=peak_bytes,
         peak_packets=peak_packets,
@@ -117,27 +117,27 @@ def _direction(
 
 def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdisc]:
     """Return the disciplines of a device from its root down, without the hooks of filters."""
-    found = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
-    chain = [found[""]]
-    while (below := found.get(f"{chain[-1]['handle']}1")) is not None:
+    disciplines = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
+    chain = [disciplines[""]]
+    while (below := disciplines.get(f"{chain[-1]['handle']}1")) is not None:
         chain.append(below)
     return chain
 
 
-def _passed(read: Callable[[str, str], Any], between: Sequence[str], direction: str, device: str) -> Qdisc:
+def _passed_counters(read: Callable[[str, str], Any], between: Sequence[str], direction: str, device: str) -> Qdisc:
     """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters.
 
     An access point has no interface of the link's name: then it is what the other end, the station, has sent.
     """
     start, end = between if direction == "forward" else reversed(between)
     for node, way in ((end, "rx"), (start, "tx")):
-        for port in (one for one in read(node, "link.json") if one["ifname"] == device):
+        for port in (entry for entry in read(node, "link.json") if entry["ifname"] == device):
             counted = port["stats64"][way]
             return {"packets": counted["packets"], "bytes": counted["bytes"], "drops": 0, "qlen": 0}
     raise LabError(f"the recording has no counters of link '{device}'", hint=REPEATED)
 
 
-def _marked(discipline: Qdisc) -> int:
+def _count_marked(discipline: Qdisc) -> int:
     """Return the number of marked packets; CAKE counts in each of its tins."""
     places = (discipline, *discipline.get("tins", ()))
     return sum(place[key] for place in places for key in _MARKS if key in place)

@@ -26,7 +26,7 @@ _NEGLIGIBLE = 1e-20
 
 
 @dataclass(frozen=True)
-class Bursts:
+class BurstChain:
     """The chain: the probability per packet of each transition, and of a loss in each state."""
 
     to_bad: float
@@ -59,24 +59,24 @@ class Chances:
 
     low: float
     high: float
-    bursts: Bursts | None = None
+    bursts: BurstChain | None = None
 
     @classmethod
-    def of(cls, described: Mapping[str, Any]) -> Chances:
+    def from_json(cls, described: Mapping[str, Any]) -> Chances:
         """Return the probabilities in a manifest's entry."""
-        bursts = Bursts(*described["bursts"]) if described["bursts"] is not None else None
+        bursts = BurstChain(*described["bursts"]) if described["bursts"] is not None else None
         return cls(described["low"], described["high"], bursts)
 
-    def expected(self, packets: int) -> tuple[int, int] | None:
+    def expected_losses(self, packets: int) -> tuple[int, int] | None:
         """Return the interval of the number lost, of ``packets``, that holds in 99.9 % of all runs; None if unknown."""
         if not self.high:
             return 0, 0
         if self.bursts is not None:
-            return self._in_bursts(self.bursts, packets)
+            return self._expected_in_bursts(self.bursts, packets)
         tail = (1 - CONFIDENCE) / 2
         return _binomial_quantile(tail, packets, self.low), _binomial_quantile(1 - tail, packets, self.high)
 
-    def _in_bursts(self, bursts: Bursts, packets: int) -> tuple[int, int] | None:
+    def _expected_in_bursts(self, bursts: BurstChain, packets: int) -> tuple[int, int] | None:
         if packets * bursts.per_packet < _MIN_BURSTS:
             return None
         width = _Z * math.sqrt(packets * bursts.variance)
@@ -108,9 +108,9 @@ def _binomial_quantile(quantile: float, packets: int, chance: float) -> int:
 
 def _weights(ratios: Iterable[float]) -> list[float]:
     """Return the products of the first ratios, which decrease, up to the first that no longer counts."""
-    found: list[float] = []
+    weights: list[float] = []
     for weight in accumulate(ratios, mul):
-        found.append(weight)
+        weights.append(weight)
         if weight < _NEGLIGIBLE:
             break
-    return found
+    return weights

@@ -61,10 +61,10 @@ def pressure_counts(recording: Recording) -> dict[str, int]:
 
     The kernel counts on the host whose socket noticed first, but the pressure is on all hosts.
     """
-    found: dict[str, int] = {}
+    counts: dict[str, int] = {}
     for file in sorted((recording.folder / "counters").glob("*/nstat.json")):
         counters = recording.counter(file.parent.name, file.name)["kernel"]
         for name in PRESSURE:
             if counters.get(name):
-                found[name] = found.get(name, 0) + counters[name]
-    return found
+                counts[name] = counts.get(name, 0) + counters[name]
+    return counts

@@ -20,16 +20,16 @@ from mptcplab.metrics.complaints import kernel_complaints
 from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
 from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.doubted_outage import outage_warnings
-from mptcplab.metrics.ends import Ends, described, ends_of, ends_of_workload
+from mptcplab.metrics.ends import Ends, ends_of, ends_of_workload, manifest_workload
 from mptcplab.metrics.failed_connections import failure_warnings
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.metric import Subject
-from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_links
+from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.pauses import pause_warnings
 from mptcplab.metrics.reasons import reasons_of
-from mptcplab.metrics.registry import measured
+from mptcplab.metrics.registry import compute_metrics
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
@@ -66,15 +66,16 @@ class WorkloadMeasurement:
 
 def items_of(recording: Recording) -> dict[str, Items]:
     """Return what each workload of a run delivered one by one, for those that do: objects, requests, messages."""
-    found = (
-        (one.workload, items(recording, one.workload, described(recording, one.workload))) for one in ends_of(recording)
+    pairs = (
+        (end.workload, items(recording, end.workload, manifest_workload(recording, end.workload)))
+        for end in ends_of(recording)
     )
-    return {name: some for name, some in found if some is not None}
+    return {name: some for name, some in pairs if some is not None}
 
 
 def timed_messages_of(recording: Recording, workload: str) -> TimedMessages | None:
     """Return the messages of a workload with the instants at which they were due, if it sends such."""
-    return timed_messages(recording, workload, described(recording, workload))
+    return timed_messages(recording, workload, manifest_workload(recording, workload))
 
 
 def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
@@ -88,7 +89,7 @@ def measure(recording: Recording, network: NetworkCounters | None = None) -> lis
 
 def measure_workload(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
     """Measure one workload of a run. :raises LabError: if a program's output is invalid."""
-    entry = described(recording, name)
+    entry = manifest_workload(recording, name)
     ends = ends_of_workload(entry)
     sender, receiver = ends.sender, ends.receiver
     rows = {
@@ -113,7 +114,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     if ends.receiving is None:  # other programs report their own sockets
         sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[entry["from"], entry["to"]]))
     subject = Subject(recording, entry, ends, reading, sockets, counts)
-    values = measured(subject)
+    values = compute_metrics(subject)
     failures = failures_of(recording, name, entry)
     return WorkloadMeasurement(
         workload=name,
@@ -128,7 +129,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
                 else ()
             ),
             *algorithms.algorithm_warnings(seen, requested, with_mptcp=bool(sockets.use.with_mptcp)),
-            *algorithms.uncoupled_subflows(recording, sender),
+            *algorithms.uncoupling_warnings(recording, sender),
             *kernel_complaints(recording),
             *machine_warnings(recording),
             *cpu_warnings(recording, ends),
@@ -137,8 +138,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *late_window_warnings(recording, ends),
             *network_warnings(network),
             *pause_warnings(recording, ends, sockets.shares, with_mptcp=requests_mptcp),
-            *(warning for one in gateways for warning in one.warnings),
-            *(unused_links(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
+            *(warning for gateway in gateways for warning in gateway.warnings),
+            *(unused_link_warnings(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
         ),
         metrics={name: value for name, value in values.items() if value != math.inf},
         never=tuple(name for name, value in values.items() if value == math.inf),
@@ -160,8 +161,8 @@ def _sockets(
     received = subflows.data_connections(receiving, "bytes_received", min_share=ends.min_share)
     rows = [row for connection in sent for row in connection]
     program = ends.receiving
-    fell_back = _fallbacks(recording, program) if program is not None else _sampled_fallbacks(received)
-    reported = _reported(recording, program)
+    fell_back = _fallbacks(recording, program) if program is not None else _count_fallbacks(received)
+    reported = _reported_connections(recording, program)
     with_mptcp = [
         group
         for group in received
@@ -176,8 +177,8 @@ def _sockets(
             carrying=subflows.carrying_subflows(with_mptcp),
         ),
         shares=subflows.shares(received, recording.manifest["addresses"]),
-        retransmitted_bytes=subflows.known_sum(rows, "bytes_retrans"),
-        sent_bytes=subflows.known_sum(rows, "bytes_sent"),
+        retransmitted_bytes=subflows.sum_known(rows, "bytes_retrans"),
+        sent_bytes=subflows.sum_known(rows, "bytes_sent"),
         congestion=congestion,
     )
 
@@ -195,7 +196,7 @@ def _is_subflow(row: Row) -> bool:
     return row.get("subflow_id") is not None
 
 
-def _reported(recording: Recording, program: str | None) -> set[int]:
+def _reported_connections(recording: Recording, program: str | None) -> set[int]:
     """Return the connections of which the kernel told ``program`` what it only tells of MPTCP: their token.
 
     Kernels before 6.5 do not number subflows.
@@ -203,8 +204,8 @@ def _reported(recording: Recording, program: str | None) -> set[int]:
     table = recording.connections
     if program is None or not {"fallback", "token"} <= set(table.columns):
         return set()
-    found = table.filter((pl.col("program") == program) & pl.col("token").is_not_null() & ~pl.col("fallback"))
-    return set(found["conn"])
+    frame = table.filter((pl.col("program") == program) & pl.col("token").is_not_null() & ~pl.col("fallback"))
+    return set(frame["conn"])
 
 
 def _fallbacks(recording: Recording, program: str) -> int:
@@ -215,7 +216,7 @@ def _fallbacks(recording: Recording, program: str) -> int:
     return fell["conn"].n_unique()
 
 
-def _sampled_fallbacks(received: list[list[Row]]) -> int:
+def _count_fallbacks(received: list[list[Row]]) -> int:
     """Count connections that fell back: their subflow keeps its upper-layer protocol, but does not speak MPTCP."""
     asked = (group for group in received if any(row.get("protocol") == "mptcp" for row in group))
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
@@ -258,7 +259,7 @@ def _warnings(
         offered = ends.protocol is None and transports[entry["from"]]["protocol"] == "tcp"
         yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
-        some = subflows.some_of(use.single, use.with_mptcp)
+        some = subflows.describe_share(use.single, use.with_mptcp)
         shown = " that samples show" if some and use.unseen else ""
         yield f"MPTCP was in use, but only one subflow carried data{some}{shown}"
     if use.is_doubtful:

@@ -38,12 +38,12 @@ class Subject:
     counts: MptcpCounts
     _known: dict[Any, Any] = field(default_factory=dict, repr=False, compare=False)
 
-    def once(self, compute: Callable[[Subject], _T]) -> _T:
+    def compute_once(self, compute: Callable[[Subject], _T]) -> _T:
         """Return ``compute(self)``, computed only once: several metrics may be derived from it."""
         if compute not in self._known:
             self._known[compute] = compute(self)
-        found: _T = self._known[compute]
-        return found
+        item: _T = self._known[compute]
+        return item
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -117,6 +117,6 @@ class Metric:
             return " ".join(unit if word == self.unit else word for word in self.head.split(" "))
         return self.head or f"{self.noun} {unit}".rstrip()
 
-    def of(self, subject: Subject) -> float | None:
+    def compute(self, subject: Subject) -> float | None:
         """Return the value for ``subject``; None if it has none, infinity if it did not happen within the run."""
         return subject.reading.metrics.get(self.name) if self.value is None else self.value(subject)

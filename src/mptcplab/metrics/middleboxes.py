@@ -28,11 +28,11 @@ def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
         MiddleboxCount(node["name"], verb, option, packets)
         for node in recording.manifest["nodes"]
         if node.get("middlebox")
-        for (verb, option), packets in zip(node["middlebox"], _counted(recording, node["name"]), strict=True)
+        for (verb, option), packets in zip(node["middlebox"], _read_counts(recording, node["name"]), strict=True)
     ]
 
 
-def _counted(recording: Recording, router: str) -> Iterator[int]:
+def _read_counts(recording: Recording, router: str) -> Iterator[int]:
     for entry in recording.counter(router, "nft.json")["nftables"]:
         rule: Mapping[str, Any] = entry.get("rule", {})
         if rule.get("table") == _TABLE:

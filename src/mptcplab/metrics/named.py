@@ -48,10 +48,10 @@ def find_key(name: str, keys: Sequence[str]) -> str | None:
     """Return the swept key with a full or a short name; None for none. :raises InputError: for a name of several."""
     short = short_names(list(keys))
     exact = [key for key in keys if name in (key, short[key])]
-    found = exact or [key for key in keys if name == key.rpartition(".")[2]]
-    if len(found) > 1:
-        raise InputError(f"'{name}' is the end of several swept keys", hint=f"use one of {', '.join(found)}")
-    return found[0] if found else None
+    texts = exact or [key for key in keys if name == key.rpartition(".")[2]]
+    if len(texts) > 1:
+        raise InputError(f"'{name}' is the end of several swept keys", hint=f"use one of {', '.join(texts)}")
+    return texts[0] if texts else None
 
 
 def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
@@ -59,17 +59,17 @@ def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str
 
     Its hint also has the ``values``, if any of these would do.
     """
-    found = find_key(name, keys)
-    if found is not None:
-        return found
+    key = find_key(name, keys)
+    if key is not None:
+        return key
     there = ", ".join([*short_names(list(keys)).values(), *values])
-    one = "a swept key or value" if there and values else "a swept key"
-    raise InputError(f"'{name}' is not {one}", hint=f"use one of {there}" if there else "nothing is swept here")
+    text = "a swept key or value" if there and values else "a swept key"
+    raise InputError(f"'{name}' is not {text}", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
 def named_metrics(name: str) -> list[str]:
     """Return the names in JSON of the metrics that JSON or tables call so."""
-    return [one for one in METRICS if name.casefold() in map(str.casefold, names_of(METRICS[one]))]
+    return [metric for metric in METRICS if name.casefold() in map(str.casefold, names_of(METRICS[metric]))]
 
 
 def metric_named(name: str, there: Collection[str]) -> Metric:
@@ -78,12 +78,12 @@ def metric_named(name: str, there: Collection[str]) -> Metric:
     :raises InputError: if there is no such metric, or the name is that of several.
     """
     wanted = name.casefold()
-    found = named_metrics(name)
-    found = [one for one in found if one in there] or found
-    if len(found) > 1 and name not in found:
-        raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(found)}")
-    if found:
-        return METRICS[name if name in found else found[0]]
+    texts = named_metrics(name)
+    texts = [text for text in texts if text in there] or texts
+    if len(texts) > 1 and name not in texts:
+        raise InputError(f"'{name}' is the name of several metrics", hint=f"use one of {', '.join(texts)}")
+    if texts:
+        return METRICS[name if name in texts else texts[0]]
     raise InputError(f"there is no metric '{name}'", hint=_metric_hint(wanted, there))
 
 
@@ -96,10 +96,10 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
     """Return what an unknown name may mean: metrics of these results that other tools call so, or one spelled alike."""
     if wanted in OF_POINTS:
         return OF_POINTS[wanted]
-    heads = [head for one in there for head in names_of(METRICS[one]) if head.casefold() == _UNIT.sub("", wanted)]
+    heads = [head for text in there for head in names_of(METRICS[text]) if head.casefold() == _UNIT.sub("", wanted)]
     if heads:
         return f"did you mean `{heads[0]}`?"
-    others = {word: [one for one in names if one in there] for word, names in OTHER_WORDS.items()}
+    others = {word: [text for text in names if text in there] for word, names in OTHER_WORDS.items()}
     others = {word: names for word, names in others.items() if names}
     known = [*(word for word, name in CALLED.items() if not there or name in there), *others]
     alike = difflib.get_close_matches(wanted, known, n=1)
@@ -107,14 +107,14 @@ def _metric_hint(wanted: str, there: Collection[str]) -> str:
     if not near:
         return f"these results have {', '.join(there)}"
     if near[0] not in others:
-        return f"did you mean {' or '.join(f'`{one}`' for one in near)}?"
-    told = (f"`{one}` ({_first_sentence(METRICS[one])})" for one in others[near[0]])
+        return f"did you mean {' or '.join(f'`{text}`' for text in near)}?"
+    told = (f"`{text}` ({_first_sentence(METRICS[text])})" for text in others[near[0]])
     return f"did you mean {', or '.join(told)}?"
 
 
 def with_part(word: str, names: Iterable[str]) -> list[str]:
     """Return the names in JSON that have a word between their underscores: of ``p95``, all 95th percentiles."""
-    return [one for one in names if word.casefold() in one.split("_")]
+    return [name for name in names if word.casefold() in name.split("_")]
 
 
 def _with_other_percentiles(names: Sequence[str], there: Iterable[str]) -> list[str]:
@@ -122,7 +122,7 @@ def _with_other_percentiles(names: Sequence[str], there: Iterable[str]) -> list[
 
     Nothing says which of these was meant.
     """
-    family = [one for one in there if names and _PERCENTILE.sub("", one) == _PERCENTILE.sub("", names[0])]
+    family = [text for text in there if names and _PERCENTILE.sub("", text) == _PERCENTILE.sub("", names[0])]
     return family or list(names)
 
 
@@ -148,8 +148,8 @@ def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, s
     workloads = list(dict.fromkeys(str(row["workload"]) for row in rows))
     if colon and workload not in workloads:
         raise InputError(f"--metric: there is no workload '{workload}'", hint=f"use one of {', '.join(workloads)}")
-    own = [row for row in rows if not colon or row["workload"] == workload]
-    there = [one for one in METRICS if any(has_metric(row, one) for row in own)]
+    own_rows = [row for row in rows if not colon or row["workload"] == workload]
+    there = [this_metric for this_metric in METRICS if any(has_metric(row, this_metric) for row in own_rows)]
     metric = metric_named(name, there)
     if metric.name not in there:
         of = f"of the workload {workload} " if colon else ""

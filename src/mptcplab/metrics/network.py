@@ -9,12 +9,12 @@ from dataclasses import dataclass, field
 from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
 from mptcplab.metrics.ends import Ends, ends_of_workload
-from mptcplab.metrics.instants import failed
+from mptcplab.metrics.instants import has_failed
 from mptcplab.metrics.links import DirectionCounters, direction_counters
 from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
 from mptcplab.metrics.radios import RadioLink, radio_links, radio_warnings
-from mptcplab.metrics.subflows import unseen
+from mptcplab.metrics.subflows import count_unseen
 from mptcplab.recording.record import Recording
 
 #: A link with less than this share of the bytes that the workload's sender sent counts as unused.
@@ -25,8 +25,8 @@ _UNUSED_SHARE = 0.01
 class NetworkCounters:
     """The network's counters of one run.
 
-    ``unseen`` has, for both nodes of workloads, the connections and subflows that the server's kernel accepted and no
-    sample shows.
+    ``count_unseen`` has, for both nodes of workloads, the connections and subflows that the server's kernel accepted
+    and no sample shows.
     """
 
     directions: tuple[DirectionCounters, ...] = ()
@@ -43,36 +43,39 @@ def network_counters(recording: Recording) -> NetworkCounters:
         tuple(endpoint_states(recording)),
         tuple(middlebox_counts(recording)),
         tuple(radio_links(recording)),
-        _unseen(recording),
+        _count_unseen(recording),
     )
 
 
-def _unseen(recording: Recording) -> dict[tuple[str, str], int]:
+def _count_unseen(recording: Recording) -> dict[tuple[str, str], int]:
     """Return what samples miss between the nodes of workloads whose sockets are sampled from outside."""
-    found: dict[tuple[str, str], int] = {}
-    for one in recording.manifest["workloads"]:
-        nodes = one["from"], one["to"]
-        if nodes not in found and ends_of_workload(one).receiving is None:
-            counts = mptcp_counts([recording.counter(one["to"], "nstat.json")["kernel"]])
-            found[nodes] = unseen(recording.subflows, nodes, counts)
-    return found
+    numbers: dict[tuple[str, str], int] = {}
+    for entry in recording.manifest["workloads"]:
+        nodes = entry["from"], entry["to"]
+        if nodes not in numbers and ends_of_workload(entry).receiving is None:
+            counts = mptcp_counts([recording.counter(entry["to"], "nstat.json")["kernel"]])
+            numbers[nodes] = count_unseen(recording.subflows, nodes, counts)
+    return numbers
 
 
 def network_warnings(seen: NetworkCounters) -> Iterator[str]:
     """Yield a warning for each link and node that was not as configured."""
-    for one in seen.directions:
-        if one.expected is not None and not one.is_as_asked:
-            low, high = one.expected
+    for direction in seen.directions:
+        if direction.expected is not None and not direction.is_as_asked:
+            low, high = direction.expected
             number = str(low) if low == high else f"{low} to {high}"
             yield (
-                f"{one.link} {one.direction} lost {one.lost} of {one.offered} packets at random; {number} are expected "
+                f"{direction.link} {direction.direction} lost {direction.lost} of {direction.offered} packets at "
+                f"random; {number} are expected "
                 f"in {100 * CONFIDENCE:g} % of all runs"
             )
     yield from endpoint_warnings(list(seen.endpoints))
     yield from radio_warnings(seen.radios)
 
 
-def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkCounters) -> Iterator[str]:
+def unused_link_warnings(
+    recording: Recording, ends: Ends, shares: Mapping[str, float], seen: NetworkCounters
+) -> Iterator[str]:
     """Yield a warning if MPTCP should have used links that carried no data.
 
     Such a link is connected to one of the workload's hosts. It is on a path between them that was up all the time and
@@ -80,12 +83,12 @@ def unused_links(recording: Recording, ends: Ends, shares: Mapping[str, float], 
     carried nothing.
     """
     paths = list(paths_between(recording, ends).values())
-    carried = {(one.link, one.direction): one.bytes for one in seen.directions}
+    carried = {(direction.link, direction.direction): direction.bytes for direction in seen.directions}
     bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
     named = {link for path in shares for link in path.split(">")}
     meant = [path for path in paths if _is_path_meant(recording, ends, [link for link, _ in path])]
-    own = [(step, host) for path in meant for step, host in ((path[0], ends.sender), (path[-1], ends.receiver))]
-    unused = [f"{step[0]} of {host}" for step, host in own if step[0] not in named and carried[step] <= bound]
+    own_pairs = [(step, host) for path in meant for step, host in ((path[0], ends.sender), (path[-1], ends.receiver))]
+    unused = [f"{step[0]} of {host}" for step, host in own_pairs if step[0] not in named and carried[step] <= bound]
     if unused:
         yield f"MPTCP was in use, but no data went over {' and '.join(dict.fromkeys(unused))}"
 
@@ -116,7 +119,7 @@ def subflows_meant(recording: Recording, ends: Ends) -> int:
 
 
 def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bool:
-    if any(failed(recording, link) for link in links):
+    if any(has_failed(recording, link) for link in links):
         return False
     return _is_meant(recording, ends.sender, links[0]) and _is_meant(recording, ends.receiver, links[-1])
 
@@ -125,9 +128,9 @@ def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
     transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
     endpoints, limits = transport["endpoints"], transport["limits"]
-    links = [one for one in recording.manifest["links"] if host in one["between"]]
+    links = [entry for entry in recording.manifest["links"] if host in entry["between"]]
     if len(links) - 1 > min(limits.values()):
         return False
     if isinstance(endpoints, str):
         return endpoints != "none" and transport["modes"].get(link, "on") in ("on", "master")
-    return any(one["link"] == link and "backup" not in one["flags"] for one in endpoints)
+    return any(endpoint["link"] == link and "backup" not in endpoint["flags"] for endpoint in endpoints)

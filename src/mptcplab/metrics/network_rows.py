@@ -19,28 +19,28 @@ from mptcplab.stats import mean_interval
 _Seen = TypeVar("_Seen")
 #: Counters of a direction, by their names in JSON.
 _COUNTED: dict[str, Callable[[DirectionCounters], float | None]] = {
-    "packets": lambda one: one.packets,
-    "bytes": lambda one: one.bytes,
-    "lost": lambda one: one.lost,
-    "lost_percent": lambda one: one.lost_percent,
-    "dropped": lambda one: one.dropped,
-    "marked": lambda one: one.marked,
-    "waiting": lambda one: one.waiting,
-    "peak_queue_bytes": lambda one: one.peak_bytes,
-    "peak_queue_packets": lambda one: one.peak_packets,
+    "packets": lambda counters: counters.packets,
+    "bytes": lambda counters: counters.bytes,
+    "lost": lambda counters: counters.lost,
+    "lost_percent": lambda counters: counters.lost_percent,
+    "dropped": lambda counters: counters.dropped,
+    "marked": lambda counters: counters.marked,
+    "waiting": lambda counters: counters.waiting,
+    "peak_queue_bytes": lambda counters: counters.peak_bytes,
+    "peak_queue_packets": lambda counters: counters.peak_packets,
 }
 #: Numbers of a radio link, by their names in JSON.
 _OF_RADIOS: dict[str, Callable[[RadioLink], float | None]] = {
-    "rssi_dbm": lambda one: one.rssi_dbm,
-    "station_rssi_dbm": lambda one: one.station_rssi_dbm,
-    "rx_bytes": lambda one: one.rx_bytes,
-    "tx_bytes": lambda one: one.tx_bytes,
-    "tx_retries_percent": lambda one: one.tx_retries_percent,
-    "associations": lambda one: one.associations,
-    "rx_kbps": lambda one: one.rx_kbps,
-    "tx_kbps": lambda one: one.tx_kbps,
-    "rx_mcs": lambda one: one.rx_mcs,
-    "tx_mcs": lambda one: one.tx_mcs,
+    "rssi_dbm": lambda link: link.rssi_dbm,
+    "station_rssi_dbm": lambda link: link.station_rssi_dbm,
+    "rx_bytes": lambda link: link.rx_bytes,
+    "tx_bytes": lambda link: link.tx_bytes,
+    "tx_retries_percent": lambda link: link.tx_retries_percent,
+    "associations": lambda link: link.associations,
+    "rx_kbps": lambda link: link.rx_kbps,
+    "tx_kbps": lambda link: link.tx_kbps,
+    "rx_mcs": lambda link: link.rx_mcs,
+    "tx_mcs": lambda link: link.tx_mcs,
 }
 
 
@@ -85,12 +85,12 @@ class EndpointRow:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data."""
-        one = self.endpoints
+        endpoint = self.endpoints
         described = {
             "settings": dict(self.settings),
-            "host": one.host,
-            "asked": list(one.asked),
-            "seen": list(one.seen),
+            "host": endpoint.host,
+            "asked": list(endpoint.asked),
+            "seen": list(endpoint.seen),
         }
         return {**described, "seeds": list(self.seeds)}
 
@@ -163,38 +163,42 @@ def _radio_document(results: Sequence[RunResult]) -> dict[str, Any]:
 
 def link_rows(results: Iterable[RunResult]) -> list[LinkRow]:
     """Return the rows of every direction of every link, by point."""
-    groups = _grouped(results, lambda seen: seen.directions, lambda one: (one.link, one.direction))
+    groups = _group_by_point(
+        results, lambda seen: seen.directions, lambda counters: (counters.link, counters.direction)
+    )
     return [_link_row(settings, members) for settings, members in groups]
 
 
 def endpoint_rows(results: Iterable[RunResult]) -> list[EndpointRow]:
     """Return the rows of every node's endpoints, by point; several rows if seeds differ."""
-    groups = _grouped(results, lambda seen: seen.endpoints, lambda one: one)
+    groups = _group_by_point(results, lambda seen: seen.endpoints, lambda states: states)
     return [EndpointRow(settings, members[0][1], _seeds(members)) for settings, members in groups]
 
 
 def middlebox_rows(results: Iterable[RunResult]) -> list[MiddleboxRow]:
     """Return the rows of all actions of middleboxes, by point."""
-    groups = _grouped(results, lambda seen: seen.middleboxes, lambda one: (one.router, one.verb, one.option))
+    groups = _group_by_point(
+        results, lambda seen: seen.middleboxes, lambda count: (count.router, count.verb, count.option)
+    )
     return [_middlebox_row(settings, members) for settings, members in groups]
 
 
 def radio_rows(results: Iterable[RunResult]) -> list[RadioRow]:
     """Return the rows of all radio links, by point, station and access point."""
-    groups = _grouped(results, lambda seen: seen.radios, lambda one: (one.link, one.access_point))
+    groups = _group_by_point(results, lambda seen: seen.radios, lambda link: (link.link, link.access_point))
     return [_radio_row(settings, members) for settings, members in groups]
 
 
 def access_point_rows(results: Iterable[RunResult]) -> list[AccessPointRow]:
     """Return the rows of all access points, by point."""
-    groups = _grouped(results, lambda seen: rx_by_access_point(seen.radios).items(), lambda one: one[0])
+    groups = _group_by_point(results, lambda seen: rx_by_access_point(seen.radios).items(), lambda pair: pair[0])
     return [
         AccessPointRow(settings, members[0][1][0], tuple(float(rx) for _, (_, rx) in members), _seeds(members))
         for settings, members in groups
     ]
 
 
-def _grouped(
+def _group_by_point(
     results: Iterable[RunResult],
     part: Callable[[NetworkCounters], Iterable[_Seen]],
     key: Callable[[_Seen], Hashable],
@@ -202,8 +206,8 @@ def _grouped(
     """Group what was counted by point and key, with the seeds."""
     groups: dict[Any, list[tuple[int, _Seen]]] = {}
     for result in results:
-        for one in part(result.network):
-            groups.setdefault((result.settings, key(one)), []).append((result.seed, one))
+        for item in part(result.network):
+            groups.setdefault((result.settings, key(item)), []).append((result.seed, item))
     return [(dict(settings), members) for (settings, _), members in groups.items()]
 
 
@@ -215,7 +219,7 @@ def _radio_row(settings: Mapping[str, str], members: Sequence[tuple[int, RadioLi
         station=first.station,
         access_point=first.access_point,
         seeds=_seeds(members),
-        values=_known(members, _OF_RADIOS),
+        values=_known_values(members, _OF_RADIOS),
     )
 
 
@@ -227,24 +231,24 @@ def _link_row(settings: Mapping[str, str], members: Sequence[tuple[int, Directio
         direction=first.direction,
         asked=first.asked,
         seeds=_seeds(members),
-        values=_known(members, _COUNTED),
-        outside=tuple(seed for seed, one in members if not one.is_as_asked),
-        unknown=next((one.unknown for _, one in members if one.unknown), ""),
+        values=_known_values(members, _COUNTED),
+        outside=tuple(seed for seed, counters in members if not counters.is_as_asked),
+        unknown=next((counters.unknown for _, counters in members if counters.unknown), ""),
     )
 
 
-def _known(
+def _known_values(
     members: Sequence[tuple[int, _Seen]], counters: Mapping[str, Callable[[_Seen], float | None]]
 ) -> dict[str, tuple[float, ...]]:
     """Return the known values of each counter over seeds; no entry for one without any."""
-    counted = {name: [count(one) for _, one in members] for name, count in counters.items()}
+    counted = {name: [count(item) for _, item in members] for name, count in counters.items()}
     known = {name: tuple(float(value) for value in values if value is not None) for name, values in counted.items()}
     return {name: values for name, values in known.items() if values}
 
 
 def _middlebox_row(settings: Mapping[str, str], members: Sequence[tuple[int, MiddleboxCount]]) -> MiddleboxRow:
     first = members[0][1]
-    packets = tuple(float(one.packets) for _, one in members)
+    packets = tuple(float(count.packets) for _, count in members)
     return MiddleboxRow(settings, first.router, first.verb, first.option, packets, _seeds(members))
 
 

@@ -24,16 +24,22 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
     Workloads with the same `start` are meant to run together, and are not among them. A workload runs from the start of
     its client to its last data.
     """
-    clients = {one["name"]: one for one in recording.manifest.get("programs", ()) if one.get("start_ns") is not None}
-    begins = {
-        one.workload: clients[name]["start_ns"] / 1e9
-        for one in measured
-        if (name := f"{one.workload}.client") in clients
+    clients = {
+        entry["name"]: entry for entry in recording.manifest.get("programs", ()) if entry.get("start_ns") is not None
     }
-    ends = {one.workload: begins[one.workload] + one.duration_s for one in measured if one.workload in begins}
-    workloads = (one for one in recording.manifest["workloads"] if one["name"] in begins)
-    starts = {one["name"]: int(Duration.parse(one.get("start", "0 ns"))) for one in workloads}
-    found = {
+    begins = {
+        measurement.workload: clients[name]["start_ns"] / 1e9
+        for measurement in measured
+        if (name := f"{measurement.workload}.client") in clients
+    }
+    ends = {
+        measurement.workload: begins[measurement.workload] + measurement.duration_s
+        for measurement in measured
+        if measurement.workload in begins
+    }
+    workloads = (entry for entry in recording.manifest["workloads"] if entry["name"] in begins)
+    starts = {workload["name"]: int(Duration.parse(workload.get("start", "0 ns"))) for workload in workloads}
+    values = {
         later: {
             earlier: _part(begins[later], ends[later], ends[earlier]) if begins[earlier] < begins[later] else 0.0
             for earlier in starts
@@ -41,7 +47,7 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
         }
         for later in starts
     }
-    return {later: some for later, some in found.items() if some}
+    return {later: some for later, some in values.items() if some}
 
 
 def _part(begin_s: float, end_s: float, until_s: float) -> float:

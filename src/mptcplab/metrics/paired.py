@@ -66,7 +66,7 @@ def paired_rows(rows: Sequence[ResultRow], metrics: Mapping[str, str] | None = N
 
     ``metrics`` are those of the workloads, by their names; without, it is the goodput.
     """
-    found = []
+    differences = []
     for key in rows[0].settings if rows else ():
         lines: dict[tuple[Any, ...], dict[str, ResultRow]] = {}
         for row in rows:
@@ -75,12 +75,14 @@ def paired_rows(rows: Sequence[ResultRow], metrics: Mapping[str, str] | None = N
         for (others, _), line in lines.items():
             first = "tcp" if key == _PROTOCOL and "tcp" in line else next(iter(line))
             metric = (metrics or {}).get(line[first].workload, GOODPUT)
-            some = [_paired(key, line[first], line[second], dict(others), metric) for second in line if second != first]
-            found += some
-    return [one for one in found if one is not None]
+            some = [
+                _pair_rows(key, line[first], line[second], dict(others), metric) for second in line if second != first
+            ]
+            differences += some
+    return [difference for difference in differences if difference is not None]
 
 
-def _paired(
+def _pair_rows(
     key: str, first: ResultRow, second: ResultRow, settings: dict[str, str], metric: str
 ) -> PairedDifference | None:
     sides = [dict(zip(row.seeds_of(metric), row.samples.get(metric, ()), strict=False)) for row in (first, second)]

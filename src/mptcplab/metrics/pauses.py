@@ -26,14 +26,14 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
     These are the ``used`` ones of TCP, and all of MPTCP, by their names in the manifest.
     """
     paths = recording.manifest["paths"].get(ends.workload, {})
-    own = [] if with_mptcp else [name for name in paths if name in used]
-    links = dict.fromkeys(link for name in own or paths for link, _ in paths[name])
+    own_paths = [] if with_mptcp else [name for name in paths if name in used]
+    links = dict.fromkeys(link for name in own_paths or paths for link, _ in paths[name])
     events = recording.events
     if events.is_empty():
         return
     traces = events.filter(pl.col("kind") == "trace").sort("instant_ns")
     for link in links:
-        longest = max((_longest_s(of_side) for of_side in _sides(traces, link)), default=0.0)
+        longest = max((_longest_s(of_side) for of_side in _direction_events(traces, link)), default=0.0)
         if longest > _LONG_S:
             yield (
                 f"{link} has a rate of 0 by its trace, for up to {longest:.3g} s: packets wait in it, and TCP takes "
@@ -41,10 +41,10 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
             )
 
 
-def _sides(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
-    own = traces.filter(pl.col("link") == link)
-    for side in own["direction"].unique(maintain_order=True):
-        of_side = own.filter(pl.col("direction") == side)
+def _direction_events(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
+    own_frame = traces.filter(pl.col("link") == link)
+    for side in own_frame["direction"].unique(maintain_order=True):
+        of_side = own_frame.filter(pl.col("direction") == side)
         yield list(zip(of_side["instant_ns"], of_side["value"], strict=True))
 
 

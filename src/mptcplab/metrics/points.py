@@ -36,23 +36,23 @@ def point_text(settings: Mapping[str, str], names: Mapping[str, str] | None = No
     return ", ".join(f"{shown[key]} {value}".strip() for key, value in settings.items())
 
 
-def quoted(value: str) -> str:
+def quote(value: str) -> str:
     """Return a value for a list with commas."""
     return f'"{value}"' if "," in value else value
 
 
-def changed_note(changes: Sequence[str]) -> str:
+def changed_keys_note(changes: Sequence[str]) -> str:
     """Return which keys the command line set, without a full stop; empty if none."""
     return f"Changed on the command line: {', '.join(changes)}" if changes else ""
 
 
 def swept_values(rows: Sequence[ResultRow]) -> dict[str, list[str]]:
     """Return the swept keys with their values in ``rows``, in the order of the sweep."""
-    found: dict[str, dict[str, None]] = {}
+    entries: dict[str, dict[str, None]] = {}
     for row in rows:
         for key, value in row.settings.items():
-            found.setdefault(key, {})[value] = None
-    return {key: list(values) for key, values in found.items()}
+            entries.setdefault(key, {})[value] = None
+    return {key: list(values) for key, values in entries.items()}
 
 
 def natural_order(text: str) -> list[tuple[float, str]]:
@@ -70,6 +70,6 @@ def _last_parts(key: str, length: int) -> str:
 
 def determine(points: Iterable[Mapping[str, str]], keys: Sequence[str], other: str) -> bool:
     """Return whether points with the same values of ``keys`` have the same value of the ``other`` key."""
-    found: dict[tuple[str, ...], str] = {}
+    texts: dict[tuple[str, ...], str] = {}
     pairs = ((tuple(point.get(key, "") for key in keys), point.get(other, "")) for point in points)
-    return all(found.setdefault(values, value) == value for values, value in pairs)
+    return all(texts.setdefault(values, value) == value for values, value in pairs)

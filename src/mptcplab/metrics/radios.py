@@ -142,7 +142,11 @@ def associations(recording: Recording) -> tuple[Association, ...]:
 def changes_of_stations(recording: Recording) -> list[Association]:
     """Return the associations that stations saw from time zero on."""
     stations = {radio["node"] for radio in recording.manifest.get("radios", ()) if radio["role"] == _STATION}
-    return [one for one in associations(recording) if one.time_ns >= 0 and one.node in stations]
+    return [
+        association
+        for association in associations(recording)
+        if association.time_ns >= 0 and association.node in stations
+    ]
 
 
 def radio_links(recording: Recording) -> list[RadioLink]:
@@ -150,32 +154,35 @@ def radio_links(recording: Recording) -> list[RadioLink]:
     radios = recording.manifest.get("radios", ())
     if not radios:
         return []
-    stations = {link: one["node"] for one in radios if one["role"] == _STATION for link in one["links"]}
-    totals = {(link, one["access_point"]): _Total() for one in radios for link in one["links"]}
-    for (link, node, peer), of_one in _grouped(radio_samples(recording)).items():
+    stations = {link: radio["node"] for radio in radios if radio["role"] == _STATION for link in radio["links"]}
+    totals = {(link, radio["access_point"]): _Total() for radio in radios for link in radio["links"]}
+    for (link, node, peer), of_one in _group_samples(radio_samples(recording)).items():
         heard = [sample.rssi_dbm for sample in of_one if sample.rssi_dbm is not None and sample.time_ns >= 0]
         if node == stations[link]:
             totals.setdefault((link, peer), _Total()).heard_by_station += heard
             continue
         total = totals.setdefault((link, node), _Total())
         total.heard += heard
-        total.counts = {name: _grown(of_one, name) for name in _COUNTERS}
+        total.counts = {name: _counter_growth(of_one, name) for name in _COUNTERS}
         total.rates = {name: _mean(of_one, name) for name in _RATES}
     for change in changes_of_stations(recording):
         if change.kind != DISASSOCIATED:
             totals.setdefault((change.link, change.peer), _Total()).associations += 1
-    return [_summed(link, stations[link], access_point, one) for (link, access_point), one in totals.items()]
+    return [
+        _sum_counts(link, stations[link], access_point, this_total)
+        for (link, access_point), this_total in totals.items()
+    ]
 
 
 def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
     """Return the bytes that each access point received from its stations."""
-    found: Counter[str] = Counter()
-    for one in links:
-        found[one.access_point] += one.rx_bytes
-    return dict(found)
+    counter: Counter[str] = Counter()
+    for link in links:
+        counter[link.access_point] += link.rx_bytes
+    return dict(counter)
 
 
-def roams(recording: Recording, stations: Container[str]) -> int:
+def count_roams(recording: Recording, stations: Container[str]) -> int:
     """Return how often radios of ``stations`` associated with another access point than before, from time zero on."""
     last: dict[tuple[str, str], str] = {}
     for sample in radio_samples(recording):
@@ -189,7 +196,7 @@ def roams(recording: Recording, stations: Container[str]) -> int:
     return count
 
 
-def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
+def _sum_counts(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
     counts = total.counts
     return RadioLink(
         link=link,
@@ -212,24 +219,27 @@ def _summed(link: str, station: str, access_point: str, total: _Total) -> RadioL
 
 def _mean(samples: Iterable[RadioSample], rate: str) -> float | None:
     """Return the mean of a rate over the samples from time zero on; None if none has one."""
-    values = [getattr(one, rate) for one in samples if one.time_ns >= 0 and getattr(one, rate) is not None]
+    values = [getattr(sample, rate) for sample in samples if sample.time_ns >= 0 and getattr(sample, rate) is not None]
     return fmean(values) if values else None
 
 
-def _grown(samples: Iterable[RadioSample], counter: str) -> int:
+def _counter_growth(samples: Iterable[RadioSample], counter: str) -> int:
     """Return by how much a counter has grown since time zero. It begins anew when the station associates again."""
     samples = list(samples)
     before = [sample for sample in samples if sample.time_ns <= 0][-1:]
-    values = [int(getattr(sample, counter)) for sample in (*before, *(one for one in samples if one.time_ns > 0))]
+    values = [
+        int(getattr(sample, counter))
+        for sample in (*before, *(radio_sample for radio_sample in samples if radio_sample.time_ns > 0))
+    ]
     first = [] if before else values[:1]
     return sum((*first, *(later - earlier if later >= earlier else later for earlier, later in pairwise(values))))
 
 
-def _grouped(samples: Iterable[RadioSample]) -> dict[tuple[str, str, str], list[RadioSample]]:
-    found: dict[tuple[str, str, str], list[RadioSample]] = {}
+def _group_samples(samples: Iterable[RadioSample]) -> dict[tuple[str, str, str], list[RadioSample]]:
+    found_samples: dict[tuple[str, str, str], list[RadioSample]] = {}
     for sample in samples:
-        found.setdefault((sample.link, sample.node, sample.peer), []).append(sample)
-    return found
+        found_samples.setdefault((sample.link, sample.node, sample.peer), []).append(sample)
+    return found_samples
 
 
 def _log(recording: Recording) -> _Log:
@@ -243,9 +253,9 @@ def _read(recording: Recording) -> _Log:
     changes: list[Association] = []
     with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
         for node, program in {radio["node"]: radio["program"] for radio in radios}.items():
-            places = _Places(node, radios)
+            places = _LineEnds(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):
-                place = places.of(line)
+                place = places.place_of(line)
                 time_ns = line["at_ns"] - int(recording.manifest["zero_ns"])
                 if place is None:
                     continue
@@ -253,11 +263,11 @@ def _read(recording: Recording) -> _Log:
                     changes.append(Association(time_ns, *place, line["event"], line.get("reason")))
                 else:
                     samples.append(_sample(time_ns, place, line))
-    ordered = sorted(samples, key=lambda one: one.time_ns)
-    return _Log(tuple(ordered), tuple(sorted(changes, key=lambda one: one.time_ns)))
+    ordered = sorted(samples, key=lambda sample: sample.time_ns)
+    return _Log(tuple(ordered), tuple(sorted(changes, key=lambda association: association.time_ns)))
 
 
-class _Places:
+class _LineEnds:
     """Finds the ends of the lines of ``node``, which are in the order of time."""
 
     def __init__(self, node: str, radios: Iterable[Mapping[str, Any]]) -> None:
@@ -266,18 +276,18 @@ class _Places:
         # A station is told that it is alone, not of whom.
         self._last = {device: radio["access_point"] for device, radio in self._own.items()}
 
-    def of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
+    def place_of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
         """Return node, device, peer and link; None for a peer that the scenario does not have."""
         device = line["device"]
-        own = self._own[device]
+        own_entry = self._own[device]
         if "station" not in line:
-            return own["node"], device, self._last[device], own["links"][0]
+            return own_entry["node"], device, self._last[device], own_entry["links"][0]
         peer = self._by_mac.get(line["station"])
         if peer is None:
             return None
-        station = own if own["role"] == _STATION else peer
+        station = own_entry if own_entry["role"] == _STATION else peer
         self._last[device] = peer["node"]
-        return own["node"], device, peer["node"], station["links"][0]
+        return own_entry["node"], device, peer["node"], station["links"][0]
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:
@@ -303,8 +313,8 @@ def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, A
 def radio_warnings(links: Iterable[RadioLink]) -> Iterator[str]:
     """Yield a warning for each station that never was with an access point."""
     by_link: dict[str, list[RadioLink]] = {}
-    for one in links:
-        by_link.setdefault(one.link, []).append(one)
+    for radio_link in links:
+        by_link.setdefault(radio_link.link, []).append(radio_link)
     for link, some in by_link.items():
-        if all(one.rssi_dbm is None and one.station_rssi_dbm is None for one in some):
+        if all(radio_link.rssi_dbm is None and radio_link.station_rssi_dbm is None for radio_link in some):
             yield f"the radio of {link} was never associated"

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.compare import Comparison, Key, Match, Pair, Side, Verdict, sides
+from mptcplab.metrics.compare import Comparison, Key, Match, Pair, RowSide, Verdict, collect_sides
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.points import determine
 from mptcplab.metrics.registry import METRICS
@@ -18,7 +18,7 @@ from mptcplab.stats import Interval, letters, mean_interval
 #: The values of the keys that are compared by, in their order.
 Values = tuple[str, ...]
 #: The rows of one metric, by the values of the keys.
-Parts = Mapping[Values, Mapping[Key, Side]]
+Parts = Mapping[Values, Mapping[Key, RowSide]]
 
 
 @dataclass(frozen=True)
@@ -78,7 +78,7 @@ def swept_keys(document: Mapping[str, Any]) -> list[str]:
 
 def split(
     document: Mapping[str, Any], keys: Sequence[str], metric: str, *, workload: str | None = None
-) -> dict[Values, dict[Key, Side]]:
+) -> dict[Values, dict[Key, RowSide]]:
     """Split one result by the values of swept keys, in order. :raises InputError: if there are fewer than two.
 
     Keys that change together with these distinguish no rows.
@@ -92,7 +92,10 @@ def split(
         hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of {' and '.join(map(repr, keys))}", hint=hint)
     without = [*keys, *followers(document, keys)]
-    return {values: sides({"rows": some}, metric, workload=workload, without=without) for values, some in parts.items()}
+    return {
+        values: collect_sides({"rows": some}, metric, workload=workload, without=without)
+        for values, some in parts.items()
+    }
 
 
 def followers(document: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
@@ -112,7 +115,7 @@ class Contest:
     metric: str
     key: Key
     order: tuple[Values, ...]
-    rows: Mapping[Values, Side]
+    rows: Mapping[Values, RowSide]
 
     @property
     def pairs(self) -> list[Pair]:
@@ -127,21 +130,21 @@ def contests(metric: str, parts: Parts) -> list[Contest]:
     """Return a contest per row that at least two values have."""
     keys = dict.fromkeys(key for rows in parts.values() for key in rows)
     having = {key: {values: rows[key] for values, rows in parts.items() if key in rows} for key in keys}
-    return [Contest(metric, key, _best_first(metric, rows), rows) for key, rows in having.items() if len(rows) > 1]
+    return [Contest(metric, key, _sort_best_first(metric, rows), rows) for key, rows in having.items() if len(rows) > 1]
 
 
-def _best_first(metric: str, rows: Mapping[Values, Side]) -> tuple[Values, ...]:
+def _sort_best_first(metric: str, rows: Mapping[Values, RowSide]) -> tuple[Values, ...]:
     sign = -1 if METRICS[metric].is_highest_first else 1
     return tuple(sorted(rows, key=lambda values: sign * _mean(rows[values]).mean))
 
 
-def _mean(side: Side) -> Interval:
+def _mean(side: RowSide) -> Interval:
     return mean_interval(list(side.values.values()))
 
 
 def rank(contest: Contest, comparisons: Iterable[Comparison], margin_percent: float = MARGIN_PERCENT) -> Ranking:
     """Return the ranking of a contest, from the comparisons of its pairs, which were made with this margin."""
-    matches = {(one.pair.a, one.pair.b): one.matches[0] for one in comparisons}
+    matches = {(comparison.pair.a, comparison.pair.b): comparison.matches[0] for comparison in comparisons}
     order = contest.order
     place = {values: number for number, values in enumerate(order)}
     different = {(place[a], place[b]) for (a, b), match in matches.items() if _is_relevant(match)}
@@ -151,7 +154,7 @@ def rank(contest: Contest, comparisons: Iterable[Comparison], margin_percent: fl
             values,
             _mean(contest.rows[values]),
             groups[here],
-            tuple(other for other in place.values() if other != here and _ordered(here, other) not in different),
+            tuple(other for other in place.values() if other != here and _sort_pair(here, other) not in different),
             matches.get((order[0], values)),
         )
         for values, here in place.items()
@@ -160,11 +163,11 @@ def rank(contest: Contest, comparisons: Iterable[Comparison], margin_percent: fl
     return Ranking(contest.metric, dict(settings), workload, places, tuple(matches.values()), margin_percent)
 
 
-def _ordered(one: int, other: int) -> tuple[int, int]:
-    return min(one, other), max(one, other)
+def _sort_pair(count: int, other: int) -> tuple[int, int]:
+    return min(count, other), max(count, other)
 
 
-def against(metric: str, parts: Parts, reference: Values) -> list[Pair]:
+def pairs_with_reference(metric: str, parts: Parts, reference: Values) -> list[Pair]:
     """Return pairs of every other value with the reference."""
     return [Pair(metric, reference, b, parts[reference], parts[b]) for b in parts if b != reference]
 

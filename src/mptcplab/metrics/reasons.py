@@ -14,7 +14,7 @@ from typing import Any
 from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.cpu import shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.evidence import evidence_of
@@ -67,7 +67,7 @@ def reasons_of(
 def reasons_of_row(members: Iterable[tuple[int, Iterable[Finding]]]) -> tuple[RowReason, ...]:
     """Return the reasons of a row from those of its runs, by seed. Texts that differ only in numbers are one."""
     known = [(seed, finding) for seed, findings in members for finding in findings]
-    texts = merged(finding.text for _, finding in known)
+    texts = merge_similar_warnings(finding.text for _, finding in known)
     alike: dict[str, list[tuple[int, Finding]]] = {}
     for seed, finding in known:
         alike.setdefault(texts[finding.text], []).append((seed, finding))

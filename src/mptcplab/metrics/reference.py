@@ -37,12 +37,12 @@ def _row(metric: Metric) -> str:
 
 def replace(document: str) -> str:
     """Return ``document`` with the table of each pair of markers."""
-    return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}\n{found[3]}", document)
+    return _PLACE.sub(lambda match: f"{match[1]}{table(match[2])}\n{match[3]}", document)
 
 
 def sections(document: str) -> list[str]:
     """Return the sections that ``document`` has markers for."""
-    return [found[2] for found in _PLACE.finditer(document)]
+    return [match[2] for match in _PLACE.finditer(document)]
 
 
 def main(arguments: list[str]) -> None:

@@ -15,17 +15,17 @@ from mptcplab.plugins import modules_of, plugins
 def _metrics_in(module: ModuleType) -> Iterator[Metric]:
     for value in vars(module).values():
         some = value if isinstance(value, (list, tuple)) else (value,)
-        yield from (one for one in some if isinstance(one, Metric))
+        yield from (entry for entry in some if isinstance(entry, Metric))
 
 
 def _all_metrics() -> dict[str, Metric]:
-    found: dict[str, Metric] = {}
+    metrics: dict[str, Metric] = {}
     for module in (*modules_of(catalog), *plugins()):
         for metric in _metrics_in(module):
-            if found.setdefault(metric.name, metric) is not metric:
+            if metrics.setdefault(metric.name, metric) is not metric:
                 hint = f"give the one in {module.__name__} another name"
                 raise InputError(f"two metrics are called {metric.name}", hint=hint)
-    return dict(sorted(found.items(), key=lambda item: (not item[1].basic, item[1].place)))
+    return dict(sorted(metrics.items(), key=lambda item: (not item[1].basic, item[1].place)))
 
 
 #: All metrics, in the order of columns.
@@ -36,10 +36,12 @@ BASIC = [name for name, metric in METRICS.items() if metric.basic]
 CALLED = {metric.noun if metric.basic else name: name for name, metric in METRICS.items()}
 
 
-def about(names: Iterable[str]) -> Metric:
+def headline_metric(names: Iterable[str]) -> Metric:
     """Return the metric that workloads with these metrics are about: goodput, unless one of them is a headline."""
-    found = max((METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.headline, default=None)
-    return found if found is not None and found.headline else METRICS["goodput_mbps"]
+    found_metric = max(
+        (METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.headline, default=None
+    )
+    return found_metric if found_metric is not None and found_metric.headline else METRICS["goodput_mbps"]
 
 
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
@@ -50,7 +52,7 @@ def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> li
     ]
 
 
-def measured(subject: Subject) -> dict[str, float]:
+def compute_metrics(subject: Subject) -> dict[str, float]:
     """Return the metrics of ``subject``: infinity for what did not happen within the run.
 
     :raises InputError: if its workload kind reports an undefined metric.
@@ -61,5 +63,5 @@ def measured(subject: Subject) -> dict[str, float]:
         raise InputError(
             f"workloads of kind {subject.described['kind']} report undefined metrics: {unknown}", hint=hint
         )
-    values = ((name, metric.of(subject)) for name, metric in METRICS.items())
+    values = ((name, metric.compute(subject)) for name, metric in METRICS.items())
     return {name: value for name, value in values if value is not None}

@@ -15,8 +15,8 @@ from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import clock_text, kernel_text
-from mptcplab.metrics.against_tcp import Run, benefits_over_tcp, conditions_of
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
@@ -122,7 +122,9 @@ class ResultRow:
     @property
     def shown(self) -> dict[str, Interval | None]:
         """The metrics that have columns in a table of this row alone."""
-        return {name: one for name, one in self.known.items() if one is not None or METRICS[name].never_alone}
+        return {
+            name: interval for name, interval in self.known.items() if interval is not None or METRICS[name].never_alone
+        }
 
     @property
     def kernel_name(self) -> str:
@@ -139,8 +141,8 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._named(name) for name in BASIC},
-            "metrics": {name: self._named(name) for name in columns([self.known], hidden=True)},
+            **{name: self._metrics_document(name) for name in BASIC},
+            "metrics": {name: self._metrics_document(name) for name in columns([self.known], hidden=True)},
             "mptcp": self.mptcp,
             **({"gateways": self.gateways} if self.gateways else {}),
             "kernel_counts": [asdict(counts) for counts in self.counts],
@@ -169,7 +171,7 @@ class ResultRow:
         """Return the seeds of the runs that have a metric, in the order of its ``samples``."""
         return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
 
-    def _named(self, name: str) -> dict[str, Any]:
+    def _metrics_document(self, name: str) -> dict[str, Any]:
         """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it.
 
         Those of the runs in which it did not happen are ``never``.
@@ -223,24 +225,24 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
     network = network_counters(recording)
     measured = tuple(measure(recording, network))
     together = common_span_s(recording)
-    own = tuple((_is(str, key), _is(str, value)) for key, value in manifest["settings"])
+    own_pairs = tuple((_check_type(str, key), _check_type(str, value)) for key, value in manifest["settings"])
     return RunResult(
-        settings=own if settings is None else settings,
-        seed=_is(int, manifest["seed"]),
-        identity=_is(str, manifest.get("identity", recording.folder.name)),
-        kernel=_is(str, manifest["facts"]["kernel"]["release"]),
+        settings=own_pairs if settings is None else settings,
+        seed=_check_type(int, manifest["seed"]),
+        identity=_check_type(str, manifest.get("identity", recording.folder.name)),
+        kernel=_check_type(str, manifest["facts"]["kernel"]["release"]),
         measured=measured,
         network=network,
-        jain=jain_index([one.goodput_bps for one in measured]) if together else None,
+        jain=jain_index([measurement.goodput_bps for measurement in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording, *together) if together else None,
         hz=manifest["facts"]["kernel"].get("hz"),
         time=manifest["facts"]["kernel"].get("time", "virtual"),
-        conditions=conditions_of(manifest),
+        conditions=hash_conditions(manifest),
         earlier=earlier_workloads(recording, measured),
     )
 
 
-def _is(kind: type[_T], value: Any) -> _T:
+def _check_type(kind: type[_T], value: Any) -> _T:
     """Return ``value``. :raises TypeError: if it is not of the type ``kind``."""
     if not isinstance(value, kind):
         raise TypeError(f"{value!r} is not of type {kind.__name__}")
@@ -259,9 +261,21 @@ def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
 
 def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
     """Return ``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
-    alone = [one for one in results if len(one.measured) == 1]
-    benefits = benefits_over_tcp([Run(one.settings, one.seed, one.measured[0], one.conditions) for one in alone])
-    return [_with_benefit_over_tcp(one, next(benefits)) if len(one.measured) == 1 else one for one in results]
+    alone = [this_run_result for this_run_result in results if len(this_run_result.measured) == 1]
+    benefits = benefits_over_tcp(
+        [
+            ComparedRun(
+                this_run_result.settings, this_run_result.seed, this_run_result.measured[0], this_run_result.conditions
+            )
+            for this_run_result in alone
+        ]
+    )
+    return [
+        _with_benefit_over_tcp(this_run_result, next(benefits))
+        if len(this_run_result.measured) == 1
+        else this_run_result
+        for this_run_result in results
+    ]
 
 
 def _with_benefit_over_tcp(result: RunResult, benefit: float | None) -> RunResult:
@@ -285,11 +299,14 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
     first, all_measured = members[0][0], [measured for _, measured in members]
     known = [dict.fromkeys((*measured.metrics, *measured.never)) for measured in all_measured]
     shown = [*BASIC, *columns(known, hidden=True)]
-    never = {name: tuple(run.seed for run, one in members if name in one.never) for name in shown}
-    shares = {run.seed: one.sockets.shares for run, one in members if one.sockets.shares}
-    overlaps = _overlaps([(run.seed, run.earlier.get(one.workload, {})) for run, one in members])
-    having = {name: [(run.seed, one.metrics[name]) for run, one in members if name in one.metrics] for name in shown}
-    samples = {name: tuple(value for _, value in found) for name, found in having.items()}
+    never = {name: tuple(run.seed for run, measurement in members if name in measurement.never) for name in shown}
+    shares = {run.seed: measurement.sockets.shares for run, measurement in members if measurement.sockets.shares}
+    overlaps = _overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])
+    having = {
+        name: [(run.seed, measurement.metrics[name]) for run, measurement in members if name in measurement.metrics]
+        for name in shown
+    }
+    samples = {name: tuple(value for _, value in pairs) for name, pairs in having.items()}
     return ResultRow(
         settings=dict(first.settings),
         workload=all_measured[0].workload,
@@ -297,8 +314,8 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         mptcp=use_of_all(measured.sockets.use for measured in all_measured).text,
         counts=tuple(measured.counts for measured in all_measured),
         gateways=text_of_all(measured.gateways for measured in all_measured),
-        shares={path: sum(values) / len(values) for path, values in _by_path(shares.values()).items()},
-        share_values=_by_path(shares.values()),
+        shares={path: sum(values) / len(values) for path, values in _shares_by_path(shares.values()).items()},
+        share_values=_shares_by_path(shares.values()),
         share_seeds=tuple(shares),
         congestion=_common(", ".join(measured.sockets.congestion) for measured in all_measured),
         scheduler=_common(measured.scheduler for measured in all_measured),
@@ -306,9 +323,15 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         hz=first.hz,
         time=first.time,
         seeds=tuple(result.seed for result, _ in members),
-        warnings=tuple(dict.fromkeys(merged(warning for one in all_measured for warning in one.warnings).values())),
+        warnings=tuple(
+            dict.fromkeys(
+                merge_similar_warnings(
+                    warning for measurement in all_measured for warning in measurement.warnings
+                ).values()
+            )
+        ),
         samples=samples,
-        metric_seeds={name: tuple(seed for seed, _ in found) for name, found in having.items()},
+        metric_seeds={name: tuple(seed for seed, _ in pairs) for name, pairs in having.items()},
         runs=tuple(result.identity for result, _ in members),
         never={name: seeds for name, seeds in never.items() if seeds},
         overlaps={name: tuple(seeds) for name, seeds in overlaps.items()},
@@ -325,14 +348,14 @@ def _overlaps(runs: Sequence[tuple[int, Mapping[str, float]]]) -> dict[str, dict
 
 def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
     """Return one row per point whose workloads ran at the same time."""
-    found: dict[Settings, list[RunResult]] = {}
+    run_results: dict[Settings, list[RunResult]] = {}
     for result in results:
         if result.jain is not None:
-            found.setdefault(result.settings, []).append(result)
+            run_results.setdefault(result.settings, []).append(result)
     rows = []
-    for settings, members in found.items():
-        over_time = [one.jain_1s for one in members if one.jain_1s is not None]
-        whole = mean_interval([one.jain for one in members if one.jain is not None])
+    for settings, members in run_results.items():
+        over_time = [this_run_result.jain_1s for this_run_result in members if this_run_result.jain_1s is not None]
+        whole = mean_interval([this_run_result.jain for this_run_result in members if this_run_result.jain is not None])
         rows.append(FairnessRow(dict(settings), whole, mean_interval(over_time) if over_time else None))
     return rows
 
@@ -341,7 +364,7 @@ def _common(texts: Iterable[str]) -> str:
     return " / ".join(dict.fromkeys(texts))
 
 
-def _by_path(known: Collection[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
+def _shares_by_path(known: Collection[Mapping[str, float]]) -> dict[str, tuple[float, ...]]:
     """Return the share of each path in the runs whose shares are known; a path that such a run does not name has 0."""
     names = sorted({name for shares in known for name in shares})
     return {name: tuple(shares.get(name, 0.0) for shares in known) for name in names}

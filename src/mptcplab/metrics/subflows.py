@@ -26,7 +26,7 @@ class MptcpUse:
 
     ``connections`` carried data; ``with_mptcp`` of them spoke MPTCP to the end, and ``fell_back`` of them requested it
     and ended as TCP. ``subflows`` is the largest number of subflows of a connection. ``carrying`` has the number of
-    connections with MPTCP by the number of their subflows that carried payload. ``unseen`` counts connections and
+    connections with MPTCP by the number of their subflows that carried payload. ``count_unseen`` counts connections and
     subflows that the kernel of the server's host accepted and no sample shows: they may be shorter than the time
     between two samples.
     """
@@ -58,34 +58,34 @@ class MptcpUse:
     @property
     def single(self) -> int:
         """The number of connections with MPTCP of which at most one subflow carried payload."""
-        return single_connections(self.carrying)
+        return count_single_connections(self.carrying)
 
 
 def use_of_all(uses: Iterable[MptcpUse]) -> MptcpUse:
     """Return the use of MPTCP by the connections of several runs."""
     known = list(uses)
     return MptcpUse(
-        connections=sum(one.connections for one in known),
-        with_mptcp=sum(one.with_mptcp for one in known),
-        fell_back=sum(one.fell_back for one in known),
-        subflows=max((one.subflows for one in known), default=0),
-        carrying=dict(sum((Counter(one.carrying) for one in known), Counter())),
-        unseen=sum(one.unseen for one in known),
+        connections=sum(use.connections for use in known),
+        with_mptcp=sum(use.with_mptcp for use in known),
+        fell_back=sum(use.fell_back for use in known),
+        subflows=max((use.subflows for use in known), default=0),
+        carrying=dict(sum((Counter(use.carrying) for use in known), Counter())),
+        unseen=sum(use.unseen for use in known),
     )
 
 
-def unseen(table: pl.DataFrame, nodes: Iterable[str], counts: MptcpCounts) -> int:
+def count_unseen(table: pl.DataFrame, nodes: Iterable[str], counts: MptcpCounts) -> int:
     """Return how many of the accepted connections, or of their additional subflows, are in no sample.
 
     ``nodes`` are both ends: one may have forgotten a connection that the other still has.
     """
-    connections, additional = zip(*(_sampled(table, node) for node in nodes), strict=True)
+    connections, additional = zip(*(_count_sampled(table, node) for node in nodes), strict=True)
     pairs = ((counts.mp_capable, max(connections)), (counts.joins, max(additional)))
     missed: list[int] = [counted - seen for counted, seen in pairs if counted is not None]
     return max([0, *missed])
 
 
-def _sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
+def _count_sampled(table: pl.DataFrame, node: str) -> tuple[int, int]:
     """Return how many connections with MPTCP, and how many additional subflows, the samples of a node show."""
     if not {"token", "node"} <= set(table.columns):
         return 0, 0
@@ -99,12 +99,12 @@ def carrying_subflows(connections: Iterable[Sequence[Row]]) -> dict[int, int]:
     return dict(Counter(sum(1 for row in rows if row["bytes_received"]) for rows in connections))
 
 
-def single_connections(carrying: Mapping[int, int]) -> int:
+def count_single_connections(carrying: Mapping[int, int]) -> int:
     """Return the number of connections of which at most one subflow carried payload."""
     return sum(count for subflows, count in carrying.items() if subflows < 2)
 
 
-def some_of(count: int, total: int) -> str:
+def describe_share(count: int, total: int) -> str:
     """Return in how many connections something was seen, as the end of a sentence; nothing if in all."""
     return "" if count == total else f" in {count} of {total} connections"
 
@@ -143,7 +143,7 @@ class Sockets:
         return 100 * self.retransmitted_bytes / self.sent_bytes
 
 
-def known_sum(rows: Iterable[Row], column: str) -> int | None:
+def sum_known(rows: Iterable[Row], column: str) -> int | None:
     """Return the sum of a column; None if no row has it, because an unknown count is not zero."""
     known = [row[column] for row in rows if row.get(column) is not None]
     return sum(known) if known else None
@@ -167,13 +167,13 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
     last: dict[tuple[Any, ...], Row] = {}
     for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
         key = (row.get("conn"), row["local"], row["remote"])
-        if row.get("bytes_received") is None and known_sum([last.get(key, {})], "bytes_received") is not None:
+        if row.get("bytes_received") is None and sum_known([last.get(key, {})], "bytes_received") is not None:
             continue
         last[key] = row
     return list(last.values())
 
 
-def of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
+def rows_of_server(rows: Iterable[Row], ports: Collection[int]) -> list[Row]:
     """Return the subflows of connections to a server's ``ports``, including those to an announced port."""
     connections = group(rows).values()
     return [row for some in connections if any(_is_at(row, ports) for row in some) for row in some]
@@ -222,7 +222,7 @@ def data_connections(rows: Iterable[Row], column: str, *, min_share: float = CON
     These have less than ``min_share`` of the largest connection's bytes; 0 if the workload has none.
     """
     connections = list(group(rows).values())
-    totals = [known_sum(connection, column) for connection in connections]
+    totals = [sum_known(connection, column) for connection in connections]
     bound = min_share * max((total for total in totals if total is not None), default=0)
     pairs = zip(connections, totals, strict=True)
     return [connection for connection, total in pairs if total is not None and total > bound]

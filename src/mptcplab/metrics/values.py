@@ -72,29 +72,31 @@ class Unit:
             return self.digits
         if self.name == _GRAIN:
             return 0
-        lowest = _bounded(_SIGNIFICANT - 1 - _magnitude(size))
+        lowest = _clamp_decimals(_SIGNIFICANT - 1 - _magnitude(size))
         if half_width is None:
             return lowest
         wanted = _OF_HALF_WIDTH - 1 - _magnitude(half_width)
         return min(max(wanted, lowest), lowest + _MORE_DECIMALS)
 
 
-def suited(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
+def choose_unit(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
     ``unit`` is that of the values. A unit of no known quantity is kept. Delays, which are in ms, take the next smaller
     unit if most of them would be less than a tenth, for the sake of one that is long.
     """
     sizes = sorted(abs(value) for value in values if value)
-    found = units(unit)
-    if len(found) == 1 or digits is not None or not sizes:
+    found_units = units(unit)
+    if len(found_units) == 1 or digits is not None or not sizes:
         return Unit(unit, digits=digits)
-    at = next((at for at, one in enumerate(found) if sizes[-1] * one.factor >= 1), len(found) - 1)
-    if unit == _OF_DELAYS and sizes[len(sizes) // 2] * found[at].factor < _FEW and at + 1 < len(found):
-        smaller = found[at + 1]
+    at = next(
+        (at for at, this_unit in enumerate(found_units) if sizes[-1] * this_unit.factor >= 1), len(found_units) - 1
+    )
+    if unit == _OF_DELAYS and sizes[len(sizes) // 2] * found_units[at].factor < _FEW and at + 1 < len(found_units):
+        smaller = found_units[at + 1]
         fits = sizes[-1] * smaller.factor < _MANY and sizes[len(sizes) // 2] * smaller.factor >= 1
-        return smaller if fits else found[at]
-    return found[at]
+        return smaller if fits else found_units[at]
+    return found_units[at]
 
 
 def units(unit: str) -> list[Unit]:
@@ -113,5 +115,5 @@ def _magnitude(size: float) -> int:
     return math.floor(math.log10(size)) if size > 0 else 0
 
 
-def _bounded(decimals: int) -> int:
+def _clamp_decimals(decimals: int) -> int:
     return min(max(decimals, 0), _MAX_DECIMALS)

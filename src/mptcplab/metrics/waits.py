@@ -15,4 +15,4 @@ def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]
     """
     answers = events(recording, ends.receiving, "request") if ends.receiving is not None else []
     zero_ns = recording.manifest["zero_ns"] if answers else 0
-    return [((one["asked_ns"] - zero_ns) / NS, (one["t_ns"] - zero_ns) / NS) for one in answers]
+    return [((answer["asked_ns"] - zero_ns) / NS, (answer["t_ns"] - zero_ns) / NS) for answer in answers]

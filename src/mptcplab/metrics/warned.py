@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.compare import has_metric
 from mptcplab.metrics.registry import METRICS
 
@@ -22,21 +22,21 @@ def warnings_of(
     """
     rows = list(compared_rows(documents, asked))
     several = len({row["workload"] for _, row in rows}) > 1
-    lacking = list(_lacking(documents, asked, with_workload=several))
-    texts = merged(
+    lacking = list(_missing_metric_warnings(documents, asked, with_workload=several))
+    texts = merge_similar_warnings(
         [*(text for text, _ in lacking), *(warning for _, row in rows for warning in row.get("warnings", ()))]
     )
-    found: dict[str, list[str]] = {}
+    warnings: dict[str, list[str]] = {}
     for text, name in lacking:
-        found.setdefault(texts[text], []).append(name)
+        warnings.setdefault(texts[text], []).append(name)
     for side, row in rows:
         for text in dict.fromkeys(texts[warning] for warning in row.get("warnings", ())):
             name = f"{side} {_name(row, with_workload=several)}".strip()
-            found.setdefault(text, []).append(name)
-    return found
+            warnings.setdefault(text, []).append(name)
+    return warnings
 
 
-def _lacking(
+def _missing_metric_warnings(
     documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]], *, with_workload: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield a sentence and the row's name for each row with runs that cannot be compared by a metric."""

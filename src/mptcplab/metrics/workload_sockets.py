@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics import subflows
-from mptcplab.metrics.ends import Ends, described
+from mptcplab.metrics.ends import Ends, manifest_workload
 from mptcplab.metrics.subflows import Row
 from mptcplab.recording.record import Recording
 
@@ -34,17 +34,17 @@ def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: s
     """
     if program is not None:
         return list(rows)
-    if node == described(recording, ends.workload)["from"]:
+    if node == manifest_workload(recording, ends.workload)["from"]:
         for gateway in recording.manifest.get("gateways", ()):
             address = gateway["local"].get(ends.workload)
             if address is not None:
                 return [row for row in rows if row["remote"] == f"{address}:{gateway['listening_port']}"]
-    return subflows.of_server(rows, ends.ports)
+    return subflows.rows_of_server(rows, ends.ports)
 
 
 def gateways_of(recording: Recording, workload: str) -> Iterator[Mapping[str, Any]]:
     """Yield the manifest's entries of gateways that carry a workload, in the scenario's order."""
-    return (one for one in recording.manifest.get("gateways", ()) if workload in one["carried"])
+    return (entry for entry in recording.manifest.get("gateways", ()) if workload in entry["carried"])
 
 
 def inner_of(gateway: Mapping[str, Any], ends: Ends, client: str) -> Inner:
@@ -57,7 +57,7 @@ def inner_of(gateway: Mapping[str, Any], ends: Ends, client: str) -> Inner:
 def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mapping[str, str]]) -> list[Row]:
     """Return those of one side's ``rows`` that are subflows of inner connections."""
 
-    def begins(row: Row) -> bool:
+    def begins_at_exit(row: Row) -> bool:
         """Return whether one of the row's two addresses is that of the gateway's exit."""
         ends = (row[end].rpartition(":") for end in ("local", "remote"))
         return any(
@@ -65,4 +65,4 @@ def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mappin
             for host, _, port in ends
         )
 
-    return [row for some in subflows.group(rows).values() if any(map(begins, some)) for row in some]
+    return [row for some in subflows.group(rows).values() if any(map(begins_at_exit, some)) for row in some]

@@ -50,7 +50,7 @@ class EffectCounter:
 
 
 @dataclass(frozen=True)
-class Context:
+class DirectionContext:
     """The context of a direction's disciplines. ``frame`` is the size of the largest packet with its Ethernet header.
 
     ``table`` is the name by which ``tc`` finds the direction's own distribution of delays. With ``changeable``, the
@@ -97,7 +97,7 @@ class Behaviour(Generic[Keys]):
     absent: ClassVar[str] = "none"
 
     def check(self, keys: Keys) -> None:
-        """Check the keys together. :raises PydanticCustomError: see :func:`mptcplab.fields.invalid`."""
+        """Check the keys together. :raises PydanticCustomError: see :func:`mptcplab.fields.value_error`."""
 
     def check_frame(self, keys: Keys, frame: int) -> None:
         """Check the keys for packets of up to ``frame`` bytes. :raises PydanticCustomError: if they do not fit."""
@@ -144,11 +144,11 @@ class Behaviour(Generic[Keys]):
         """
         return ()
 
-    def netem(self, keys: Keys, context: Context) -> Iterator[str]:  # noqa: ARG002
+    def netem(self, keys: Keys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """Return its options for netem, which precedes the bottleneck."""
         yield from ()
 
-    def disciplines(self, keys: Keys, context: Context) -> Iterator[Words]:  # noqa: ARG002
+    def disciplines(self, keys: Keys, context: DirectionContext) -> Iterator[Words]:  # noqa: ARG002
         """Return its queueing disciplines below netem, from the root down."""
         yield from ()
 

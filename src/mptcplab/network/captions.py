@@ -25,10 +25,10 @@ class DirectionCaption:
 
         ``value`` returns the value of a point, if it is not that of the key.
         """
-        return _merged(point.get(key) if value is None else value(point) for point in self.points)
+        return _merge_values(point.get(key) if value is None else value(point) for point in self.points)
 
 
-def _merged(values: Iterable[Any]) -> str:
+def _merge_values(values: Iterable[Any]) -> str:
     texts = [str(value) if value is not None else "none" for value in dict.fromkeys(values)]
     if texts == ["none"] or (len(texts) == 1 and texts[0] in NOTHING):
         return ""
@@ -37,10 +37,10 @@ def _merged(values: Iterable[Any]) -> str:
     if len(units) == 1 and len(texts) > 1:
         unit = units.pop()
         texts = [text.removesuffix(f" {unit}") for text in texts]
-        return f"{several(texts)} {unit}"
-    return several(texts)
+        return f"{join_texts(texts)} {unit}"
+    return join_texts(texts)
 
 
-def several(texts: Sequence[str]) -> str:
+def join_texts(texts: Sequence[str]) -> str:
     """Return all ``texts`` as a list, or the first and last of many."""
     return ", ".join(texts) if len(texts) <= _LISTED else f"{texts[0]} … {texts[-1]}"

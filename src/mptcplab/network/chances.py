@@ -9,19 +9,19 @@ from typing import Annotated
 
 from pydantic import AfterValidator
 
-from mptcplab.fields import invalid
+from mptcplab.fields import value_error
 from mptcplab.units import Probability
 
 CERTAIN = 10**9
 
 
-def _not_certain(probability: Probability) -> Probability:
+def _check_not_certain(probability: Probability) -> Probability:
     if probability == CERTAIN:
-        raise invalid("affects every packet", "use less than 100 %")
+        raise value_error("affects every packet", "use less than 100 %")
     return probability
 
 
-Chance = Annotated[Probability, AfterValidator(_not_certain)]
+Chance = Annotated[Probability, AfterValidator(_check_not_certain)]
 
 
 @dataclass(frozen=True)

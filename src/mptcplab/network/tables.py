@@ -34,7 +34,7 @@ class DelayDistribution:
     entries: tuple[tuple[int, int], ...]
 
 
-def early(delay: Duration, share: Fraction) -> DelayDistribution:
+def undelayed_share(delay: Duration, share: Fraction) -> DelayDistribution:
     """Return a table that gives a ``share`` of the packets no delay.
 
     netem's own ``reorder`` would also let them pass the bottleneck.
@@ -44,7 +44,7 @@ def early(delay: Duration, share: Fraction) -> DelayDistribution:
     return DelayDistribution(int(delay), int(delay), ((near.numerator, -SCALE), (rest, 0)))
 
 
-def interpolated(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistribution:
+def interpolate(delay: Duration, quantiles: tuple[Duration, ...]) -> DelayDistribution:
     """Return the table of ``delay`` plus ``quantiles``: between two of them the distribution is uniform."""
     first, last = int(quantiles[0]), int(quantiles[-1])
     middle = (first + last) // 2

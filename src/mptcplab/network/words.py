@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.network.captions import NOTHING, DirectionCaption, several
+from mptcplab.network.captions import NOTHING, DirectionCaption, join_texts
 from mptcplab.network.registry import BEHAVIOURS, IN_PACKET_ORDER, VARIABLE_KEYS
 from mptcplab.units import Size
 
@@ -24,12 +24,12 @@ _USUAL_MTU = str(Size(1500))
 def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     """Return a few lines about one direction of a link, at all points of an experiment."""
     shown = DirectionCaption(directions)
-    above = [part for one in BEHAVIOURS for part in one.headline(shown)]
-    below = [part for one in IN_PACKET_ORDER for part in one.details(shown)]
+    above = [part for behaviour in BEHAVIOURS for part in behaviour.headline(shown)]
+    below = [part for behaviour in IN_PACKET_ORDER for part in behaviour.details(shown)]
     lines = [BETWEEN.join(parts) for parts in (above, below) if parts]
     traces = dict.fromkeys(_trace_words(direction["trace"]) for direction in directions if direction.get("trace"))
     if traces:
-        lines.append(several(list(traces)))
+        lines.append(join_texts(list(traces)))
     return (*lines, *_impairments(directions)) or ("no limits",)
 
 
@@ -39,13 +39,13 @@ def with_trace_ranges(direction: Table, steps: Iterable[str]) -> Table:
     A recording has the mean of a trace's rate, but only the first of its other values. ``steps`` are all values of the
     trace, as plans write them: ``rate 5 Mbit/s, loss 0.1 %``.
     """
-    found: dict[str, list[str]] = {}
+    texts: dict[str, list[str]] = {}
     for step in steps:
         for words in step.split(", "):
             key, _, value = words.partition(" ")
-            found.setdefault(key, []).append(value)
-    ranges = {key: _range(key, values) for key, values in found.items() if key in VARIABLE_KEYS and key != _MEAN_KEY}
-    parts = [f"mean {_MEAN_KEY}"] if _MEAN_KEY in found else []
+            texts.setdefault(key, []).append(value)
+    ranges = {key: _range(key, values) for key, values in texts.items() if key in VARIABLE_KEYS and key != _MEAN_KEY}
+    parts = [f"mean {_MEAN_KEY}"] if _MEAN_KEY in texts else []
     parts += [f"range of {' and '.join(ranges)}"] if ranges else []
     return {**direction, **ranges, "trace": {**direction["trace"], "shown": ", ".join(parts)}}
 
@@ -69,13 +69,17 @@ def _impairments(directions: Sequence[Table]) -> Iterator[str]:
     """Yield the other effects on packets; if points differ, those of each."""
     rest = dict.fromkeys(impairment_words(direction) for direction in directions)
     if list(rest) != [""]:
-        acting = [one for one in IN_PACKET_ORDER if any(any(one.caption(direction)) for direction in directions)]
+        acting = [
+            behaviour
+            for behaviour in IN_PACKET_ORDER
+            if any(any(behaviour.caption(direction)) for direction in directions)
+        ]
         yield " | ".join(words or acting[-1].absent for words in rest)
 
 
 def impairment_words(direction: Table) -> str:
     """Return the captions of the behaviours of one direction; empty if it has none."""
-    return BETWEEN.join(words for one in IN_PACKET_ORDER for words in one.caption(direction))
+    return BETWEEN.join(words for behaviour in IN_PACKET_ORDER for words in behaviour.caption(direction))
 
 
 def mtu_words(links: Iterable[Table]) -> tuple[str, ...]:

@@ -10,10 +10,10 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Misnomers, Whole, idle, invalid, matching
+from mptcplab.fields import Misnomers, Whole, idle, text_matching, value_error
 from mptcplab.node.base import NodeBase
-from mptcplab.node.cell import CHANNELS, Cell, Mode, Power, Security
-from mptcplab.node.context import Context
+from mptcplab.node.cell import CHANNELS, Mode, Power, RadioCell, Security
+from mptcplab.node.context import NodeContext
 
 _SSID = re.compile(r"[A-Za-z0-9_.-]{1,32}\Z")
 #: IEEE Std 802.11-2016, J.4.1: 8 to 63 characters of ASCII. The configurations of hostapd and wpa_supplicant have it
@@ -59,7 +59,7 @@ class AccessPoint(Power, NodeBase):
     ssid: (
         Annotated[
             str,
-            matching(_SSID, "is not a name for a Wi-Fi network", "use up to 32 letters, digits, '.', '-' or '_'"),
+            text_matching(_SSID, "is not a name for a Wi-Fi network", "use up to 32 letters, digits, '.', '-' or '_'"),
         ]
         | None
     ) = Field(default=None, description="name of its network; default: the node's name", examples=["office"])
@@ -77,7 +77,7 @@ class AccessPoint(Power, NodeBase):
     security: Security = Field(
         default="open", description="how frames are protected: not at all, by WPA2-PSK or by WPA3-SAE, both with CCMP"
     )
-    passphrase: Annotated[str, matching(_PASSPHRASE, "is not a passphrase of WPA", _PASSPHRASES)] | None = Field(
+    passphrase: Annotated[str, text_matching(_PASSPHRASE, "is not a passphrase of WPA", _PASSPHRASES)] | None = Field(
         default=None, description="of the network, which its stations know", examples=["correct horse"]
     )
 
@@ -87,14 +87,14 @@ class AccessPoint(Power, NodeBase):
             raise idle("does nothing in an open network", 'add security = "wpa2" or "wpa3"', "passphrase")
         if self.security != "open" and self.passphrase is None:
             hint = 'add passphrase = "correct horse", or whatever has 8 to 63 characters'
-            raise invalid("needs a passphrase", hint, "security", kind=Mistake.MISSING)
+            raise value_error("needs a passphrase", hint, "security", kind=Mistake.MISSING)
         return self
 
     @model_validator(mode="after")
     def _check_channel(self) -> AccessPoint:
         channels = CHANNELS[self.mode]
         if self.channel is not None and self.channel not in channels:
-            raise invalid(f"is not a channel of {self.mode} here", f"use {_choice(channels)}", "channel")
+            raise value_error(f"is not a channel of {self.mode} here", f"use {_choice(channels)}", "channel")
         return self
 
     @model_validator(mode="after")
@@ -104,9 +104,9 @@ class AccessPoint(Power, NodeBase):
             raise idle(f"does nothing with {self.mode}, whose guard interval is fixed", hint, "guard_interval")
         return self
 
-    def cell(self, name: str) -> Cell:
+    def cell(self, name: str) -> RadioCell:
         """See the base class."""
-        return Cell(
+        return RadioCell(
             ssid=self.ssid or name,
             mode=self.mode,
             channel=self.channel or _DEFAULT_CHANNELS[self.mode],
@@ -118,7 +118,7 @@ class AccessPoint(Power, NodeBase):
             short_guard=self.guard_interval == "short",
         )
 
-    def description(self, context: Context) -> dict[str, Any]:
+    def description(self, context: NodeContext) -> dict[str, Any]:
         """Return the description with its mode, channel and network."""
         cell = self.cell(context.name)
         described = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}

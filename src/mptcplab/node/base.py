@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
-from mptcplab.configuration import Route, Rule, Table
+from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.fields import Boolean, Misnomers
 from mptcplab.node import mptcp, path_manager, routes
-from mptcplab.node.cell import Cell
-from mptcplab.node.context import Context
+from mptcplab.node.cell import RadioCell
+from mptcplab.node.context import NodeContext
 from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words
 from mptcplab.node.endpoint_list import EndpointList
 from mptcplab.node.placed import Placed
@@ -79,7 +79,7 @@ class NodeBase(Placed):
     )
 
     @model_serializer(mode="wrap", when_used="json")
-    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out tables that the node does not have, as in recordings from before nodes could have them."""
         dumped: dict[str, Any] = dump(self)
         return {
@@ -96,67 +96,67 @@ class NodeBase(Placed):
         """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
 
-    def cell(self, name: str) -> Cell | None:  # noqa: ARG002
+    def cell(self, name: str) -> RadioCell | None:  # noqa: ARG002
         """Return the radio cell that the node, called ``name``, offers to stations; None if it is no access point."""
         return None
 
     # -- its part of a plan
 
-    def settings(self, context: Context) -> Iterator[str]:
+    def settings(self, context: NodeContext) -> Iterator[str]:
         """Yield ``name=value`` for ``sysctl``."""
         if self.forwards:
             yield from _FORWARDING
         if self.own_transport is not None:
             yield from mptcp.settings(context, self.own_transport)
 
-    def routes(self, context: Context) -> Iterator[Route | Rule]:
+    def routes(self, context: NodeContext) -> Iterator[Route | Rule]:
         """Return all routes and rules; the routes of an interface are set again when it comes back."""
-        return routes.routing(context, self.own_transport)
+        return routes.build_routes(context, self.own_transport)
 
-    def endpoints(self, context: Context) -> Iterator[Command]:
+    def endpoints(self, context: NodeContext) -> Iterator[Command]:
         """Return the commands that configure its path manager once addresses and routes exist."""
         return mptcp.endpoint_commands(context, self.own_transport)
 
-    def endpoint_list(self, context: Context) -> EndpointList | None:
+    def endpoint_list(self, context: NodeContext) -> EndpointList | None:
         """Return the endpoints and limits after the set-up, for events to change; None without MPTCP."""
         transport = self.own_transport
         if transport is None or not context.speaks_mptcp(transport.protocol):
             return None
         return EndpointList(context, transport)
 
-    def tables(self, context: Context) -> Iterator[Table]:  # noqa: ARG002
+    def tables(self, context: NodeContext) -> Iterator[NftTable]:  # noqa: ARG002
         """Return the tables of nftables, which are set up last."""
         yield from ()
 
-    def commands(self, context: Context) -> Iterator[Command]:
+    def commands(self, context: NodeContext) -> Iterator[Command]:
         """Return further commands at the end of the set-up, when all interfaces and their shaping exist.
 
         A node with others than those of its tables cannot be exported to a real machine.
         """
         yield from (table.command(context.name) for table in self.tables(context))
 
-    def programs(self, context: Context) -> Iterator[Program]:
+    def programs(self, context: NodeContext) -> Iterator[Program]:
         """Return servers that run throughout; the workloads' programs start after them. See :meth:`server`."""
         return path_manager.path_managers(context, self.own_transport)
 
-    def events(self, context: Context) -> Iterator[Event]:  # noqa: ARG002
+    def events(self, context: NodeContext) -> Iterator[Event]:  # noqa: ARG002
         """Return events of the node while workloads run; ``link`` is its name. See :class:`mptcplab.steps.Event`."""
         yield from ()
 
-    def counters(self, context: Context) -> Iterator[Counter]:
+    def counters(self, context: NodeContext) -> Iterator[Counter]:
         """Return the counters to read at the end, beside those of its links and queues."""
         if self.own_transport is not None:
             yield from mptcp.counters(context.name)
         if self.cpu is not None:
             yield cpu_counter(context.name)
 
-    def server(self, context: Context, purpose: str, call: Call) -> Program:
+    def server(self, context: NodeContext, purpose: str, call: Call) -> Program:
         """Return a program for :meth:`programs`; its output is kept as ``KIND.PURPOSE-NAME.out``."""
         return Program(f"{self.kind}.{purpose}-{context.name}", context.name, "server", call.argv, starts=call.starts)
 
     # -- its description in recordings
 
-    def description(self, context: Context) -> dict[str, Any]:
+    def description(self, context: NodeContext) -> dict[str, Any]:
         """Return its description in a manifest, beside its name and kind, as JSON data.
 
         For a node with sockets of its own: its transport, and the MPTCP endpoints that it should have;
@@ -165,7 +165,7 @@ class NodeBase(Placed):
         transport = self.own_transport
         if transport is None:
             return {}
-        endpoints = list(mptcp.described_endpoints(context, transport))
+        endpoints = list(mptcp.endpoints_document(context, transport))
         described: dict[str, Any] = {
             "transport": transport.model_dump(mode="json", by_alias=True),
             "endpoints": endpoints,
@@ -180,8 +180,8 @@ class NodeBase(Placed):
         """Yield the keys that name links, with these links, which must be its own."""
         yield from ()
 
-    def check(self, context: Context) -> None:
-        """Check the node in its network. :raises PydanticCustomError: made by ``mptcplab.fields.invalid``."""
+    def check(self, context: NodeContext) -> None:
+        """Check the node in its network. :raises PydanticCustomError: made by ``mptcplab.fields.value_error``."""
 
     # -- pictures and text
 

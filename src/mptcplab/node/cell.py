@@ -46,7 +46,7 @@ class Power(Part):
 
 
 @dataclass(frozen=True)
-class Cell:
+class RadioCell:
     """The properties that the stations of a cell have in common.
 
     ``beacon_tu`` is the beacons' interval in units of 1024 us. ``passphrase`` is that of the
@@ -115,7 +115,7 @@ class Cell:
                 yield "ht_capab=[SHORT-GI-20]"
 
 
-def network_lines(cells: Mapping[str, Cell], roam_below_dbm: float | None) -> Iterator[str]:
+def network_lines(cells: Mapping[str, RadioCell], roam_below_dbm: float | None) -> Iterator[str]:
     """Yield the lines of wpa_supplicant's network, with the ``cells`` of its access points by their addresses.
 
     Below ``roam_below_dbm`` it scans every two seconds for another one, and above it once a minute.

@@ -30,7 +30,7 @@ class WorkloadView:
 
 
 @dataclass(frozen=True)
-class Context:
+class NodeContext:
     """The node called ``name`` among all ``nodes``, which ``graph`` connects."""
 
     name: str

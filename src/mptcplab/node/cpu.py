@@ -14,7 +14,7 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import Misnomers, Part, idle, invalid
+from mptcplab.fields import Misnomers, Part, idle, value_error
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.steps import Counter, Program
 from mptcplab.units import CpuTime
@@ -26,10 +26,10 @@ _SETTING = "net.lab.cpu_{}_ps"
 CHARGED = ("sh", "-c", 'echo 1 >/proc/sys/net/lab/cpu_charge && exec "$0" "$@"')
 
 
-def _at_most(limit: CpuTime) -> Any:
+def _limit_time(limit: CpuTime) -> Any:
     def check(time: CpuTime) -> CpuTime:
         if time > limit:
-            raise invalid("is not plausible", f"use at most {limit}")
+            raise value_error("is not plausible", f"use at most {limit}")
         return time
 
     return AfterValidator(check)
@@ -43,10 +43,10 @@ class Cpu(Part):
         "per_byte": ("byte", "copy", "per_copy"),
     }
 
-    per_call: Annotated[CpuTime, _at_most(CpuTime(10**12))] = Field(
+    per_call: Annotated[CpuTime, _limit_time(CpuTime(10**12))] = Field(
         default=CpuTime(0), description="time of each system call", examples=["1.2 us"]
     )
-    per_byte: Annotated[CpuTime, _at_most(CpuTime(10**9))] = Field(
+    per_byte: Annotated[CpuTime, _limit_time(CpuTime(10**9))] = Field(
         default=CpuTime(0), description="time per byte that a call reads or writes", examples=["0.35 ns"]
     )
 
@@ -69,15 +69,15 @@ def cpu_counter(node: str) -> Counter:
     return Counter(node, COUNTER, ("cat", "/proc/net/lab_cpu"))
 
 
-def charged(program: Program) -> Program:
+def with_cpu_cost(program: Program) -> Program:
     """Return ``program`` as one that takes time of its node's CPU; a path manager stays as it is."""
     if program.argv[0] == PATH_MANAGER:
         return program
     return replace(program, argv=(*CHARGED, *program.argv), starts=program.uses)
 
 
-def own_argv(program: Program) -> tuple[str, ...]:
-    """Return the command line of ``program`` without the words that :func:`charged` has added."""
+def without_cpu_cost(program: Program) -> tuple[str, ...]:
+    """Return the command line of ``program`` without the words that :func:`with_cpu_cost` has added."""
     return program.argv[len(CHARGED) :] if program.argv[: len(CHARGED)] == CHARGED else program.argv
 
 

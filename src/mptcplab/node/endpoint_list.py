@@ -13,7 +13,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
 from mptcplab.node.mptcp import endpoints_of, limits_command
 from mptcplab.node.transport import Limits, Transport
@@ -50,8 +50,8 @@ class Entry:
         if self.number is not None:
             return Command(self.port.node, (*_ENDPOINT, "delete", "id", str(self.number)))
         start = " ".join((self.port.ip, *self._port_words)).replace(".", r"\.")
-        found = rf"ip mptcp endpoint show | sed -n 's/^{start} id \([0-9]*\) .*/\1/p'"
-        call = shell(f'ip mptcp endpoint delete id "$({found})"', "ip", "sed")
+        text = rf"ip mptcp endpoint show | sed -n 's/^{start} id \([0-9]*\) .*/\1/p'"
+        call = shell(f'ip mptcp endpoint delete id "$({text})"', "ip", "sed")
         return Command(self.port.node, call.argv, call.starts)
 
     def change(self) -> Command:
@@ -66,7 +66,7 @@ class Entry:
 class EndpointList:
     """The endpoints of one node, in order, and its limits."""
 
-    def __init__(self, context: Context, transport: Transport) -> None:
+    def __init__(self, context: NodeContext, transport: Transport) -> None:
         self._node = context.name
         self._entries: list[Entry] = []
         #: The endpoints that went with their address, and come back with it.
@@ -80,7 +80,8 @@ class EndpointList:
     def find(self, link: str, announced_port: int | None) -> Entry | None:
         """Return the endpoint with the address at ``link`` and this port; None if there is none."""
         return next(
-            (one for one in self._entries if (one.port.link, one.announced_port) == (link, announced_port)), None
+            (entry for entry in self._entries if (entry.port.link, entry.announced_port) == (link, announced_port)),
+            None,
         )
 
     def on(self, link: str) -> list[Entry]:
@@ -124,7 +125,7 @@ class EndpointList:
 
     def address_added(self, port: Port) -> Iterator[Command]:
         """Add the endpoints again that went with the address of ``port``."""
-        for entry in [one for one in self._gone if one.port.link == port.link]:
+        for entry in [item for item in self._gone if item.port.link == port.link]:
             self._gone.remove(entry)
             yield self.add(entry)
 

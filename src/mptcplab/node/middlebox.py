@@ -14,8 +14,8 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.configuration import going_out
-from mptcplab.fields import LinkName, Misnomers, Part, conflict, idle, invalid
+from mptcplab.configuration import match_outgoing
+from mptcplab.fields import LinkName, Misnomers, Part, conflict, idle, value_error
 from mptcplab.units import Probability
 
 _SUBTYPES = {"mp_capable": 0, "mp_join": 1, "dss": 2, "add_addr": 3}
@@ -28,15 +28,15 @@ _DAMAGE = "@ih,0,32 set 0x4d504c41"
 MptcpOption = Literal["all", "mp_capable", "mp_join", "dss", "add_addr"]
 
 
-def _each_once(options: tuple[MptcpOption, ...]) -> tuple[MptcpOption, ...]:
+def _check_distinct(options: tuple[MptcpOption, ...]) -> tuple[MptcpOption, ...]:
     if len(set(options)) != len(options):
-        raise invalid("names an option twice", "name each option once")
+        raise value_error("names an option twice", "name each option once")
     if "all" in options and len(options) > 1:
         raise conflict('names other options beside "all"', 'use ["all"] alone')
     return options
 
 
-Options = Annotated[tuple[MptcpOption, ...], AfterValidator(_each_once)]
+Options = Annotated[tuple[MptcpOption, ...], AfterValidator(_check_distinct)]
 
 
 class Middlebox(Part):
@@ -75,7 +75,7 @@ class Middlebox(Part):
         if self.out and not (self.strip or self.drop or self.mangle or self.damage):
             raise idle("does nothing by itself", 'add an action, like strip = ["mp_join"]', "out")
         if len(set(self.out)) != len(self.out):
-            raise invalid("names a link twice", "name each link once", "out")
+            raise value_error("names a link twice", "name each link once", "out")
         return self
 
     def _check_once(self) -> None:
@@ -83,8 +83,8 @@ class Middlebox(Part):
         verbs = ("drop", "strip", "mangle")
         for index, verb in enumerate(verbs):
             for earlier in verbs[:index]:
-                one, other = set(getattr(self, verb)), set(getattr(self, earlier))
-                if one & other or (one and other and "all" in one | other):
+                items, other = set(getattr(self, verb)), set(getattr(self, earlier))
+                if items & other or (items and other and "all" in items | other):
                     hint = f"name each option in {earlier} or in {verb} only"
                     raise conflict(f"names an option of {earlier}, which applies first", hint, verb)
 
@@ -97,21 +97,21 @@ class Middlebox(Part):
 
     def rules(self, devices: Mapping[str, str]) -> Iterator[str]:
         """Yield its rules for ``nft``; ``devices`` are the router's interfaces by link."""
-        out = going_out(tuple(devices[link] for link in self.out))
+        out = match_outgoing(tuple(devices[link] for link in self.out))
         for option in self.drop:
-            yield f"{out}{_with(option)} counter drop"
+            yield f"{out}{_match_option(option)} counter drop"
         for option in self.strip:
             # Each statement overwrites one option.
             times = _MAX_OPTIONS if option == "all" else 1
-            yield f"{out}{_with(option)} counter {' '.join(['reset tcp option mptcp'] * times)}"
+            yield f"{out}{_match_option(option)} counter {' '.join(['reset tcp option mptcp'] * times)}"
         for option in self.mangle:
-            yield f"{out}{_with(option)} {_MANGLE} counter"
+            yield f"{out}{_match_option(option)} {_MANGLE} counter"
         if self.damage:
             share = f"numgen random mod {_ALL} < {int(self.damage)} " if self.damage < _ALL else ""
             yield f"{out}meta l4proto tcp {share}{_DAMAGE} counter"
 
 
-def _with(option: str) -> str:
+def _match_option(option: str) -> str:
     return "tcp option mptcp exists" if option == "all" else f"tcp option mptcp subtype {_SUBTYPES[option]}"
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Limits, Transport
 from mptcplab.node.weights import uses_weights, weights_by_address
@@ -25,7 +25,7 @@ _SETTINGS = (
 )
 
 
-def settings(context: Context, transport: Transport) -> Iterator[str]:
+def settings(context: NodeContext, transport: Transport) -> Iterator[str]:
     """Yield the settings of the transport for ``sysctl``."""
     yield "net.mptcp.enabled=1"
     yield f"net.mptcp.pm_type={_PATH_MANAGERS[transport.path_manager]}"
@@ -44,7 +44,7 @@ def settings(context: Context, transport: Transport) -> Iterator[str]:
         yield f"{name}={value}"
 
 
-def endpoint_commands(context: Context, transport: Transport | None) -> Iterator[Command]:
+def endpoint_commands(context: NodeContext, transport: Transport | None) -> Iterator[Command]:
     """Yield the commands for limits and endpoints, if the node uses MPTCP."""
     if transport is None or not context.speaks_mptcp(transport.protocol):
         return
@@ -67,7 +67,7 @@ def counters(node: str) -> Iterator[Counter]:
     yield Counter(node, "mptcp-limits.json", ("ip", "-j", "mptcp", "limits", "show"))
 
 
-def described_endpoints(context: Context, transport: Transport) -> Iterator[dict[str, Any]]:
+def endpoints_document(context: NodeContext, transport: Transport) -> Iterator[dict[str, Any]]:
     """Yield the endpoints that the node should have, as in a manifest."""
     if not context.speaks_mptcp(transport.protocol):
         return
@@ -77,7 +77,7 @@ def described_endpoints(context: Context, transport: Transport) -> Iterator[dict
         yield {"address": port.ip, "link": port.link, "port": number, "flags": flags}
 
 
-def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
+def endpoints_of(context: NodeContext, transport: Transport) -> Iterator[tuple[Port, tuple[str, ...]]]:
     """Yield the addresses that the node announces or uses, with the options of ``ip mptcp endpoint add``.
 
     ``auto``: a server announces its other addresses (signal); a client may open subflows from every address that has
@@ -87,10 +87,10 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
     """
     wanted = transport.endpoints
     if isinstance(wanted, tuple):
-        own = {port.link: port for port in context.ports}
+        own_ports = {port.link: port for port in context.ports}
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
-            yield own[endpoint.link], (*port_number, *endpoint.flags)
+            yield own_ports[endpoint.link], (*port_number, *endpoint.flags)
         return
     if wanted == "none" or transport.path_manager == "userspace":
         return
@@ -103,7 +103,7 @@ def endpoints_of(context: Context, transport: Transport) -> Iterator[tuple[Port,
             yield port, flags
 
 
-def _flags_of(context: Context, transport: Transport, port: Port) -> tuple[str, ...]:
+def _flags_of(context: NodeContext, transport: Transport, port: Port) -> tuple[str, ...]:
     """Return the flags of the endpoint with the address of ``port``, except backup; none if it needs no endpoint."""
     if len(context.ports_of_paths) < 2:
         return ()

@@ -12,13 +12,13 @@ from collections.abc import Iterator
 from typing import Any
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Program
 
 
-def path_managers(context: Context, transport: Transport | None) -> Iterator[Program]:
+def path_managers(context: NodeContext, transport: Transport | None) -> Iterator[Program]:
     """Yield the program of a node that uses it."""
     if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
         return
@@ -29,7 +29,7 @@ def path_managers(context: Context, transport: Transport | None) -> Iterator[Pro
         yield Program(name, context.name, "server", (PATH_MANAGER, config))
 
 
-def _config(context: Context, transport: Transport) -> dict[str, Any]:
+def _config(context: NodeContext, transport: Transport) -> dict[str, Any]:
     others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
     return {
         "paths": [
@@ -41,7 +41,7 @@ def _config(context: Context, transport: Transport) -> dict[str, Any]:
     }
 
 
-def _path(context: Context, transport: Transport, port: Port, others: list[Port], number: int) -> dict[str, Any]:
+def _path(context: NodeContext, transport: Transport, port: Port, others: list[Port], number: int) -> dict[str, Any]:
     return {
         "link": port.device,
         "address": port.ip,

@@ -17,7 +17,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field, model_validator
 
-from mptcplab.fields import Misnomers, Number, Part, Time, conflict, idle, invalid
+from mptcplab.fields import Misnomers, Number, Part, Time, conflict, idle, value_error
 from mptcplab.units import Duration
 
 _SECOND_NS = 10**9
@@ -26,14 +26,14 @@ _MAX_METRES = 100_000.0
 _MAX_SPEED = 100.0
 
 
-def _near(position: tuple[float, float]) -> tuple[float, float]:
+def _check_position(position: tuple[float, float]) -> tuple[float, float]:
     if any(abs(metres) > _MAX_METRES for metres in position):
-        raise invalid("is too far away", f"use from {-_MAX_METRES:g} to {_MAX_METRES:g} metres")
+        raise value_error("is too far away", f"use from {-_MAX_METRES:g} to {_MAX_METRES:g} metres")
     return position
 
 
 #: x and y in metres.
-Position = Annotated[tuple[Number, Number], AfterValidator(_near)]
+Position = Annotated[tuple[Number, Number], AfterValidator(_check_position)]
 
 
 @dataclass(frozen=True)
@@ -77,11 +77,11 @@ class Walk(Part):
     def _check(self) -> Walk:
         (left, bottom), (right, top) = self.area
         if left == right and bottom == top:
-            raise invalid("is a point", "use two opposite corners, like [[0, 0], [100, 50]]", "area")
+            raise value_error("is a point", "use two opposite corners, like [[0, 0], [100, 50]]", "area")
         slowest, fastest = self.speed_mps
         if not 0 < slowest <= fastest <= _MAX_SPEED:
             hint = f"use two speeds above 0 and up to {_MAX_SPEED:g} m/s, the slower one first"
-            raise invalid("is not a range of speeds", hint, "speed_mps")
+            raise value_error("is not a range of speeds", hint, "speed_mps")
         return self
 
     def waypoints(self, start: tuple[float, float], random: Random, end_ns: int) -> Iterator[Waypoint]:
@@ -129,11 +129,11 @@ class Placed(Part):
         if self.position is None and (self.waypoints or self.walk is not None):
             key = "waypoints" if self.waypoints else "walk"
             raise idle("does nothing without a position", "add position = [0, 0]: where the node is at first", key)
-        instants = [0, *(int(one.at) for one in self.waypoints)]
+        instants = [0, *(int(waypoint.at) for waypoint in self.waypoints)]
         for index, (earlier, later) in enumerate(itertools.pairwise(instants)):
             if later <= earlier:
                 hint = "list the waypoints in the order of their times, the first later than 0 s"
-                raise invalid("is not later than the time before it", hint, "waypoints", index, "at")
+                raise value_error("is not later than the time before it", hint, "waypoints", index, "at")
         return self
 
     @property
@@ -146,7 +146,7 @@ class Placed(Part):
         if self.position is None:
             return []
         track = [Waypoint(0, self.position)]
-        track += [Waypoint(int(one.at), one.position) for one in self.waypoints]
+        track += [Waypoint(int(waypoint.at), waypoint.position) for waypoint in self.waypoints]
         if self.walk is not None:
             track += self.walk.waypoints(self.position, Random(f"walk {seed} {name}"), end_ns)
         return track

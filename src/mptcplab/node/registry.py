@@ -19,14 +19,14 @@ def _kinds_in(module: ModuleType) -> Iterator[type[NodeBase]]:
             yield from (value,) if "kind" in vars(value) else ()
 
 
-def _all_kinds() -> dict[str, type[NodeBase]]:
-    found = [kind for module in (*modules_of(node), *plugins()) for kind in _kinds_in(module)]
+def _load_kinds() -> dict[str, type[NodeBase]]:
+    kinds = [kind for module in (*modules_of(node), *plugins()) for kind in _kinds_in(module)]
     # Kinds that every scenario needs come first.
-    return {kind.kind: kind for kind in sorted(found, key=lambda kind: not kind.is_required)}
+    return {kind.kind: kind for kind in sorted(kinds, key=lambda kind: not kind.is_required)}
 
 
 #: The class of each kind of node, in the order of tables in a scenario and of nodes in a plan.
-NODE_KINDS: Mapping[str, type[NodeBase]] = _all_kinds()
+NODE_KINDS: Mapping[str, type[NodeBase]] = _load_kinds()
 
 
 def kind_of(name: str) -> type[NodeBase]:

@@ -8,10 +8,10 @@ from typing import Any, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.configuration import Chain, Table, masquerading
-from mptcplab.fields import LinkName, Misnomers, conflict, invalid
+from mptcplab.configuration import NftChain, NftTable, masquerade_table
+from mptcplab.fields import LinkName, Misnomers, conflict, value_error
 from mptcplab.node.base import NodeBase
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.cpu import cpu_words
 from mptcplab.node.middlebox import Middlebox, middlebox_words
 from mptcplab.node.transport import SYSCTL_EXAMPLE, Sysctl, Transport, transport_words
@@ -74,30 +74,30 @@ class Router(NodeBase):
     @model_validator(mode="after")
     def _check_nat(self) -> Router:
         if len(set(self.nat)) != len(self.nat):
-            raise invalid("names a link twice", "name each link once", "nat")
+            raise value_error("names a link twice", "name each link once", "nat")
         return self
 
-    def settings(self, context: Context) -> Iterator[str]:
+    def settings(self, context: NodeContext) -> Iterator[str]:
         """See the base class."""
         yield from super().settings(context)
         yield from (f"{key}={value}" for key, value in self.sysctl.items())
 
-    def tables(self, context: Context) -> Iterator[Table]:
+    def tables(self, context: NodeContext) -> Iterator[NftTable]:
         """Yield the rules of NAT and middlebox; none for a plain router."""
         devices = {port.link: port.device for port in context.ports}
         if self.nat:
-            yield masquerading("nat", tuple(devices[link] for link in self.nat))
+            yield masquerade_table("nat", tuple(devices[link] for link in self.nat))
         rules = tuple(self.middlebox.rules(devices))
         if rules:
-            yield Table("middlebox", (Chain("out", "type filter hook forward priority mangle;", rules),))
+            yield NftTable("middlebox", (NftChain("out", "type filter hook forward priority mangle;", rules),))
 
-    def counters(self, context: Context) -> Iterator[Counter]:
+    def counters(self, context: NodeContext) -> Iterator[Counter]:
         """See the base class."""
         yield from super().counters(context)
         if any(self.tables(context)):
             yield Counter(context.name, "nft.json", ("nft", "-j", "list", "ruleset"))
 
-    def description(self, context: Context) -> dict[str, Any]:
+    def description(self, context: NodeContext) -> dict[str, Any]:
         """Return the description with the actions of its middlebox."""
         return {**super().description(context), "middlebox": list(self.middlebox.actions())}
 

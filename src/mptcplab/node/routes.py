@@ -14,7 +14,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.configuration import Route, Rule
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import Modes, Transport
 
@@ -26,28 +26,28 @@ _OWN_PACKETS = 99
 _OWN_PACKETS_PRIORITY = 30000
 
 
-def routing(context: Context, transport: Transport | None) -> Iterator[Route | Rule]:
+def build_routes(context: NodeContext, transport: Transport | None) -> Iterator[Route | Rule]:
     """Yield all routes and rules of a node; ``transport`` is that of its own sockets, if it has any."""
     modes = transport.modes if transport is not None else {}
     forwards = context.nodes[context.name].forwards
-    yield from _main_table(context, transport, {} if forwards else modes)
+    yield from _main_table_routes(context, transport, {} if forwards else modes)
     if forwards and modes:
         yield from _table_of_own_packets(context, modes)
     if transport is not None and len(context.ports) > 1:
         for number, port in enumerate(context.ports):
-            yield from _own_table(context, port, _table(number))
+            yield from _own_table_routes(context, port, _table(number))
 
 
-def _main_table(context: Context, transport: Transport | None, modes: Modes) -> Iterator[Route]:
-    for target, port in _outgoing(context, modes):
+def _main_table_routes(context: NodeContext, transport: Transport | None, modes: Modes) -> Iterator[Route]:
+    for target, port in _outgoing_ports(context, modes):
         # The source is fixed, so that a new connection uses the address of its outgoing link.
         yield _route(target, port, source=port.ip if transport is not None else None)
 
 
-def _table_of_own_packets(context: Context, modes: Modes) -> Iterator[Route | Rule]:
+def _table_of_own_packets(context: NodeContext, modes: Modes) -> Iterator[Route | Rule]:
     """Yield the routes that modes give to the node's own connections, where they differ from the main table's."""
-    shortest = dict(_outgoing(context, {}))
-    routes = [(target, port) for target, port in _outgoing(context, modes) if shortest.get(target) != port]
+    shortest = dict(_outgoing_ports(context, {}))
+    routes = [(target, port) for target, port in _outgoing_ports(context, modes) if shortest.get(target) != port]
     if not routes:
         return
     # Packets that the node itself sends come in by `lo`.
@@ -61,16 +61,16 @@ def _route(target: Port, port: Port, *, source: str | None = None, table: int | 
     return Route(target.subnet, port.device, str(port.peer_address.ip), source, table)
 
 
-def _outgoing(context: Context, modes: Modes) -> Iterator[tuple[Port, Port]]:
+def _outgoing_ports(context: NodeContext, modes: Modes) -> Iterator[tuple[Port, Port]]:
     """Yield a port of every subnet that the node is not in, with the node's outgoing port to it."""
-    own = {port.link for port in context.ports}
+    own_links = {port.link for port in context.ports}
     for target in context.graph.subnets():
-        port = _first_port(context, modes, target) if target.link not in own else None
+        port = _first_port(context, modes, target) if target.link not in own_links else None
         if port is not None:
             yield target, port
 
 
-def _first_port(context: Context, modes: Modes, target: Port) -> Port | None:
+def _first_port(context: NodeContext, modes: Modes, target: Port) -> Port | None:
     """Return the outgoing port for ``target``'s subnet: the master, else that of the shortest path that is on."""
     leading = [port for port in context.ports if modes and context.graph.leads(port, target)]
     master = next((port for port in leading if modes.get(port.link) == "master"), None)
@@ -85,7 +85,7 @@ def _table(number: int) -> int:
     return table if table < _KERNEL_TABLES[0] else table + len(_KERNEL_TABLES)
 
 
-def _own_table(context: Context, port: Port, table: int) -> Iterator[Route | Rule]:
+def _own_table_routes(context: NodeContext, port: Port, table: int) -> Iterator[Route | Rule]:
     yield Rule(port.address.version, table, table, source=port.ip)
     yield Route(port.subnet, port.device, table=table)
     for target in context.graph.subnets():

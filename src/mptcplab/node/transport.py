@@ -21,8 +21,8 @@ from mptcplab.fields import (
     Whole,
     conflict,
     idle,
-    invalid,
     unavailable,
+    value_error,
 )
 from mptcplab.units import Size
 
@@ -69,7 +69,7 @@ class Endpoint(Part):
         if not self.flags:
             raise idle("is empty: the endpoint does nothing", 'write for example flags = ["subflow"]', "flags")
         if len(set(self.flags)) != len(self.flags):
-            raise invalid("names a flag twice", "name each flag once", "flags")
+            raise value_error("names a flag twice", "name each flag once", "flags")
         return self
 
 
@@ -87,21 +87,21 @@ class Limits(Part):
     )
 
 
-def _ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
+def _check_ascending(sizes: tuple[Size, Size, Size]) -> tuple[Size, Size, Size]:
     if not sizes[0] <= sizes[1] <= sizes[2]:
         hint = 'write minimum, default and maximum, like ["4 KiB", "128 KiB", "6 MiB"]'
-        raise invalid("is not in ascending order", hint)
+        raise value_error("is not in ascending order", hint)
     return sizes
 
 
-BufferSizes = Annotated[tuple[Size, Size, Size], AfterValidator(_ascending)]
+BufferSizes = Annotated[tuple[Size, Size, Size], AfterValidator(_check_ascending)]
 _BUFFER_EXAMPLE = ["4 KiB", "128 KiB", "6 MiB"]
 
 
 def _word_or_list(endpoints: Any) -> Any:
     if not isinstance(endpoints, (list, tuple)) and endpoints not in ("auto", "fullmesh", "none"):
         hint = 'use "auto", "fullmesh", "none" or a list like [{ link = "link1", flags = ["subflow"] }]'
-        raise invalid("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
+        raise value_error("is neither a choice nor a list of endpoints", hint, kind=Mistake.TYPE)
     return endpoints
 
 
@@ -113,12 +113,12 @@ Endpoints = Annotated[
 ]
 
 
-def _setting(value: Any) -> Any:
+def _check_setting(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, (str, int)):
         hint = 'write text or a whole number, like "net.ipv4.tcp_ecn" = 1'
-        raise invalid("is neither text nor a whole number", hint, kind=Mistake.TYPE)
+        raise value_error("is neither text nor a whole number", hint, kind=Mistake.TYPE)
     if isinstance(value, str) and not value.isprintable():
-        raise invalid("is not one line of text", 'separate values with spaces, like "4096 131072 6291456"')
+        raise value_error("is not one line of text", 'separate values with spaces, like "4096 131072 6291456"')
     return value
 
 
@@ -126,15 +126,15 @@ def _setting(value: Any) -> Any:
 _OF_ALL_HOSTS = ("net.ipv4.tcp_mem", "net.ipv4.udp_mem")
 
 
-def _of_network(name: str) -> str:
+def _check_network_setting(name: str) -> str:
     if name == "net":
         hint = 'write the whole name in quotes, like "net.ipv4.tcp_ecn" = 1'
-        raise invalid("is a table, not a setting", hint, kind=Mistake.TYPE)
+        raise value_error("is a table, not a setting", hint, kind=Mistake.TYPE)
     if not _SYSCTL.match(name):
-        raise invalid("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
+        raise value_error("is not a setting of one node", "use a setting that begins with net., like net.ipv4.tcp_ecn")
     if name.replace("/", ".") in _OF_ALL_HOSTS:
         hint = "it follows the lab's `memory`: docs/machine.md says how, and what a run that reaches it counts"
-        raise invalid("is one limit for all hosts of a lab", hint)
+        raise value_error("is one limit for all hosts of a lab", hint)
     return name
 
 
@@ -144,8 +144,8 @@ _SYSCTL_SHAPE = {
     "pattern": r"^(?!net\.ipv4[./](tcp|udp)_mem$)[Nn][Ee][Tt]\.[A-Za-z0-9_.*/-]+$",
 }
 Sysctl = dict[
-    Annotated[str, AfterValidator(_of_network), WithJsonSchema(_SYSCTL_SHAPE)],
-    Annotated[str | int, BeforeValidator(_setting)],
+    Annotated[str, AfterValidator(_check_network_setting), WithJsonSchema(_SYSCTL_SHAPE)],
+    Annotated[str | int, BeforeValidator(_check_setting)],
 ]
 SYSCTL_EXAMPLE = [{"net.ipv4.tcp_ecn": 1}]
 
@@ -158,7 +158,7 @@ _MAX_WEIGHT = 255
 
 def _weight(value: Any) -> Any:
     if isinstance(value, bool) or not isinstance(value, int) or not 1 <= value <= _MAX_WEIGHT:
-        raise invalid("is not a weight", f"use a whole number from 1 to {_MAX_WEIGHT}")
+        raise value_error("is not a weight", f"use a whole number from 1 to {_MAX_WEIGHT}")
     return value
 
 

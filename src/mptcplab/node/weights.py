@@ -7,24 +7,24 @@ itself selects the node's address on it; any other link selects the address of a
 
 from __future__ import annotations
 
-from mptcplab.node.context import Context
+from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
 from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 
 
-def weights_by_address(context: Context, transport: Transport) -> dict[str, int]:
+def weights_by_address(context: NodeContext, transport: Transport) -> dict[str, int]:
     """Return addresses and weights, in the order of ``weights``; links without an end of a subflow are left out."""
     return {port.ip: weight for link, weight in transport.weights.items() for port in subflow_ends(context, link)}
 
 
-def subflow_ends(context: Context, link: str) -> list[Port]:
+def subflow_ends(context: NodeContext, link: str) -> list[Port]:
     """Return the ends of ``link`` that identify the node's subflows: its own, else those of its peers."""
     ports = context.graph.ports
     nodes = [context.name] if (context.name, link) in ports else context.partners
     return [ports[node, link] for node in nodes if (node, link) in ports]
 
 
-def uses_weights(context: Context, transport: Transport) -> bool:
+def uses_weights(context: NodeContext, transport: Transport) -> bool:
     """Return whether connections of the node have a scheduler that uses weights."""
     used = {talk.scheduler or transport.scheduler for talk in context.workloads}
     return context.speaks_mptcp(transport.protocol) and not used.isdisjoint(WEIGHTED_SCHEDULERS)

@@ -93,7 +93,7 @@ def _digest(file: Path) -> str:
 
 def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture: str) -> Comparison:
     """Compare the recordings in ``folders`` with those of a pack. :raises LabError: if one cannot be read."""
-    packed = {one.run: one for one in manifest.recordings.values()}
+    packed = {recording.run: recording for recording in manifest.recordings.values()}
     same, differing, facts, compared = 0, {}, dict[str, None](), set()
     for folder in dict.fromkeys(folders):
         new = Recording(folder).manifest

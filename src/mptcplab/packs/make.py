@@ -14,7 +14,7 @@ from typing import Any
 from pydantic import BaseModel
 
 import mptcplab
-from mptcplab.campaign.identity import resolved
+from mptcplab.campaign.identity import resolve_scenario
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.kernel.cache import find_kernel
 from mptcplab.packs.archive import write_archive
@@ -60,7 +60,7 @@ def make_pack(file: Path, results: Path | None = None) -> Pack:
         architecture=platform.machine(),
         scenario=scenario,
         title=experiment.title,
-        kernels={name: _kernel_key(name) for name in sorted({one.scenario.kernel for one in experiment.points})},
+        kernels={name: _kernel_key(name) for name in sorted({point.scenario.kernel for point in experiment.points})},
         plugins=tuple(sorted(_plugins_of(experiment))),
         files={name: digest_of(content) for name, content in members.items()},
         recordings={name: _describe(recording) for name, recording in recordings.items()},
@@ -73,11 +73,11 @@ def _scenario_members(file: Path, named: NamedFiles) -> tuple[dict[str, bytes], 
 
     They keep their places among each other, below the folder that they have in common.
     """
-    for one in named.files.values():
-        if not one.is_portable:
+    for named_file in named.files.values():
+        if not named_file.is_portable:
             hint = "write a name relative to the scenario: the pack is opened in another folder"
-            raise InputError(f"{file} names '{one.name}' by its place on this machine", hint=hint)
-    paths = [_absolute(file), *(_absolute(one.path) for one in named.files.values())]
+            raise InputError(f"{file} names '{named_file.name}' by its place on this machine", hint=hint)
+    paths = [_absolute(file), *(_absolute(named_file.path) for named_file in named.files.values())]
     common = os.path.commonpath([path.parent for path in paths])
     members: dict[str, bytes] = {}
     for path in paths:
@@ -98,18 +98,18 @@ def _find_recordings(experiment: Experiment, results: Path) -> tuple[dict[str, R
 
     :raises InputError: if there is none.
     """
-    wanted = {run_digest(resolved(run), run.seed) for run in experiment.runs}
+    wanted = {run_digest(resolve_scenario(run), run.seed) for run in experiment.runs}
     folders = sorted(folder for folder in (results / "runs").glob("*") if is_complete(folder))
-    found: dict[str, Recording] = {}
+    recordings: dict[str, Recording] = {}
     for folder in folders:
         manifest = Recording(folder).manifest
         if run_digest(manifest["scenario"], manifest["seed"]) in wanted:
-            found[folder.name] = Recording(folder)
-    if not found:
+            recordings[folder.name] = Recording(folder)
+    if not recordings:
         message = f"{results} has no recording of this scenario's runs"
         hint = "name the results folder of `mptcplab run` with this file and without --set and --seed"
         raise InputError(message, hint=hint)
-    return found, len(folders) - len(found)
+    return recordings, len(folders) - len(recordings)
 
 
 def _recording_members(name: str, recording: Recording) -> dict[str, bytes]:

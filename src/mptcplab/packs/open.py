@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.errors import InputError, MissingError, reason
 from mptcplab.files import write_bytes
 from mptcplab.packs import SUFFIX, is_url
@@ -98,7 +98,7 @@ def open_pack(source: Path | str) -> Iterator[OpenPack]:
     manifest = read_manifest(archive.read(NAME))
     _check_members(archive, manifest)
     _check_plugins(manifest)
-    with work_dir("pack", cache_root()) as folder:
+    with make_work_folder("pack", cache_root()) as folder:
         root = folder / SCENARIO_FOLDER
         for name in sorted(manifest.files):
             content = archive.read(name)

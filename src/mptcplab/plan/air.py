@@ -47,7 +47,7 @@ def air_value(event: Event) -> str:
 
 def air_lines(network: Network, node: str, links: tuple[str, ...], radio: str) -> Iterator[str]:
     """Yield the changes of the ``radio`` of ``node`` at the end of ``links``, in the order of time."""
-    for event in _in_order(network):
+    for event in _sort_events(network):
         is_own = event.node == node if event.is_of_node else links == (event.link,)
         if not is_own or event.type == "move":
             continue
@@ -55,10 +55,10 @@ def air_lines(network: Network, node: str, links: tuple[str, ...], radio: str) -
         yield f"{_STATES.get(event.type, event.type)} {radio} {seconds(int(event.at))}{word}"
 
 
-def jumps(network: Network, node: str) -> Iterator[Waypoint]:
+def insert_jumps(network: Network, node: str) -> Iterator[Waypoint]:
     """Yield the waypoints of a node that events move: it leaves its place a nanosecond before it is at the next."""
     here = network.nodes[node].position
-    for event in _in_order(network):
+    for event in _sort_events(network):
         if event.type == "move" and event.node == node and event.position is not None and here is not None:
             if event.at > 1:
                 yield Waypoint(int(event.at) - 1, here)
@@ -68,7 +68,7 @@ def jumps(network: Network, node: str) -> Iterator[Waypoint]:
 
 def changes_air(network: Network) -> bool:
     """Return whether any event is the medium's."""
-    return any(_in_order(network))
+    return any(_sort_events(network))
 
 
 def seconds(time_ns: int) -> str:
@@ -76,15 +76,21 @@ def seconds(time_ns: int) -> str:
     return f"{time_ns // _NS}.{time_ns % _NS:09}".rstrip("0").rstrip(".")
 
 
-def _in_order(network: Network) -> list[Event]:
-    found = (event for event in network.scenario.events if is_of_air(network, event))
-    return sorted(found, key=lambda event: int(event.at))
+def _sort_events(network: Network) -> list[Event]:
+    events = (event for event in network.scenario.events if is_of_air(network, event))
+    return sorted(events, key=lambda event: int(event.at))
 
 
 def _is_of_interface(network: Network, event: Event) -> bool:
     """Return whether a failure, or the failure that an ``up`` ends, sets the interface down."""
     if event.type == "down":
         return event.failure_mode == "interface"
-    before = (one for one in network.scenario.events if one.link == event.link and one.type == "down")
-    last = max((one for one in before if one.at <= event.at), key=lambda one: int(one.at), default=None)
+    before = (
+        this_event
+        for this_event in network.scenario.events
+        if this_event.link == event.link and this_event.type == "down"
+    )
+    last = max(
+        (this_event for this_event in before if this_event.at <= event.at), key=lambda item: int(item.at), default=None
+    )
     return last is not None and last.failure_mode == "interface"

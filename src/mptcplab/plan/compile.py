@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from mptcplab.node.cpu import charged
+from mptcplab.node.cpu import with_cpu_cost
 from mptcplab.node.transport import Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.plan.capture import capture_programs
@@ -20,7 +20,7 @@ from mptcplab.plan.links import (
     wire_commands,
 )
 from mptcplab.plan.memory import memory_bytes
-from mptcplab.plan.model import Needs, Plan, Source
+from mptcplab.plan.model import Needs, Plan, ProgramSource
 from mptcplab.plan.phases import Phases, phases_of
 from mptcplab.plan.radios import air_commands, radio_counters, radio_programs, station_commands
 from mptcplab.plan.sampling import sample_interval_ns
@@ -31,7 +31,7 @@ from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Counter, Program
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import Context
+from mptcplab.workload.context import WorkloadContext
 
 
 def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
@@ -47,17 +47,17 @@ def compile_plan(scenario: Scenario, *, seed: int) -> Plan:
             *capture_programs(network),
             *radio_programs(network),
             *steering_programs(network, seed),
-            *_charged(network, _servers(network)),
-            *_charged(network, _programs(network, seed, phases, interval_ns)),
+            *_charge_programs(network, _servers(network)),
+            *_charge_programs(network, _programs(network, seed, phases, interval_ns)),
         ),
         counters=tuple(_counters(network)),
-        sampled=_sampled(scenario),
+        sampled=_sampled_nodes(scenario),
         sample_interval_ns=interval_ns,
-        watched=tuple(dict.fromkeys((*_hosts(workloads), *_sides(scenario)))),
+        watched=tuple(dict.fromkeys((*_hosts(workloads), *_gateway_nodes(scenario)))),
         needs=_needs(network),
         queues=tuple(bottlenecks(network, changing(network))) if scenario.record.queues else (),
         events=tuple(event_list(network)),
-        bpf=tuple(Source(source.name, source.text) for source in scenario.bpf),
+        bpf=tuple(ProgramSource(source.name, source.text) for source in scenario.bpf),
         memory_bytes=memory_bytes(scenario),
     )
 
@@ -76,7 +76,7 @@ def _setup(network: Network, seed: int) -> Iterator[Command]:
             yield Command(name, ("sysctl", "-qw", *settings))
         yield Command(name, ("ip", "link", "set", "dev", "lo", "up"))
         yield from interface_commands(network, name)
-        yield from (one.command(name) for one in node.routes(context))
+        yield from (route.command(name) for route in node.routes(context))
         yield from node.endpoints(context)
         yield from offload_commands(network, name)
         yield from shaping.get(name, ())
@@ -101,7 +101,7 @@ def _programs(network: Network, seed: int, phases: Phases, interval_ns: int) -> 
     for name, described in scenario.workloads.items():
         target = network.target(described)
         assert target is not None, "checked when the scenario was loaded"
-        context = Context(
+        context = WorkloadContext(
             address=target.ip,
             port=port[name],
             client_protocol=transports[described.sender].protocol,
@@ -114,49 +114,52 @@ def _programs(network: Network, seed: int, phases: Phases, interval_ns: int) -> 
         yield from described.model_copy(update={"start": start}).programs(name, context)
 
 
-def _charged(network: Network, programs: Iterable[Program]) -> Iterator[Program]:
+def _charge_programs(network: Network, programs: Iterable[Program]) -> Iterator[Program]:
     """Yield ``programs``, which take time on the nodes that have a CPU."""
     for program in programs:
-        yield charged(program) if network.nodes[program.node].cpu is not None else program
+        yield with_cpu_cost(program) if network.nodes[program.node].cpu is not None else program
 
 
-def _sampled(scenario: Scenario) -> tuple[str, ...]:
+def _sampled_nodes(scenario: Scenario) -> tuple[str, ...]:
     """Return the nodes whose sockets are sampled: with gateways all ends of connections, else those of programs that
     do not report their own."""
     workloads = scenario.workloads.values()
-    asked = _hosts(one for one in workloads if scenario.gateways or not one.samples_itself)
-    return tuple(dict.fromkeys((*asked, *_sides(scenario))))
+    asked = _hosts(workload for workload in workloads if scenario.gateways or not workload.samples_itself)
+    return tuple(dict.fromkeys((*asked, *_gateway_nodes(scenario))))
 
 
-def _sides(scenario: Scenario) -> tuple[str, ...]:
+def _gateway_nodes(scenario: Scenario) -> tuple[str, ...]:
     return tuple(node for gateway in scenario.gateways.values() for node in (gateway.entry, gateway.exit))
 
 
 def _hosts(workloads: Iterable[WorkloadBase]) -> tuple[str, ...]:
     """Return the hosts of ``workloads``."""
-    return tuple(dict.fromkeys(host for one in workloads for host in (one.sender, one.receiver)))
+    return tuple(dict.fromkeys(host for workload in workloads for host in (workload.sender, workload.receiver)))
 
 
 def _needs(network: Network) -> Needs:
     """Return the names of algorithms anywhere in the scenario that the kernel must have."""
     scenario = network.scenario
     transports = scenario.transports
-    own = [one for one in scenario.workloads.values() if _uses_mptcp(transports, one)]
+    own_workloads = [workload for workload in scenario.workloads.values() if _uses_mptcp(transports, workload)]
     congestion_controls = [each.congestion_control for each in transports.values()]
     congestion_controls += [each.congestion_control for each in scenario.workloads.values()]
-    schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in own)]
+    schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in own_workloads)]
     return Needs(
         congestion_controls=tuple(dict.fromkeys(name for name in congestion_controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
-        scheduler_per_socket=any(one.scheduler is not None for one in own),
-        weights=any(one.weights and uses_weights(network.context_of(name), one) for name, one in transports.items()),
+        scheduler_per_socket=any(workload_base.scheduler is not None for workload_base in own_workloads),
+        weights=any(
+            transport.weights and uses_weights(network.context_of(name), transport)
+            for name, transport in transports.items()
+        ),
     )
 
 
 def _uses_mptcp(transports: Mapping[str, Transport], described: WorkloadBase) -> bool:
-    own = getattr(described, "protocol", None)
-    if own is not None:
-        return bool(own == "mptcp")
+    own_entry = getattr(described, "protocol", None)
+    if own_entry is not None:
+        return bool(own_entry == "mptcp")
     return any(transports[host].protocol == "mptcp" for host in (described.sender, described.receiver))
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from mptcplab.steps import Command, Counter, Step
+from mptcplab.steps import Command, CommandLine, Counter
 
 #: Programs that a machine can lack, with their packages: all other commands that the guest executes are iproute2's.
 _PROGRAMS = frozenset({"ethtool", "sysctl"})
@@ -18,7 +18,7 @@ _FEATURES = frozenset({"tso", "gso", "gro"})
 _STATES = frozenset({"on", "off"})
 
 
-def dispensable_programs(steps: Iterable[Step]) -> frozenset[str]:
+def dispensable_programs(steps: Iterable[CommandLine]) -> frozenset[str]:
     """Return the programs of ``steps`` that the guest starts only to report an error."""
     used: set[str] = set()
     needed: set[str] = set()
@@ -30,7 +30,7 @@ def dispensable_programs(steps: Iterable[Step]) -> frozenset[str]:
     return frozenset(used - needed)
 
 
-def is_direct(step: Step) -> bool:
+def is_direct(step: CommandLine) -> bool:
     """Return whether the guest executes this command of ``ethtool`` or ``sysctl`` itself."""
     if step.starts:
         return False

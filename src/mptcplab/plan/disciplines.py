@@ -8,7 +8,7 @@ those in transit.
 
 from __future__ import annotations
 
-from mptcplab.network.behaviour import Context, Words
+from mptcplab.network.behaviour import DirectionContext, Words
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import IN_PACKET_ORDER, largest_packet
 from mptcplab.scenario.links import DirectionSettings
@@ -25,9 +25,9 @@ def disciplines(
     nothing to do, so that ``tc qdisc change`` can set loss and delay later: while packets pass, parameters of existing
     disciplines may change, but no discipline may be added or removed.
     """
-    context = Context(largest_packet(settings, mtu), table, changeable)
-    found: list[Words] = []
-    netem = {one.name: tuple(one.netem(settings, context)) for one in IN_PACKET_ORDER}
-    if changeable or any(netem[one.name] for one in IN_PACKET_ORDER if one.is_active(settings)):
-        found.append((NETEM, *(word for words in netem.values() for word in words)))
-    return found + [words for one in IN_PACKET_ORDER for words in one.disciplines(settings, context)]
+    context = DirectionContext(largest_packet(settings, mtu), table, changeable)
+    texts: list[Words] = []
+    netem = {behaviour.name: tuple(behaviour.netem(settings, context)) for behaviour in IN_PACKET_ORDER}
+    if changeable or any(netem[behaviour.name] for behaviour in IN_PACKET_ORDER if behaviour.is_active(settings)):
+        texts.append((NETEM, *(word for words in netem.values() for word in words)))
+    return texts + [words for behaviour in IN_PACKET_ORDER for words in behaviour.disciplines(settings, context)]

@@ -24,34 +24,34 @@ _ACKS = 0.5
 def estimate_bytes(scenario: Scenario) -> float:
     """Return the bytes that one run writes to its results folder, accurate to a factor of three."""
     network = RatedNetwork(scenario)
-    captured = sum(_captured(network, one) for one in scenario.record.captures)
+    captured = sum(_capture_bytes(network, capture) for capture in scenario.record.captures)
     fixed = len(network.nodes) * _NODE_BYTES + len(scenario.gateways) * _GATEWAY_BYTES
-    return fixed + _sampled(network) + captured
+    return fixed + _sample_bytes(network) + captured
 
 
-def _sampled(network: RatedNetwork) -> float:
+def _sample_bytes(network: RatedNetwork) -> float:
     """Return the bytes of samples of sockets and queues, by programs and by the lab."""
     scenario = network.scenario
     per_second = 1e9 / sample_interval_ns(scenario)
     rows = 2 * len(scenario.links) * per_second * expected_seconds(scenario) if scenario.record.queues else 0.0
     logs = 0.0
-    for one in scenario.workloads.values():
-        subflows = max(1, len(network.paths_of(one)))
-        seconds = one.expected_seconds(network.goodput_bps(one))
-        rows += 2 * per_second * seconds * getattr(one, "connections", 1) * (1 + subflows)
-        logs += one.logged_bytes(seconds, per_second * seconds, subflows)
+    for workload in scenario.workloads.values():
+        subflows = max(1, len(network.paths_of(workload)))
+        seconds = workload.expected_seconds(network.goodput_bps(workload))
+        rows += 2 * per_second * seconds * getattr(workload, "connections", 1) * (1 + subflows)
+        logs += workload.logged_bytes(seconds, per_second * seconds, subflows)
     return logs + rows * _ROW_BYTES
 
 
-def _captured(network: RatedNetwork, capture: Capture) -> float:
+def _capture_bytes(network: RatedNetwork, capture: Capture) -> float:
     """Return the bytes of a capture, as if all packets passed its filter."""
     kept, acks = (min(float(capture.snaplen), size) + _PCAP_BYTES for size in (_PACKET, _HEADERS))
-    found = 0.0
-    for one in network.scenario.workloads.values():
-        rate = network.goodput_bps(one)
-        packets = one.expected_seconds(rate) * rate / 8 / _PAYLOAD
-        found += packets * (kept + _ACKS * acks) * _crossings(network, one, capture)
-    return found
+    value = 0.0
+    for workload in network.scenario.workloads.values():
+        rate = network.goodput_bps(workload)
+        packets = workload.expected_seconds(rate) * rate / 8 / _PAYLOAD
+        value += packets * (kept + _ACKS * acks) * _crossings(network, workload, capture)
+    return value
 
 
 def _crossings(network: RatedNetwork, workload: WorkloadBase, capture: Capture) -> float:

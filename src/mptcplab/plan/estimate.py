@@ -71,20 +71,22 @@ class RatedNetwork(Network):
     @cached_property
     def _transfers(self) -> Counter[str]:
         """The number of bulk transfers by each bottleneck link."""
-        bulk = (one for one in self.scenario.workloads.values() if one.is_bulk)
-        return Counter(link for one in bulk for link in {path.narrowest for path in self.paths_of(one)})
+        bulk = (workload for workload in self.scenario.workloads.values() if workload.is_bulk)
+        return Counter(
+            link for workload_base in bulk for link in {path.narrowest for path in self.paths_of(workload_base)}
+        )
 
     def goodput_bps(self, workload: WorkloadBase) -> float:
         """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
         connections = getattr(workload, "connections", 1)
         sizes = [self._transports[node].tcp_rmem for node in (workload.sender, workload.receiver)]
         buffer = min(size[2] if size else _BUFFER_BYTES for size in sizes)
-        found = 0.0
+        value = 0.0
         for path in self.paths_of(workload):
             # Simultaneous transfers share a bottleneck.
             share = path.rate_bps / max(1, self._transfers[path.narrowest] if workload.is_bulk else 1)
-            found += min(share, connections * path.carried_bps(buffer))
-        return found or _UNSHAPED_BPS
+            value += min(share, connections * path.carried_bps(buffer))
+        return value or _UNSHAPED_BPS
 
     def paths_of(self, workload: WorkloadBase) -> list[_Path]:
         """Return the paths that a workload of the scenario can use, one for each bottleneck."""
@@ -107,7 +109,7 @@ def estimate_seconds(scenario: Scenario) -> float:
     network = RatedNetwork(scenario)
     starts = sum(gateway.start_cpu_seconds for gateway in scenario.gateways.values())
     factors = _gateway_factors(network)
-    costs = (_cpu_seconds(network, one) * factors.get(name, 1.0) for name, one in scenario.workloads.items())
+    costs = (_cpu_seconds(network, workload) * factors.get(name, 1.0) for name, workload in scenario.workloads.items())
     return _OVERHEAD_SECONDS + starts + sum(costs)
 
 
@@ -124,7 +126,10 @@ def expected_seconds(scenario: Scenario) -> float:
     """Return the virtual seconds until the last workload ends, with the same accuracy."""
     network = RatedNetwork(scenario)
     workloads = scenario.workloads.values()
-    return max(one.latest_start.seconds + one.expected_seconds(network.goodput_bps(one)) for one in workloads)
+    return max(
+        workload.latest_start.seconds + workload.expected_seconds(network.goodput_bps(workload))
+        for workload in workloads
+    )
 
 
 def _cpu_seconds(network: RatedNetwork, workload: WorkloadBase) -> float:
@@ -141,7 +146,9 @@ def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool
     if not steps:
         return
     downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
-    along = [(link, one, other) if downloads == back else (link, other, one) for link, one, other in steps]
+    along = [
+        (link, settings, other) if downloads == back else (link, other, settings) for link, settings, other in steps
+    ]
     narrowest, with_data, _ = min(along, key=lambda step: _rate(step[1]))
     lost = 1.0
     for _, data, _ in along:
@@ -181,8 +188,8 @@ def _queue_seconds(settings: DirectionSettings) -> float:
 
 
 def _loss(settings: DirectionSettings) -> float:
-    return min(0.5, float(sum(one.loss_rate(settings) for one in BEHAVIOURS)))
+    return min(0.5, float(sum(behaviour.loss_rate(settings) for behaviour in BEHAVIOURS)))
 
 
 def _aggregate(settings: DirectionSettings) -> float:
-    return max(float(one.aggregate(settings) or 0) for one in BEHAVIOURS)
+    return max(float(behaviour.aggregate(settings) or 0) for behaviour in BEHAVIOURS)

@@ -19,7 +19,7 @@ from mptcplab.node.graph import Port
 from mptcplab.node.words import LIMITS, EndpointEvent, limits_value
 from mptcplab.plan.air import air_kind, air_value, is_of_air
 from mptcplab.plan.links import action_changes, change_commands
-from mptcplab.plan.traces import trace_events, traced
+from mptcplab.plan.traces import trace_events, traced_directions
 from mptcplab.scenario import events as described
 from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
@@ -31,7 +31,7 @@ _DROP = ("pref", "1", "matchall", "action", "drop")
 
 
 @dataclass
-class _State:
+class _LinkStates:
     """The state of the links between two events."""
 
     directions: dict[tuple[str, str], DirectionSettings]
@@ -55,8 +55,8 @@ def event_list(network: Network) -> Iterator[Event]:
     directions = {
         (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
     }
-    state = _State(directions)
-    for event in sorted(scenario.events, key=lambda one: int(one.at)):
+    state = _LinkStates(directions)
+    for event in sorted(scenario.events, key=lambda this_event: int(this_event.at)):
         if is_of_air(network, event):
             # The medium has been told: see mptcplab.plan.radios.
             yield Event(int(event.at), air_kind(event), event.link or event.node or "", "both", _value(event), ())
@@ -75,21 +75,21 @@ def event_list(network: Network) -> Iterator[Event]:
 def changing(network: Network) -> set[tuple[str, str]]:
     """Return the directions whose values change while the workloads run."""
     changes = (event for event in network.scenario.events if event.type == "change")
-    return traced(network) | {(event.link, direction) for event in changes for direction in event.directions}
+    return traced_directions(network) | {(event.link, direction) for event in changes for direction in event.directions}
 
 
 def hook_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that prepare a hook for the filters of silent failures; an existing hook is kept."""
-    for link, direction in dict.fromkeys(_silenced(network)):
+    for link, direction in dict.fromkeys(_silenced_directions(network)):
         node, device, _ = _drop_point(network, link, direction)
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
 
 
-def _commands(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
+def _commands(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     if event.type == "change":
         for direction in event.directions:
             before = state.directions[event.link, direction]
-            changed = event.changed(before)
+            changed = event.apply(before)
             state.directions[event.link, direction] = changed
             yield from action_changes(network, event.link, direction, changed, before)
             yield from change_commands(network, event.link, direction, changed)
@@ -101,7 +101,7 @@ def _commands(network: Network, state: _State, event: described.Event) -> Iterat
         yield from _readdress(network, state, event)
 
 
-def _path_manager_event(network: Network, state: _State, event: described.Event) -> Event:
+def _path_manager_event(network: Network, state: _LinkStates, event: described.Event) -> Event:
     """Return an event of endpoints or limits, with what the node has from then on as its value."""
     if event.type == LIMITS:
         assert event.node is not None, "checked when the scenario was loaded"
@@ -119,7 +119,7 @@ def _path_manager_event(network: Network, state: _State, event: described.Event)
     return Event(int(event.at), event.type, event.link, "both", value, (command,))
 
 
-def _fail(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
+def _fail(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     if event.failure_mode == "silent":
         for direction in event.directions:
             state.silent.add((event.link, direction))
@@ -132,7 +132,7 @@ def _fail(network: Network, state: _State, event: described.Event) -> Iterator[C
     yield Command(node, ("ip", "link", "set", "dev", event.link, "down"))
 
 
-def _restore(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
+def _restore(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     for direction in event.directions:
         if (event.link, direction) in state.silent:
             state.silent.remove((event.link, direction))
@@ -150,7 +150,7 @@ def _restore(network: Network, state: _State, event: described.Event) -> Iterato
             yield from _routes(network, port)
 
 
-def _readdress(network: Network, state: _State, event: described.Event) -> Iterator[Command]:
+def _readdress(network: Network, state: _LinkStates, event: described.Event) -> Iterator[Command]:
     """Yield the commands that remove or add an address and the endpoint that names it, as network managers do."""
     port = end_of(network, event)
     endpoints = state.endpoints_of(network, port.node)
@@ -176,9 +176,9 @@ def _address(port: Port) -> Command:
 
 def _routes(network: Network, port: Port) -> Iterator[Command]:
     """Yield the commands that set all routes by ``port``, whether or not they exist."""
-    for one in network.nodes[port.node].routes(network.context_of(port.node)):
-        if isinstance(one, Route) and one.device == port.device:
-            yield one.command(port.node, "replace")
+    for route in network.nodes[port.node].routes(network.context_of(port.node)):
+        if isinstance(route, Route) and route.device == port.device:
+            yield route.command(port.node, "replace")
 
 
 def end_of(network: Network, event: described.Event) -> Port:
@@ -189,7 +189,7 @@ def end_of(network: Network, event: described.Event) -> Port:
     return next(port for port in ends if not network.nodes[port.node].forwards)
 
 
-def _silenced(network: Network) -> Iterator[tuple[str, str]]:
+def _silenced_directions(network: Network) -> Iterator[tuple[str, str]]:
     for event in network.scenario.events:
         if event.type == "down" and event.failure_mode == "silent" and not is_of_air(network, event):
             yield from ((event.link, direction) for direction in event.directions)

@@ -17,7 +17,7 @@ _READING_SECONDS = 0.1
 
 
 @dataclass
-class _Kind:
+class _RunKind:
     """The runs of one point, which cost about the same."""
 
     guess: float
@@ -34,21 +34,21 @@ class Forecast:
     """
 
     def __init__(self, guesses: Mapping[int, float], *, jobs: int) -> None:
-        self._kinds = {kind: _Kind(guess) for kind, guess in guesses.items()}
-        self._kinds[READING] = _Kind(_READING_SECONDS, known=True)
+        self._kinds = {kind: _RunKind(guess) for kind, guess in guesses.items()}
+        self._kinds[READING] = _RunKind(_READING_SECONDS, known=True)
         self._jobs = jobs
 
     def add(self, kind: int, runs: int = 1) -> None:
         """Add ``runs`` of one kind to the runs that are left."""
         self._kinds[kind].left += runs
 
-    def done(self, kind: int, seconds: float | None) -> None:
+    def count_done(self, kind: int, seconds: float | None) -> None:
         """Count a run as done. ``seconds`` is None for a run that was recorded before, whose cost is unknown."""
-        found = self._kinds[kind]
-        found.left -= 1
+        run_kind = self._kinds[kind]
+        run_kind.left -= 1
         if seconds is not None:
-            found.done += 1
-            found.spent += seconds
+            run_kind.done += 1
+            run_kind.spent += seconds
 
     @property
     def remaining_seconds(self) -> float:
@@ -80,7 +80,7 @@ class Forecast:
         return spent / guessed if guessed > 0 and spent > 0 else 1.0
 
     @staticmethod
-    def _cost(kind: _Kind, scale: float) -> float:
+    def _cost(kind: _RunKind, scale: float) -> float:
         if kind.done:
             return kind.spent / kind.done
         return kind.guess if kind.known else kind.guess * scale

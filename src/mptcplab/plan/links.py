@@ -32,7 +32,10 @@ from mptcplab.units import Duration
 _FIRST_ACTION = 2
 #: The behaviours that may have a filter, with its preference.
 _WITH_ACTIONS: tuple[tuple[int, Behaviour[Any]], ...] = tuple(
-    enumerate((one for one in IN_PACKET_ORDER if type(one).actions is not Behaviour.actions), start=_FIRST_ACTION)
+    enumerate(
+        (behaviour for behaviour in IN_PACKET_ORDER if type(behaviour).actions is not Behaviour.actions),
+        start=_FIRST_ACTION,
+    )
 )
 
 
@@ -44,13 +47,13 @@ def wire_commands(network: Network) -> Iterator[Command]:
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without an option of its own, the peer has the default MTU.
-        own = (*mtu, *_own_mac(network, first, name))
-        other = (*(mtu if link.mtu != MTU else ()), *_own_mac(network, second, name))
+        own_texts = (*mtu, *_address_option(network, first, name))
+        other = (*(mtu if link.mtu != MTU else ()), *_address_option(network, second, name))
         peer = ("peer", "name", name, *other, "netns", second)
-        yield Command(None, ("ip", "link", "add", "name", name, *own, "netns", first, "type", "veth", *peer))
+        yield Command(None, ("ip", "link", "add", "name", name, *own_texts, "netns", first, "type", "veth", *peer))
 
 
-def _own_mac(network: Network, node: str, link: str) -> Words:
+def _address_option(network: Network, node: str, link: str) -> Words:
     """Return the option that gives a link's end its address; the kernel draws one if no neighbour has to know it."""
     return ("address", _mac(network, node, link)) if network.scenario.knows_neighbours else ()
 
@@ -120,8 +123,8 @@ def table_commands(network: Network) -> Iterator[Command]:
     """Yield the commands that write the files which shaping commands read."""
     for name, link in network.scenario.links.items():
         for direction in DIRECTIONS:
-            for one in IN_PACKET_ORDER:
-                yield from one.files(getattr(link, direction), name, direction)
+            for behaviour in IN_PACKET_ORDER:
+                yield from behaviour.files(getattr(link, direction), name, direction)
 
 
 def shaping_commands(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Command]:
@@ -142,8 +145,8 @@ def change_commands(network: Network, name: str, direction: str, settings: Direc
     Queued packets stay queued. Only values may differ from those at set-up: a direction with a rate keeps one, and a
     table of delays cannot change.
     """
-    found = _disciplines(network, name, direction, settings, changeable=True)
-    yield from _attach(*_shaping_point(network, name, direction), found, "change")
+    texts = _disciplines(network, name, direction, settings, changeable=True)
+    yield from _attach(*_shaping_point(network, name, direction), texts, "change")
 
 
 def action_changes(
@@ -154,9 +157,9 @@ def action_changes(
     If ``before`` is None, all filters are set again. No action is added or removed.
     """
     node, device, side = _filter_point(network, name, direction)
-    for pref, one in _WITH_ACTIONS:
-        words = one.actions(settings)
-        if words and (before is None or words != one.actions(before)):
+    for pref, behaviour in _WITH_ACTIONS:
+        words = behaviour.actions(settings)
+        if words and (before is None or words != behaviour.actions(before)):
             # A matchall filter cannot be changed.
             yield Command(node, ("tc", "filter", "delete", "dev", device, side, "pref", str(pref)))
             yield _filter(node, device, side, pref, words)
@@ -165,10 +168,10 @@ def action_changes(
 def _actions(network: Network, name: str, direction: str) -> Iterator[Command]:
     node, device, side = _filter_point(network, name, direction)
     settings = getattr(network.scenario.links[name], direction)
-    found = [(pref, words) for pref, one in _WITH_ACTIONS if (words := one.actions(settings))]
-    if found:
+    pairs = [(pref, words) for pref, behaviour in _WITH_ACTIONS if (words := behaviour.actions(settings))]
+    if pairs:
         yield Command(node, ("tc", "qdisc", "replace", "dev", device, "clsact"))
-    for pref, words in found:
+    for pref, words in pairs:
         yield _filter(node, device, side, pref, words)
 
 
@@ -188,11 +191,11 @@ def _disciplines(
     network: Network, name: str, direction: str, settings: DirectionSettings, *, changeable: bool
 ) -> list[Words]:
     mtu = int(network.scenario.links[name].mtu)
-    shifted = _shifted(settings, network.shifts_ns.get((name, direction), 0))
+    shifted = _shift_delay(settings, network.shifts_ns.get((name, direction), 0))
     return disciplines(shifted, mtu=mtu, table=table_name(name, direction), changeable=changeable)
 
 
-def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
+def _shift_delay(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
     """Return the settings with the delay of this run; the delay stays at least the jitter, even if an event cuts it."""
     if not shift_ns:
         return settings
@@ -201,19 +204,19 @@ def _shifted(settings: DirectionSettings, shift_ns: int) -> DirectionSettings:
 
 
 def _shape(network: Network, name: str, direction: str, *, changeable: bool) -> Iterator[Command]:
-    found = _disciplines(
+    texts = _disciplines(
         network, name, direction, getattr(network.scenario.links[name], direction), changeable=changeable
     )
-    if not found:
+    if not texts:
         return
     source, target = network.ends(name, direction)
     node, ifb = _shaping_point(network, name, direction)
     if node == source.node:
-        yield from _attach(node, source.link, found)
+        yield from _attach(node, source.link, texts)
         return
     yield Command(target.node, ("ip", "link", "add", "name", ifb, "type", "ifb"))
     yield Command(target.node, ("ip", "link", "set", "dev", ifb, "up"))
-    yield from _attach(target.node, ifb, found)
+    yield from _attach(target.node, ifb, texts)
     yield Command(target.node, ("tc", "qdisc", "add", "dev", target.link, "clsact"))
     redirect = ("action", "mirred", "egress", "redirect", "dev", ifb)
     ingress = ("tc", "filter", "add", "dev", target.link, "ingress", "matchall", *redirect)
@@ -238,18 +241,18 @@ def shaper_of(
 ) -> tuple[str, str] | None:
     """Return node and device with the disciplines of a ``direction`` of link ``name``; None if it has none."""
     settings = getattr(network.scenario.links[name], direction)
-    found = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
-    return _shaping_point(network, name, direction) if found else None
+    texts = _disciplines(network, name, direction, settings, changeable=(name, direction) in changing)
+    return _shaping_point(network, name, direction) if texts else None
 
 
 def bottlenecks(network: Network, changing: Container[tuple[str, str]] = ()) -> Iterator[Queue]:
     """Yield the queue of every direction with a rate; its samples include the disciplines below it."""
     for name, link in network.scenario.links.items():
         for direction in DIRECTIONS:
-            found = _disciplines(
+            texts = _disciplines(
                 network, name, direction, getattr(link, direction), changeable=(name, direction) in changing
             )
-            shapers = [handle for handle, words in enumerate(found, start=1) if words[0] != NETEM]
+            shapers = [handle for handle, words in enumerate(texts, start=1) if words[0] != NETEM]
             if shapers:
                 yield Queue(*_shaping_point(network, name, direction), shapers[0], name, direction)
 
@@ -259,9 +262,9 @@ def ifb_name(network: Network, port: Port) -> str:
     return f"ifb.{list(network.scenario.links).index(port.link) + 1}"
 
 
-def _attach(node: str, device: str, found: list[Words], verb: str = "add") -> Iterator[Command]:
+def _attach(node: str, device: str, texts: list[Words], verb: str = "add") -> Iterator[Command]:
     parent: Words = ("root",)
-    for number, discipline in enumerate(found, start=1):
+    for number, discipline in enumerate(texts, start=1):
         handle = f"{number}:"
         argv = ("tc", "qdisc", verb, "dev", device, *parent, "handle", handle, *discipline)
         yield Command(node, argv, features=discipline[:1])

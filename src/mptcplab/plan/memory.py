@@ -40,12 +40,15 @@ def memory_bytes(scenario: Scenario) -> int:
 def needed_bytes(scenario: Scenario) -> float:
     """Return the memory with which a run does not restrain TCP, estimated; rather too large than too small."""
     programs = _BASE_BYTES + _NODE_BYTES * len(scenario.nodes)
-    transfers = [one for one in scenario.workloads.values() if one.is_bulk]
+    transfers = [workload for workload in scenario.workloads.values() if workload.is_bulk]
     # Searching for paths takes a while in large networks, and most scenarios have small buffers.
-    if _CHARGED * sum(sum(_buffers(scenario, one)[1:]) for one in transfers) <= _TCP_SHARE * USUAL_MEMORY_BYTES:
+    if (
+        _CHARGED * sum(sum(_buffers(scenario, transfer)[1:]) for transfer in transfers)
+        <= _TCP_SHARE * USUAL_MEMORY_BYTES
+    ):
         return programs
     network = RatedNetwork(scenario)
-    sockets = _CHARGED * sum(_socket_bytes(network, one) for one in transfers)
+    sockets = _CHARGED * sum(_socket_bytes(network, transfer) for transfer in transfers)
     return max(programs + sockets, sockets / _TCP_SHARE)
 
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from mptcplab.guest.sampler import SAMPLER
 from mptcplab.plan.direct import dispensable_programs
-from mptcplab.steps import Command, Counter, Event, Program, Queue, Step
+from mptcplab.steps import Command, CommandLine, Counter, Event, Program, Queue
 
 #: The memory of a lab that needs no more.
 USUAL_MEMORY_BYTES = 1 << 30
@@ -34,14 +34,14 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Source:
+class ProgramSource:
     """A file in C, by its name without folders: an eBPF program to compile and load, or a header that one includes."""
 
     name: str
     text: str
 
 
-def used_by(steps: Iterable[Step]) -> tuple[str, ...]:
+def used_by(steps: Iterable[CommandLine]) -> tuple[str, ...]:
     """Return the names of the programs that these steps run, sorted and without duplicates."""
     return tuple(sorted({name for step in steps for name in step.uses}))
 
@@ -67,7 +67,7 @@ class Plan:
     needs: Needs = Needs()
     queues: tuple[Queue, ...] = ()
     events: tuple[Event, ...] = ()
-    bpf: tuple[Source, ...] = ()
+    bpf: tuple[ProgramSource, ...] = ()
     memory_bytes: int = USUAL_MEMORY_BYTES
 
     @property
@@ -76,7 +76,7 @@ class Plan:
         return max(program.deadline_ns for program in self.programs)
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[CommandLine, ...]:
         """Every command line of the plan."""
         return (*self.commands, *self.programs, *self.counters)
 
@@ -105,23 +105,23 @@ class Plan:
         """The kernel's packet processing features, sorted; see :class:`mptcplab.steps.Command`."""
         return tuple(sorted({feature for command in self.commands for feature in command.features}))
 
-    def described(self) -> dict[str, Any]:
+    def to_dict(self) -> dict[str, Any]:
         """Return the plan as JSON data, without eBPF programs if it has none, and without the usual memory, as before
         plans had them."""
         usual = {"bpf": (), "memory_bytes": USUAL_MEMORY_BYTES}
-        values = ((one.name, getattr(self, one.name)) for one in fields(self))
-        return {name: _plain(value) for name, value in values if name not in usual or value != usual[name]}
+        values = ((field.name, getattr(self, field.name)) for field in fields(self))
+        return {name: _to_json(value) for name, value in values if name not in usual or value != usual[name]}
 
     def to_json(self) -> str:
         """Return the plan as JSON for the guest; equal plans give equal text."""
-        return json.dumps(self.described(), sort_keys=True, separators=(",", ":"))
+        return json.dumps(self.to_dict(), sort_keys=True, separators=(",", ":"))
 
 
-def _plain(value: Any) -> Any:
+def _to_json(value: Any) -> Any:
     """Return a part of a plan as JSON data. `asdict` takes ten times as long: it copies what cannot change."""
     if isinstance(value, _FINAL):
         return value
     if isinstance(value, tuple):
         # Most are the words of a command.
-        return value if value and isinstance(value[0], str) else tuple(map(_plain, value))
-    return {key: part if isinstance(part, _FINAL) else _plain(part) for key, part in vars(value).items()}
+        return value if value and isinstance(value[0], str) else tuple(map(_to_json, value))
+    return {key: part if isinstance(part, _FINAL) else _to_json(part) for key, part in vars(value).items()}

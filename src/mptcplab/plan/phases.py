@@ -67,15 +67,16 @@ def phases_of(scenario: Scenario, seed: int) -> Phases:
 
 def phase_notes(phases: Phases) -> list[str]:
     """Return the offsets as lines of text; none without offsets."""
-    starts = [f"start of {name}: {_signed(offset)}" for name, offset in phases.starts_ns.items()]
+    starts = [f"start of {name}: {_format_offset(offset)}" for name, offset in phases.starts_ns.items()]
     delays = [
-        f"delay of {name} {direction}: {_signed(offset)}" for (name, direction), offset in phases.delays_ns.items()
+        f"delay of {name} {direction}: {_format_offset(offset)}"
+        for (name, direction), offset in phases.delays_ns.items()
     ]
     head = 'Phases of this seed, included in the commands below (phases = "fixed" removes them, but no start_spread):'
     return [head, *(f"  {line}" for line in (*starts, *delays))] if starts or delays else []
 
 
-def _signed(offset_ns: int) -> str:
+def _format_offset(offset_ns: int) -> str:
     if offset_ns >= _SECOND_NS:
         return f"+{offset_ns // _SECOND_NS}.{offset_ns % _SECOND_NS:09d} s"
     return f"{'-' if offset_ns < 0 else '+'}{abs(offset_ns) // 1000}.{abs(offset_ns) % 1000:03d} us"

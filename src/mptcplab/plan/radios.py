@@ -14,9 +14,9 @@ import shlex
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from mptcplab.node.cell import Cell, network_lines
+from mptcplab.node.cell import RadioCell, network_lines
 from mptcplab.node.placed import Waypoint
-from mptcplab.plan.air import air_lines, changes_air, jumps, seconds
+from mptcplab.plan.air import air_lines, changes_air, insert_jumps, seconds
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.network import AIR, ROAMING, Network
 from mptcplab.steps import OURS, Command, Counter, Program, shell
@@ -52,7 +52,7 @@ class RadioPort:
     node: str
     device: str
     access_point: str
-    cell: Cell
+    cell: RadioCell
     power_dbm: float
     links: tuple[str, ...]
     through: tuple[str, ...] = ()
@@ -80,29 +80,29 @@ def radios_of(network: Network) -> list[RadioPort]:
     if not links:
         return []
     roamed = {node for group in network.roaming_groups for node in group}
-    found: list[RadioPort] = []
+    radios: list[RadioPort] = []
     for node, described in network.nodes.items():
-        own = [port for port in network.ports_of(node) if port.link in links]
+        own_ports = [port for port in network.ports_of(node) if port.link in links]
         cell = described.cell(node)
-        if cell is not None and (own or node in roamed):
-            served = tuple(port.link for port in own)
-            found.append(RadioPort(len(found) + 1, node, AIR, node, cell, cell.power_dbm, served))
+        if cell is not None and (own_ports or node in roamed):
+            served = tuple(port.link for port in own_ports)
+            radios.append(RadioPort(len(radios) + 1, node, AIR, node, cell, cell.power_dbm, served))
         elif cell is None:
-            for port in own:
+            for port in own_ports:
                 radio = links[port.link].radio
                 assert radio is not None, "it is one of the radio links"
                 of = network.nodes[port.peer].cell(port.peer)
                 assert of is not None, "checked when the scenario was loaded"
-                place = (len(found) + 1, node, port.device, port.peer, of, radio.power_dbm, (port.link,))
-                found.append(RadioPort(*place, radio.through, radio.roam_below_dbm))
-    return found
+                place = (len(radios) + 1, node, port.device, port.peer, of, radio.power_dbm, (port.link,))
+                radios.append(RadioPort(*place, radio.through, radio.roam_below_dbm))
+    return radios
 
 
 def tracks_of(network: Network, seed: int) -> dict[str, list[Waypoint]]:
     """Return where each node with a radio is over time."""
     end_ns = min(_LONGEST_WALK_NS, max(_end_ns(workload) for workload in network.scenario.workloads.values()))
     nodes = dict.fromkeys(radio.node for radio in radios_of(network))
-    return {node: [*network.nodes[node].track(node, seed, end_ns), *jumps(network, node)] for node in nodes}
+    return {node: [*network.nodes[node].track(node, seed, end_ns), *insert_jumps(network, node)] for node in nodes}
 
 
 def air_commands(network: Network, seed: int) -> Iterator[Command]:
@@ -110,7 +110,7 @@ def air_commands(network: Network, seed: int) -> Iterator[Command]:
     radios = radios_of(network)
     if not radios:
         return
-    config = "\n".join(_medium(network, radios, seed))
+    config = "\n".join(_medium_configuration(network, radios, seed))
     yield _shell(None, f"mkdir -p {FOLDER} && printf '%s\\n' {shlex.quote(config)} >{FOLDER}/medium.conf", "mkdir")
     medium = (RADIO, f"{FOLDER}/medium.conf", "--background", _PID, "--stats", _STATS, "--move-on-usr2")
     yield Command(None, medium)
@@ -156,8 +156,8 @@ def station_commands(network: Network) -> Iterator[Command]:
     access_points = {radio.node: radio for radio in radios if not radio.is_station}
     stations = [radio for radio in radios if radio.is_station]
     for radio in stations:
-        own = [access_points[node] for node in (radio.access_point, *radio.through)]
-        lines = (*network_lines({one.mac: one.cell for one in own}, radio.roam_below_dbm), "")
+        own_access_points = [access_points[node] for node in (radio.access_point, *radio.through)]
+        lines = (*network_lines({port.mac: port.cell for port in own_access_points}, radio.roam_below_dbm), "")
         config = "p2p_disabled=1\nnetwork={\n" + "\n".join(lines) + "}"
         base = _file(radio)
         line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf && mkfifo {base}.events && "
@@ -200,7 +200,7 @@ def radio_counters(network: Network) -> Iterator[Counter]:
         yield Counter(radios[0].node, "medium.json", call.argv, starts=call.starts)
 
 
-def _medium(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterator[str]:
+def _medium_configuration(network: Network, radios: Iterable[RadioPort], seed: int) -> Iterator[str]:
     """Yield the lines of the medium's configuration, see ``radio --help``."""
     wifi = network.scenario.wifi
     tracks = tracks_of(network, seed)

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterator, Sequence
 
 from mptcplab.guest.nodes import PATH_MANAGER
-from mptcplab.node.cpu import own_argv
+from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import RADIO
 from mptcplab.steps import Command, Event, Program
@@ -31,7 +31,7 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
         yield f"# {source.name} is part of the scenario: compile and load the eBPF programs first."
     if any(program.argv[0] == PATH_MANAGER for program in plan.programs):
         yield f"# {PATH_MANAGER} is: python3 -m mptcplab.guest.path_manager, with mptcplab's src in PYTHONPATH."
-    if any(own_argv(program) != program.argv for program in plan.programs):
+    if any(without_cpu_cost(program) != program.argv for program in plan.programs):
         yield "# Only lab kernels of `mptcplab kernel build --cpu` have net.lab.*, by which programs take time there."
     if any(command.argv[0] == RADIO for command in plan.setup):
         yield f"# {RADIO} is tools/radio of mptcplab. Its radios need a lab kernel of `mptcplab kernel build --wifi`."
@@ -40,7 +40,7 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield f"trap 'for n in {namespaces}; do ip netns delete $n 2>/dev/null; done' EXIT"
     yield f"for n in {namespaces}; do ip netns add $n; done"
     yield from ("", "# -- the network")
-    yield from (_inside(command) for command in plan.setup)
+    yield from (_command_line(command) for command in plan.setup)
     yield from ("", "# -- servers, waiting")
     servers = [program for program in plan.programs if program.role == "server"]
     yield from (f"{_run(program)} & s{number}=$!" for number, program in enumerate(servers, start=1))
@@ -50,7 +50,7 @@ def _lines(plan: Plan, title: str, notes: Sequence[str]) -> Iterator[str]:
     yield from _end_of_lasting(servers)
     yield from ("", "# -- the kernel's counters")
     for counter in plan.counters:
-        yield f"echo '== {counter.node} {counter.name}'; {_inside(Command(counter.node, counter.argv))}"
+        yield f"echo '== {counter.node} {counter.name}'; {_command_line(Command(counter.node, counter.argv))}"
 
 
 def _end_of_lasting(servers: list[Program]) -> Iterator[str]:
@@ -84,7 +84,7 @@ def _clients(plan: Plan) -> Iterator[str]:
 
 def _event(event: Event) -> str:
     text = f"{event.kind} {event.link} {event.direction} {event.value}".rstrip()
-    return "\n".join([f"# {text}", *(_inside(command) for command in event.commands)])
+    return "\n".join([f"# {text}", *(_command_line(command) for command in event.commands)])
 
 
 def _loop(events: list[Event], period_ns: int) -> Iterator[str]:
@@ -92,8 +92,10 @@ def _loop(events: list[Event], period_ns: int) -> Iterator[str]:
     events = sorted(events, key=lambda event: event.at_ns)
     first_ns = events[0].at_ns
     yield f"(sleep {_seconds(first_ns)}; while :; do"
-    for event, later_ns in zip(events, [*(one.at_ns for one in events[1:]), first_ns + period_ns], strict=True):
-        yield from (f"  {_inside(command)}" for command in event.commands)
+    for event, later_ns in zip(
+        events, [*(this_event.at_ns for this_event in events[1:]), first_ns + period_ns], strict=True
+    ):
+        yield from (f"  {_command_line(command)}" for command in event.commands)
         if later_ns > event.at_ns:
             yield f"  sleep {_seconds(later_ns - event.at_ns)}"
     yield 'done) & loops="$loops $!"'
@@ -103,11 +105,11 @@ def _seconds(time_ns: int) -> str:
     return Duration(time_ns).decimal_seconds
 
 
-def _inside(command: Command) -> str:
+def _command_line(command: Command) -> str:
     text = shlex.join(command.argv)
     return text if command.node is None else f"ip netns exec {command.node} {text}"
 
 
 def _run(program: Program) -> str:
     files = f"> {program.name}.out 2> {program.name}.err"
-    return f"{_inside(Command(program.node, program.argv))} {files}"
+    return f"{_command_line(Command(program.node, program.argv))} {files}"

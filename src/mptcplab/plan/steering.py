@@ -51,12 +51,12 @@ def _daemon(network: Network, steering: Steering, seed: int) -> dict[str, object
         "policy": steering.policy,
         "floor_dbm": steering.floor_dbm,
         "seed": seed,
-        "access_points": {name: _described(network, steering, name) for name in agents_of(network, steering)},
+        "access_points": {name: _to_dict(network, steering, name) for name in agents_of(network, steering)},
     }
     return config | steering.policy_keys
 
 
-def _described(network: Network, steering: Steering, name: str) -> dict[str, object]:
+def _to_dict(network: Network, steering: Steering, name: str) -> dict[str, object]:
     return {
         "key": _KEY,
         "networks": [str(port.subnet) for port in _ports_to_terminals(network, steering, name)],
@@ -70,7 +70,7 @@ def _ports_to_terminals(network: Network, steering: Steering, name: str) -> list
 
 
 def _agent(network: Network, steering: Steering, name: str) -> dict[str, object]:
-    server = network.nearest(name, steering.at)
+    server = network.nearest_port(name, steering.at)
     assert server is not None, "checked when the scenario was loaded"
     return {
         "access_point": name,

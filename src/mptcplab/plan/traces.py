@@ -11,11 +11,11 @@ from mptcplab.network.registry import OWNERS, VARIABLE_KEYS, largest_packet
 from mptcplab.plan.links import action_changes, change_commands
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
-from mptcplab.scenario.trace import Series
+from mptcplab.scenario.trace import TraceSeries
 from mptcplab.steps import Command, Event
 
 
-def traced(network: Network) -> set[tuple[str, str]]:
+def traced_directions(network: Network) -> set[tuple[str, str]]:
     """Return the directions that follow a trace."""
     links = network.scenario.links.items()
     return {
@@ -38,14 +38,14 @@ def trace_events(network: Network) -> Iterator[Event]:
 def _events(network: Network, name: str, direction: str, settings: DirectionSettings) -> Iterator[Event]:
     assert settings.traced is not None
     series, repeats = settings.traced.read, settings.traced.end == "repeat"
-    followed = _followed(settings, series, largest_packet(settings, int(network.scenario.links[name].mtu)))
+    followed = _follow_traces(settings, series, largest_packet(settings, int(network.scenario.links[name].mtu)))
     # The first step sets all values, since it follows the set-up, and later the last step.
     before: DirectionSettings | None = None
     commands: tuple[Command, ...] = ()
     for step, new in zip(series.steps, followed, strict=True):
         changed = settings.model_copy(update=dict(new.values))
         earlier, commands = commands, tuple(change_commands(network, name, direction, changed))
-        different = [*action_changes(network, name, direction, changed, before), *_different(commands, earlier)]
+        different = [*action_changes(network, name, direction, changed, before), *_changed_commands(commands, earlier)]
         before = changed
         if new.wakes:
             # A frame of an experimental protocol, which hosts ignore, makes the shaper evaluate its rate.
@@ -56,20 +56,20 @@ def _events(network: Network, name: str, direction: str, settings: DirectionSett
         yield Event(step.at_ns, "trace", name, direction, value, tuple(different), period_ns)
 
 
-def _followed(settings: DirectionSettings, series: Series, frame: int) -> list[TraceValues]:
+def _follow_traces(settings: DirectionSettings, series: TraceSeries, frame: int) -> list[TraceValues]:
     """Return the direction's values at each step, from all behaviours in the trace."""
-    found: list[TraceValues] = []
-    for one in dict.fromkeys(OWNERS[key] for key in series.keys):
-        values = {key: series.values(key) for key in series.keys if OWNERS[key] is one}
-        steps = one.follow(settings, values, series.durations_ns, frame)
-        found = [
-            TraceValues({**others.values, **own.values}, others.wakes or own.wakes)
-            for others, own in zip(found or [TraceValues({})] * len(steps), steps, strict=True)
+    trace_values: list[TraceValues] = []
+    for owner in dict.fromkeys(OWNERS[key] for key in series.keys):
+        values = {key: series.values(key) for key in series.keys if OWNERS[key] is owner}
+        steps = owner.follow(settings, values, series.durations_ns, frame)
+        trace_values = [
+            TraceValues({**others.values, **step.values}, others.wakes or step.wakes)
+            for others, step in zip(trace_values or [TraceValues({})] * len(steps), steps, strict=True)
         ]
-    return found
+    return trace_values
 
 
-def _different(commands: tuple[Command, ...], before: tuple[Command, ...]) -> tuple[Command, ...]:
+def _changed_commands(commands: tuple[Command, ...], before: tuple[Command, ...]) -> tuple[Command, ...]:
     """Return the commands from the first change on: a change of a discipline may reset those below it."""
     for index, command in enumerate(commands):
         if index >= len(before) or before[index] != command:

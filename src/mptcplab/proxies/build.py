@@ -12,7 +12,7 @@ import shutil
 from collections.abc import Callable
 from pathlib import Path
 
-from mptcplab.cache import cache_root, locked, work_dir
+from mptcplab.cache import cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.proxies.catalog import COMPILER_FILE, RECIPES, Recipe, folder_of, is_built
@@ -24,7 +24,7 @@ _COMMIT_DATE = "0"
 _SHOWN_LINES = 4
 
 
-def chosen(names: tuple[str, ...]) -> list[Recipe]:
+def select_recipes(names: tuple[str, ...]) -> list[Recipe]:
     """Return the programs called ``names``, or all. :raises InputError: for a name that is not one."""
     for name in names:
         if name not in RECIPES:
@@ -42,7 +42,7 @@ def build(recipe: Recipe, report: Callable[[str], None], *, fresh: bool = False)
     if is_built(recipe) and not fresh:
         return target
     toolchain = toolchain_of(recipe)
-    with locked(recipe.name, root), work_dir(recipe.name, root) as work:
+    with hold_lock(recipe.name, root), make_work_folder(recipe.name, root) as work:
         if is_built(recipe) and not fresh:
             return target
         source, out = work / "source", work / "out"

@@ -10,7 +10,7 @@ from typing import Literal
 
 from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import LabError
-from mptcplab.shipped import shipped_folder
+from mptcplab.shipped import find_shipped_folder
 
 Language = Literal["go", "rust"]
 
@@ -36,12 +36,12 @@ class Recipe:
     def folder(self) -> Path:
         """The folder that pins the program. :raises LabError: if it is missing."""
         proof = "go.sum" if self.language == "go" else "Cargo.lock"
-        found = shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
-        if found is None:
+        path = find_shipped_folder(f"proxies/{self.name}", f"tools/proxies/{self.name}", proof=proof)
+        if path is None:
             raise LabError(
                 f"the files that pin {self.name} are missing", hint="install mptcplab again, or use a complete checkout"
             )
-        return found
+        return path
 
 
 _GO_SHADOWSOCKS2 = Recipe(

@@ -31,7 +31,7 @@ _FIXED = {
 
 
 @dataclass(frozen=True)
-class _Kind:
+class _Language:
     """The toolchains of a language."""
 
     name: str
@@ -45,15 +45,15 @@ class _Kind:
     """Debian's packages of it in various versions, preferred ones first."""
 
 
-_KINDS: Mapping[Language, _Kind] = {
-    "go": _Kind(
+_KINDS: Mapping[Language, _Language] = {
+    "go": _Language(
         name="Go",
         programs=("go",),
         version=("go", "version"),
         folders=("/usr/local/go/bin", "/usr/lib/go-1.*/bin", "~/sdk/go1.*/bin"),
         packages=("golang-go", "golang-1.24-go"),
     ),
-    "rust": _Kind(
+    "rust": _Language(
         name="Rust",
         programs=("cargo", "rustc", "cc"),
         version=("rustc", "--version"),
@@ -92,10 +92,10 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
             return Toolchain(folder / kind.programs[0], version, description, environment)
         newest = max(filter(None, (newest, version)), default=None)
     missing = "is missing" if len(kind.programs) == 1 else f"lacks one of {', '.join(kind.programs)}"
-    found = f"is {newest[0]}.{newest[1]}" if newest else missing
+    found_missing = f"is {newest[0]}.{newest[1]}" if newest else missing
     wanted = f"{kind.name} {recipe.compiler[0]}.{recipe.compiler[1]}"
     raise MissingError(
-        f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {found}",
+        f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {found_missing}",
         subject=f"{wanted} or later",
         hint=f"`make gateways` installs Debian's if that is new enough; or put a newer {kind.programs[0]} on PATH",
     )
@@ -113,13 +113,13 @@ def missing_packages(recipes: Iterable[Recipe]) -> list[str]:
             toolchain_of(recipe)
         except MissingError:
             packages = _KINDS[recipe.language].packages
-            offered = _offered(packages)
+            offered = _read_candidates(packages)
             new_enough = [name for name, version in offered.items() if version >= recipe.compiler]
             wanted += new_enough[:1] if offered else packages[:1]
     return list(dict.fromkeys(wanted))
 
 
-def _folders(kind: _Kind, environ: Mapping[str, str]) -> Iterator[Path]:
+def _folders(kind: _Language, environ: Mapping[str, str]) -> Iterator[Path]:
     """Yield every folder with the toolchain's first program, in the order of preference."""
     first = kind.programs[0]
     home = environ.get("HOME", str(Path.home()))
@@ -139,7 +139,7 @@ def _environment(environ: Mapping[str, str], path: str) -> dict[str, str]:
     return {name: value for name, value in environ.items() if _KEPT.fullmatch(name)} | _FIXED | {"PATH": path}
 
 
-def _description(kind: _Kind, environment: Mapping[str, str]) -> str:
+def _description(kind: _Language, environment: Mapping[str, str]) -> str:
     """Return what the compiler prints about itself; empty if the toolchain is incomplete."""
     if not all(shutil.which(name, path=environment["PATH"]) for name in kind.programs):
         return ""
@@ -147,8 +147,8 @@ def _description(kind: _Kind, environment: Mapping[str, str]) -> str:
 
 
 def _version(description: str) -> tuple[int, int] | None:
-    found = _VERSION.search(description)
-    return (int(found[1]), int(found[2])) if found else None
+    match = _VERSION.search(description)
+    return (int(match[1]), int(match[2])) if match else None
 
 
 def _output_of(command: tuple[str, ...], environment: Mapping[str, str]) -> str:
@@ -170,8 +170,8 @@ def _output_of(command: tuple[str, ...], environment: Mapping[str, str]) -> str:
     return done.stdout
 
 
-def _offered(packages: tuple[str, ...]) -> dict[str, tuple[int, int]]:
+def _read_candidates(packages: tuple[str, ...]) -> dict[str, tuple[int, int]]:
     """Return the versions that apt would install, by package."""
     output = _output_of(("apt-cache", "policy", *packages), {**_FIXED, "PATH": "/usr/bin:/bin"})
-    found = re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: (?:\d+:)?(\d+)\.(\d+)", output, re.MULTILINE)
-    return {name: (int(major), int(minor)) for name, major, minor in found}
+    items = re.findall(r"^(\S+):\n(?:  .*\n)*?  Candidate: (?:\d+:)?(\d+)\.(\d+)", output, re.MULTILINE)
+    return {name: (int(major), int(minor)) for name, major, minor in items}

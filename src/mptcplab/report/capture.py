@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.capture.summary import ConnectionSummary, OptionRecord, Subflow, Summary
+from mptcplab.capture.summary import CapturedSubflow, ConnectionSummary, OptionRecord, Summary
 from mptcplab.report.table import Table
 
 _MAX_EVENTS = 20
@@ -54,12 +54,12 @@ def _title(connection: ConnectionSummary) -> str:
     return f"Connection {connection.number}: {protocol}, tokens {tokens}, data > {up:,} B, < {down:,} B{checksum}"
 
 
-def _rows(subflow: Subflow) -> Iterator[tuple[str, ...]]:
+def _rows(subflow: CapturedSubflow) -> Iterator[tuple[str, ...]]:
     senders = [side for side in (0, 1) if subflow.directions[side].payload_bytes] or [0]
     for number, side in enumerate(senders):
         direction = subflow.directions[side]
-        ids = "/".join("?" if found is None else str(found) for found in subflow.address_ids)
-        began = f"{subflow.began}{_by(subflow)}{', backup' if any(subflow.backup) else ''}"
+        ids = "/".join("?" if count is None else str(count) for count in subflow.address_ids)
+        began = f"{subflow.began}{_join_remark(subflow)}{', backup' if any(subflow.backup) else ''}"
         seconds = f"{subflow.start_s:.3f} to {subflow.end_s:.3f}"
         first = (str(subflow.number), _ARROWS[side], " > ".join(subflow.ends), began, ids, seconds)
         later = ("", _ARROWS[side], "", "", "", "")
@@ -74,7 +74,7 @@ def _rows(subflow: Subflow) -> Iterator[tuple[str, ...]]:
         )
 
 
-def _by(subflow: Subflow) -> str:
+def _join_remark(subflow: CapturedSubflow) -> str:
     """Return a remark about a join by side 1; most are by side 0."""
     return " by side 1" if subflow.began == "join" and subflow.initiator == 1 else ""
 

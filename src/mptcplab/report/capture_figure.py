@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.capture.connection import Connection
+from mptcplab.capture.connection import MptcpConnection
 from mptcplab.capture.summary import ConnectionSummary
-from mptcplab.figure.canvas import COLOURS, plotting
+from mptcplab.figure.canvas import COLOURS, open_pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -21,14 +21,14 @@ _MAX_SHAPES = 1500
 Points = list[tuple[int, int, int]]
 
 
-def save_data_sequence(connection: Connection, summary: ConnectionSummary, start_ns: int, file: Path) -> None:
+def save_data_sequence(connection: MptcpConnection, summary: ConnectionSummary, start_ns: int, file: Path) -> None:
     """Draw ``connection`` into ``file``, whose suffix selects the format; equal captures give equal bytes.
 
     Times count from ``start_ns``. A direction without data is left out, and beside another one a single packet's.
     """
     senders = _senders(connection)
     ends = min(summary.subflows, key=lambda subflow: subflow.number).ends
-    with plotting() as plt:
+    with open_pyplot() as plt:
         drawing, panels = plt.subplots(
             len(senders), 1, figsize=(8.0, 3.8 * len(senders)), sharex=True, squeeze=False, layout="constrained"
         )
@@ -46,35 +46,35 @@ def save_data_sequence(connection: Connection, summary: ConnectionSummary, start
         plt.close(drawing)
 
 
-def _senders(connection: Connection) -> list[int]:
+def _senders(connection: MptcpConnection) -> list[int]:
     """Return the sides whose data is drawn: of a single point, there is nothing to see."""
     points = [{point for some in space.points.values() for point in some.points} for space in connection.spaces]
     for least in (2, 1):
-        found = [side for side in (0, 1) if len(points[side]) >= least]
-        if found:
-            return found
+        numbers = [side for side in (0, 1) if len(points[side]) >= least]
+        if numbers:
+            return numbers
     return [0]
 
 
-def _draw(axes: Axes, connection: Connection, summary: ConnectionSummary, sender: int, start_ns: int) -> None:
+def _draw(axes: Axes, connection: MptcpConnection, summary: ConnectionSummary, sender: int, start_ns: int) -> None:
     names = _names(connection, summary)
     space = connection.spaces[sender]
     unit, symbol = next(((unit, symbol) for unit, symbol in _UNITS if space.last >= unit), (1, "B"))
     points: dict[bool, Points] = {False: [], True: []}
     for (flow, is_reinjected), thinned in space.points.items():
         points[is_reinjected] += [(x - start_ns, y, names[flow][0]) for x, y in thinned.points]
-    for is_reinjected, found in points.items():
+    for is_reinjected, point in points.items():
         # In time order, so that no subflow hides another.
-        found.sort()
+        point.sort()
         axes.scatter(
-            [x / 1e9 for x, _, _ in found],
-            [y / unit for _, y, _ in found],
-            c=[COLOURS[number % len(COLOURS)] for _, _, number in found],
+            [x / 1e9 for x, _, _ in point],
+            [y / unit for _, y, _ in point],
+            c=[COLOURS[number % len(COLOURS)] for _, _, number in point],
             marker="x" if is_reinjected else "o",
             s=36 if is_reinjected else 3,
             linewidths=1.4 if is_reinjected else 0,
             zorder=3 if is_reinjected else 2,
-            rasterized=len(found) > _MAX_SHAPES,
+            rasterized=len(point) > _MAX_SHAPES,
         )
     _legend(axes, sorted(names.values()), summary, sender, has_reinjections=bool(points[True]))
     axes.set_ylabel(f"data sequence ({symbol})")
@@ -83,7 +83,7 @@ def _draw(axes: Axes, connection: Connection, summary: ConnectionSummary, sender
     axes.spines[["top", "right"]].set_visible(False)
 
 
-def _names(connection: Connection, summary: ConnectionSummary) -> dict[int, tuple[int, str]]:
+def _names(connection: MptcpConnection, summary: ConnectionSummary) -> dict[int, tuple[int, str]]:
     """Return the index of the colour and the name of each flow, by its number in the analysis."""
     members = sorted(connection.flows, key=lambda member: (member[0].start_ns, member[0].number))
     return {

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
-from mptcplab.capture.connections import Connection
+from mptcplab.capture.connections import TcpConnection
 from mptcplab.capture.files import FilesStatistics, FileStatistics, Spread
 from mptcplab.capture.statistics import Statistics
 from mptcplab.report.table import Table
@@ -33,47 +33,47 @@ _EXPLANATIONS = (
 )
 
 
-def statistics_tables(found: FilesStatistics, *, are_runs: bool) -> list[Table]:
+def statistics_tables(statistics: FilesStatistics, *, are_runs: bool) -> list[Table]:
     """Return the tables, in the order of the files."""
-    tables = [file_table(one) for one in found.files]
+    tables = [file_table(file) for file in statistics.files]
     if are_runs:
-        tables.append(runs_table(found))
-    elif len(found.files) > 1:
-        tables.append(total_table(found))
+        tables.append(runs_table(statistics))
+    elif len(statistics.files) > 1:
+        tables.append(total_table(statistics))
     last = tables[-1]
-    tables[-1] = replace(last, notes=(*last.notes, *(note.format(found.tshark) for note in _EXPLANATIONS)))
+    tables[-1] = replace(last, notes=(*last.notes, *(note.format(statistics.tshark) for note in _EXPLANATIONS)))
     return tables
 
 
-def file_table(one: FileStatistics) -> Table:
+def file_table(statistics: FileStatistics) -> Table:
     """Return the statistics of a file: of its largest connections, and of all of them together."""
-    capture = one.capture
+    capture = statistics.capture
     count = len(capture.connections) + capture.only_counted
-    title = f"{one.file}: {count:,} TCP connection{'' if count == 1 else 's'}"
+    title = f"{statistics.file}: {count:,} TCP connection{'' if count == 1 else 's'}"
     shown = sorted(capture.connections, key=lambda connection: -connection.both.length)[:_MAX_SHOWN]
     rows = [row for connection in capture.connections if connection in shown for row in _rows(connection)]
     if count > 1:
         rows.append((f"all {count:,}", _BOTH, *_cells(capture.total)))
-    notes = list(_notes(one, capture.total))
+    notes = list(_notes(statistics, capture.total))
     if count > len(shown):
         notes.append(f"and {count - len(shown):,} connections with fewer bytes: see --json")
     return _table(title, rows, notes)
 
 
-def total_table(found: FilesStatistics) -> Table:
+def total_table(statistics: FilesStatistics) -> Table:
     """Return the statistics of all files together."""
     note = "A connection that is in several files counts once: in the file that has most of its bytes."
-    rows = [("all", _BOTH, *_cells(found.total))]
-    return _table(f"{len(found.files)} files together", rows, [note])
+    rows = [("all", _BOTH, *_cells(statistics.total))]
+    return _table(f"{len(statistics.files)} files together", rows, [note])
 
 
-def runs_table(found: FilesStatistics) -> Table:
+def runs_table(statistics: FilesStatistics) -> Table:
     """Return the mean, the maximum and the minimum over the files."""
-    values = found.runs
+    values = statistics.runs
     rows = tuple(
         (name, unit, *_spread(values[key], factor)) for key, (name, unit, factor) in _OF_RUNS.items() if key in values
     )
-    count = sum(1 for one in found.files if one.capture.connections)
+    count = sum(1 for file in statistics.files if file.capture.connections)
     columns = ("value", "unit", "mean", "maximum", "minimum")
     return Table(f"Over {count} runs", columns, rows, frozenset(columns[2:]))
 
@@ -82,7 +82,7 @@ def _table(title: str, rows: list[tuple[str, ...]], notes: list[str]) -> Table:
     return Table(title, _COLUMNS, tuple(rows), frozenset(_NUMBERS), tuple(notes))
 
 
-def _rows(connection: Connection) -> Iterator[tuple[str, ...]]:
+def _rows(connection: TcpConnection) -> Iterator[tuple[str, ...]]:
     name = " > ".join(map(str, connection.ends))
     yield (name, _BOTH, *_cells(connection.both))
     for arrow, direction in zip(_ARROWS, connection.directions, strict=True):
@@ -116,14 +116,14 @@ def _spread(spread: Spread, factor: float) -> tuple[str, str, str]:
     return mean, maximum, minimum
 
 
-def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
-    if one.is_cut_short:
+def _notes(statistics: FileStatistics, total: Statistics) -> Iterator[str]:
+    if statistics.is_cut_short:
         yield "[!] The file ends in the middle of a packet: these are the packets before."
-    if not one.capture.connections:
+    if not statistics.capture.connections:
         yield "[!] No TCP packets of the connections that were asked for."
-    if one.tshark_restarts:
+    if statistics.tshark_restarts:
         yield (
-            f"[!] The capture is so long that tshark began its analysis anew {one.tshark_restarts} times: a "
+            f"[!] The capture is so long that tshark began its analysis anew {statistics.tshark_restarts} times: a "
             "retransmission right after that may not have been recognised."
         )
     if total.backward:
@@ -134,9 +134,9 @@ def _notes(one: FileStatistics, total: Statistics) -> Iterator[str]:
         "previous segment not captured": total.gaps,
         "acknowledged segment not captured": total.unseen,
     }
-    found = ", ".join(f"{count:,} x {name}" for name, count in counts.items() if count)
-    if found:
-        yield f"Seen by tshark: {found}."
+    text = ", ".join(f"{count:,} x {name}" for name, count in counts.items() if count)
+    if text:
+        yield f"Seen by tshark: {text}."
     if total.throughput_mibps is not None and total.delta_variance_s2 is not None:
         yield (
             f"In the units of sriaimsard2019: throughput {_number(total.throughput_mibps)} Mibit/s, printed as Mbps; "

@@ -11,7 +11,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.points import natural_order
-from mptcplab.report.table import Cell, Note, Table
+from mptcplab.report.table import Note, NumberCell, Table
 from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size, UnitError
 
 #: Kinds of quantities that swept keys have.
@@ -33,8 +33,8 @@ def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     if not columns:
         return table
     places = list(dict.fromkeys(_place(table, name) for name in columns))
-    places = [*_lacking_keys(table, places), *places]
-    return _without_idle_notes(table.with_columns([*places, *_referring(table, places)]))
+    places = [*_distinguishing_keys(table, places), *places]
+    return _drop_idle_notes(table.with_columns([*places, *_columns_with_notes(table, places)]))
 
 
 def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
@@ -44,13 +44,13 @@ def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
     """
     if sort is None:
         return list(tables)
-    found = [_find(table, sort.removeprefix("-")) is not None for table in tables]
-    if not any(found):
+    flags = [_find(table, sort.removeprefix("-")) is not None for table in tables]
+    if not any(flags):
         _place(tables[0], sort.removeprefix("-"))
-    return [choose(table, (), sort) if has else table for table, has in zip(tables, found, strict=True)]
+    return [choose(table, (), sort) if has else table for table, has in zip(tables, flags, strict=True)]
 
 
-def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
+def _distinguishing_keys(table: Table, places: Sequence[int]) -> list[int]:
     """Return the columns of keys to add: none if those in ``places`` distinguish the rows."""
     chosen = [place for place in places if place < table.keys]
     if len({tuple(row[place] for place in chosen) for row in table.rows}) == len(table.rows):
@@ -59,21 +59,21 @@ def _lacking_keys(table: Table, places: Sequence[int]) -> list[int]:
     return [place for place in others if len({row[place] for row in table.rows}) > 1]
 
 
-def _referring(table: Table, places: Sequence[int]) -> list[int]:
+def _columns_with_notes(table: Table, places: Sequence[int]) -> list[int]:
     """Return the other columns that refer to notes: a warning has to stay beside its row."""
     others = [place for place in range(len(table.columns)) if place not in places]
     marks = [mark[0] for note in table.notes if (mark := _MARK.match(note))]
     return [place for place in others if any(mark in row[place] for row in table.rows for mark in marks)]
 
 
-def _without_idle_notes(table: Table) -> Table:
+def _drop_idle_notes(table: Table) -> Table:
     """Return the table without the notes that are about other columns, or about cells of these."""
     texts = [*table.columns, *(cell for row in table.rows for cell in row)]
     idle = {note for note in table.notes if isinstance(note, Note) and not any(map(note.about.search, texts))}
     return replace(table, notes=tuple(note for note in table.notes if note not in idle))
 
 
-def _named(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
+def _column_names(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
     """Return each column's head, and its other names."""
     return zip(table.columns, table.names or ((),) * len(table.columns), strict=True)
 
@@ -88,13 +88,13 @@ def _find(table: Table, name: str) -> int | None:
         if head.casefold() == wanted:
             return place
     others = list(enumerate(table.names))
-    found = [place for place, names in others if wanted in map(str.casefold, names)] or [
+    numbers = [place for place, names in others if wanted in map(str.casefold, names)] or [
         place for place, names in others[: table.keys] if any(wanted == _last_part(key) for key in names)
     ]
-    if len(found) > 1:
-        heads = ", ".join(table.columns[place] for place in found)
+    if len(numbers) > 1:
+        heads = ", ".join(table.columns[place] for place in numbers)
         raise InputError(f"'{name}' is the name of several columns", hint=f"use one of {heads}")
-    return found[0] if found else None
+    return numbers[0] if numbers else None
 
 
 def _last_part(key: str) -> str:
@@ -105,19 +105,19 @@ def _place(table: Table, name: str) -> int:
     place = _find(table, name)
     if place is not None:
         return place
-    heads = dict.fromkeys(_shown(head, others) for head, others in _named(table))
+    heads = dict.fromkeys(_hint_name(head, others) for head, others in _column_names(table))
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 
 
-def _shown(head: str, others: Sequence[str]) -> str:
+def _hint_name(head: str, others: Sequence[str]) -> str:
     """Return the name for a hint: the beginning of the head that is a name, or the head, as it is on the screen."""
-    return next((one for one in others if f"{head} ".startswith(f"{one} ")), head)
+    return next((text for text in others if f"{head} ".startswith(f"{text} ")), head)
 
 
 def _order(table: Table, place: int, *, descending: bool) -> list[int]:
     """Return the rows' numbers in the order of a column: by its values if cells keep them; rows without one last."""
     cells = [row[place] for row in table.rows]
-    keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if isinstance(cell, Cell)}
+    keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if isinstance(cell, NumberCell)}
     if not keys:
         filled = [at for at, cell in enumerate(cells) if cell]
         keys = dict(zip(filled, _keys_of([cells[at] for at in filled]), strict=True))
@@ -131,22 +131,22 @@ def _keys_of(cells: Sequence[str]) -> Sequence[Any]:
     """Return what orders texts: the quantities that all of them are, or the numbers inside them."""
     for kind in _QUANTITIES:
         try:
-            return [_parsed(cell, kind) for cell in cells]
+            return [_parse_quantities(cell, kind) for cell in cells]
         except UnitError:
             continue
     return [natural_order(cell) for cell in cells]
 
 
-def _parsed(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
+def _parse_quantities(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
     """Return the quantity in a cell, or those in its list. :raises UnitError: if they are not of this kind."""
     try:
         listed = json.loads(cell)
     except ValueError:
         listed = cell
-    return tuple(kind.parse(str(one)) for one in (listed if isinstance(listed, list) else [cell]))
+    return tuple(kind.parse(str(text)) for text in (listed if isinstance(listed, list) else [cell]))
 
 
-def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:
+def split_to_width(table: Table, width: int) -> tuple[list[Table], list[str]]:
     """Return the table as parts that fit into ``width`` without breaking a word, and what moved into notes.
 
     Columns with the same cell in all rows become notes. If that does not suffice, other columns continue in further
@@ -154,7 +154,7 @@ def fitted(table: Table, width: int) -> tuple[list[Table], list[str]]:
     """
     if table.fits(width):
         return [table], []
-    table, notes = without_constants(table, len(table.rows))
+    table, notes = drop_constants(table, len(table.rows))
     if table.fits(width, wrapped=True):
         return [table], notes
     keys, others = list(range(table.keys)), list(range(table.keys, len(table.columns)))
@@ -171,7 +171,7 @@ def _part(table: Table, number: int) -> Table:
     return replace(table, title="") if number else table
 
 
-def without_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tuple[Table, list[str]]:
+def drop_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tuple[Table, list[str]]:
     """Return the table without columns that have the same cell in all of several rows, and these as a note.
 
     Only the first ``counted`` rows count: the others are about points that were not run, and have only keys. Columns

@@ -8,15 +8,15 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, name_of
-from mptcplab.metrics.conditions import measured_on, use_differs
+from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
 from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.values import Unit, percent, suited
+from mptcplab.metrics.values import Unit, choose_unit, percent
 from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
-from mptcplab.report.table import Cell, Table
+from mptcplab.report.table import NumberCell, Table
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
@@ -51,14 +51,14 @@ def comparison_table(
     comparisons of the command, whose tables of this metric have one unit, and ``unavailable`` are the points that A's
     results and those of B cannot have.
     """
-    lines = [(one.pair.b, match) for one in comparisons for match in one.matches]
+    lines = [(comparison.pair.b, match) for comparison in comparisons for match in comparison.matches]
     matches = [match for _, match in lines]
     keys = short_names([*(matches[0].settings if matches else ()), *by])
     several = len({match.workload for match in matches}) > 1
     mixed = len({match.difference.test for match in matches}) > 1
     metric = METRICS[comparisons[0].pair.metric]
-    beside = [match for one in together if one.pair.metric == metric.name for match in one.matches]
-    unit = suited(metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.digits)
+    beside = [match for comparison in together if comparison.pair.metric == metric.name for match in comparison.matches]
+    unit = choose_unit(metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.digits)
     head = (*keys.values(), *(["workload"] if several else []))
     # Where values are percentages themselves, their difference is in points, and that in percent is something else.
     relative = "% of A" if unit.name == "%" else "%"
@@ -80,7 +80,7 @@ def comparison_table(
         (number, len(columns) - 1, "bold yellow") for number, match in enumerate(matches) if _stands_out(match)
     )
     of = "the whole" if metric.by_path else "A"
-    notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing(comparisons, by, unavailable))
+    notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing_row_notes(comparisons, by, unavailable))
     names = (*((key,) for key in keys), *[()] * several, *_OF_VALUES, *[()] * (len(columns) - len(head) - len(values)))
     return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head), names=names)
 
@@ -91,26 +91,31 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     ``together`` are all rankings of the command: their tables of one metric have one unit.
     """
     metric = METRICS[ranking.metric]
-    places = [place for one in together or (ranking,) if one.metric == metric.name for place in one.places]
-    unit = suited(metric.unit, (place.interval.mean for place in places), digits=metric.digits)
+    places = [
+        place
+        for this_ranking in together or (ranking,)
+        if this_ranking.metric == metric.name
+        for place in this_ranking.places
+    ]
+    unit = choose_unit(metric.unit, (place.interval.mean for place in places), digits=metric.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
-    worse, against = _against_best(ranking, unit)
+    worse, against = _difference_from_best(ranking, unit)
     tests = [_TESTED] if _has_other_tests(ranking) else []
     columns = ("", *(keys[key] for key in by), value, "n", worse, *tests, _tied_heading(ranking), "verdict")
     rows = tuple(
         (
-            Cell(str(number), number),
+            NumberCell(str(number), number),
             *place.values,
-            Cell(unit.interval(place.interval), place.interval.mean),
-            Cell(str(place.interval.n), place.interval.n),
+            NumberCell(unit.interval(place.interval), place.interval.mean),
+            NumberCell(str(place.interval.n), place.interval.n),
             difference,
             *(_tested_count(place) for _ in tests),
             tied,
             _place_verdict(place, ranking),
         )
         for number, (place, difference, tied) in enumerate(
-            zip(ranking.places, against, _tied(ranking), strict=True), start=1
+            zip(ranking.places, against, _tied_groups(ranking), strict=True), start=1
         )
     )
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
@@ -123,12 +128,18 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     }
     names = tuple(others.get(column, ()) for column in columns)
     return Table(
-        title, columns, rows, frozenset({"", value, worse}), (_settled(ranking),), keys=1 + len(by), names=names
+        title,
+        columns,
+        rows,
+        frozenset({"", value, worse}),
+        (_describe_certainty(ranking),),
+        keys=1 + len(by),
+        names=names,
     )
 
 
 @dataclass(frozen=True)
-class _Words:
+class _RankingWords:
     """The words of a ranking for its first place, for a place before another, and for one behind it."""
 
     first: str
@@ -136,21 +147,23 @@ class _Words:
     behind: str
 
 
-def _words(ranking: Ranking) -> _Words:
+def _words(ranking: Ranking) -> _RankingWords:
     """Return the words for a ranking: no share of a path is better than another."""
     return (
-        _Words("highest", "higher", "lower") if METRICS[ranking.metric].by_path else _Words("best", "better", "worse")
+        _RankingWords("highest", "higher", "lower")
+        if METRICS[ranking.metric].by_path
+        else _RankingWords("best", "better", "worse")
     )
 
 
-def _against_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
+def _difference_from_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]:
     """Return a head and a cell per place: the difference from the best in percent, in ``unit`` if the best is zero."""
     matches = [place.against_best for place in ranking.places]
     first = _words(ranking).first
     if not _has_absolute(ranking):
-        return f"% against the {first}", ["" if one is None else _percent_cell(one) for one in matches]
+        return f"% against the {first}", ["" if match is None else _percent_cell(match) for match in matches]
     return f"{unit.name} against the {first}".lstrip(), [
-        "" if one is None else _difference_cell(one, unit) for one in matches
+        "" if match is None else _difference_cell(match, unit) for match in matches
     ]
 
 
@@ -163,7 +176,7 @@ def _has_other_tests(ranking: Ranking) -> bool:
     """Return whether the runs of a place and those of its test differ in number."""
     best = ranking.places[0].interval.n
     tested = [(place.interval.n, place.against_best.difference.n) for place in ranking.places if place.against_best]
-    return any(counts != (best, own) for own, counts in tested)
+    return any(counts != (best, own_number) for own_number, counts in tested)
 
 
 def _tested_count(place: Ranked) -> str:
@@ -186,7 +199,7 @@ def _has_letters(ranking: Ranking) -> bool:
     return all(place.letters.isalpha() and len(place.letters) <= _MAX_LETTERS for place in ranking.places)
 
 
-def _tied(ranking: Ranking) -> list[str]:
+def _tied_groups(ranking: Ranking) -> list[str]:
     """Return the groups of each place as letters, or the places that it is not told apart from."""
     if _has_letters(ranking):
         return [place.letters for place in ranking.places]
@@ -195,13 +208,13 @@ def _tied(ranking: Ranking) -> list[str]:
 
 def _ranges(numbers: Iterable[int]) -> str:
     """Return rising numbers as ``1-4, 7``."""
-    found: list[list[int]] = []
+    ranges: list[list[int]] = []
     for number in numbers:
-        if found and found[-1][-1] == number - 1:
-            found[-1].append(number)
+        if ranges and ranges[-1][-1] == number - 1:
+            ranges[-1].append(number)
         else:
-            found.append([number])
-    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in found)
+            ranges.append([number])
+    return ", ".join(f"{run[0]}-{run[-1]}" if len(run) > 1 else str(run[0]) for run in ranges)
 
 
 def verdict_text(match: Match, margin_percent: float) -> str:
@@ -212,10 +225,13 @@ def verdict_text(match: Match, margin_percent: float) -> str:
         return str(match.verdict)
     if match.more_runs is None:
         return "not shown; thousands of seeds would not settle it"
-    return f"not shown; about {_rounded(match.more_runs)} more seed{'s' if match.more_runs > 1 else ''} would settle it"
+    return (
+        f"not shown; about {_round_count(match.more_runs)} more seed{'s' if match.more_runs > 1 else ''} "
+        "would settle it"
+    )
 
 
-def _rounded(count: int) -> int:
+def _round_count(count: int) -> int:
     """Return a count with two significant digits: more would promise too much."""
     size: int = 10 ** max(0, len(str(count)) - 2)
     return -(-count // size) * size
@@ -227,27 +243,27 @@ def _points(unit: Unit) -> str:
 
 def _numbers(match: Match, unit: Unit) -> tuple[str, ...]:
     return (
-        *(Cell(unit.text(mean), mean) for mean in match.means),
+        *(NumberCell(unit.text(mean), mean) for mean in match.means),
         _difference_cell(match, unit),
         _percent_cell(match),
-        "" if match.p is None else Cell(_p_text(match.p), match.p),
+        "" if match.p is None else NumberCell(_p_text(match.p), match.p),
     )
 
 
-def _difference_cell(match: Match, unit: Unit) -> Cell:
+def _difference_cell(match: Match, unit: Unit) -> NumberCell:
     mean = match.difference.mean
-    return Cell(unit.with_spread(mean, match.half_width or None, sign=True), mean)
+    return NumberCell(unit.with_spread(mean, match.half_width or None, sign=True), mean)
 
 
 def _percent_cell(match: Match) -> str:
     """Return the difference in percent of A; nothing if A's mean is zero."""
-    return "" if match.percent is None else Cell(percent(match.percent, match.percent_half_width), match.percent)
+    return "" if match.percent is None else NumberCell(percent(match.percent, match.percent_half_width), match.percent)
 
 
-def _count(match: Match) -> Cell:
+def _count(match: Match) -> NumberCell:
     """Return the number of runs of both sides, once if it is the same; rows are ordered by the smaller one."""
     first, second = match.difference.n
-    return Cell(str(first) if first == second else f"{first}, {second}", min(first, second))
+    return NumberCell(str(first) if first == second else f"{first}, {second}", min(first, second))
 
 
 def _stands_out(match: Match) -> bool:
@@ -265,7 +281,7 @@ def _comparison_notes(matches: Sequence[Match], tests: int, margin_percent: floa
             "With --by, keys that are swept together with that key differ, too."
         )
     if any(match.is_tested for match in matches):
-        yield f"B - A with its interval. {_together(tests)} p is corrected for them."
+        yield f"B - A with its interval. {_describe_confidence(tests)} p is corrected for them."
         yield _margin_note(margin_percent, of)
         yield from _test_notes(matches)
     yield from _untested_notes(matches)
@@ -284,11 +300,18 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
     if "tied with" in headings:
         yield f"Tied with: the places from which this one is {apart}."
     if any(match.is_tested for match in pairs):
-        heads = dict.fromkeys("Difference from" if _has_absolute(one) else "% against" for one in rankings)
-        words = [_words(one) for one in rankings]
-        first = " or the ".join(dict.fromkeys(one.first for one in words))
-        yield f"{', '.join(heads)} the {first} with its interval. {_together(tests)} The tests are of all pairs."
-        yield _margin_note(margin_percent, " or ".join(dict.fromkeys(f"the {one.ahead} one" for one in words)))
+        heads = dict.fromkeys(
+            "Difference from" if _has_absolute(this_ranking) else "% against" for this_ranking in rankings
+        )
+        words = [_words(this_ranking) for this_ranking in rankings]
+        first = " or the ".join(dict.fromkeys(ranking_words.first for ranking_words in words))
+        yield (
+            f"{', '.join(heads)} the {first} with its interval. {_describe_confidence(tests)} The tests are "
+            "of all pairs."
+        )
+        yield _margin_note(
+            margin_percent, " or ".join(dict.fromkeys(f"the {ranking_words.ahead} one" for ranking_words in words))
+        )
         yield from _test_notes(pairs)
     if any(_has_other_tests(ranking) for ranking in rankings):
         yield (
@@ -300,7 +323,7 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
         yield _seeds_note()
 
 
-def _settled(ranking: Ranking) -> str:
+def _describe_certainty(ranking: Ranking) -> str:
     """Return which may be the best, how much of the ranking is certain, and what the rest would take."""
     best = [place.against_best for place in ranking.places if place.against_best is not None]
     tied, words = set(ranking.places[0].tied), _words(ranking)
@@ -315,13 +338,13 @@ def _settled(ranking: Ranking) -> str:
         f"Shown to be {words.behind} than the first: {_ranges(number + 1 for number in worse)}."
         if tied and worse
         else "",
-        _need(certain, f"To settle which is the {words.first}", best),
-        _need(f"All {len(ranking.pairs)} pairs are settled", "To settle every pair", ranking.pairs),
+        _describe_need(certain, f"To settle which is the {words.first}", best),
+        _describe_need(f"All {len(ranking.pairs)} pairs are settled", "To settle every pair", ranking.pairs),
     ]
     return " ".join(text for text in texts if text)
 
 
-def _need(settled: str, question: str, matches: Sequence[Match]) -> str:
+def _describe_need(settled: str, question: str, matches: Sequence[Match]) -> str:
     left = [match for match in matches if match.verdict in (Verdict.NOT_SHOWN, Verdict.TOO_FEW)]
     if not left:
         return f"{settled}."
@@ -330,10 +353,10 @@ def _need(settled: str, question: str, matches: Sequence[Match]) -> str:
     open_pairs = f"{len(left)} of {len(matches)} open"
     if len(known) < len(counts):
         return f"{question} ({open_pairs}): thousands of seeds would not do, or there are too few to tell."
-    return f"{question} ({open_pairs}): about {_rounded(max(known))} more seeds."
+    return f"{question} ({open_pairs}): about {_round_count(max(known))} more seeds."
 
 
-def _together(tests: int) -> str:
+def _describe_confidence(tests: int) -> str:
     if tests == 1:
         return "It contains the true difference with a probability of 95 %."
     return (
@@ -356,9 +379,9 @@ def conditions_notes(
 
     The latter for ``workloads`` only, if given.
     """
-    kernels = measured_on(a), measured_on(b)
+    kernels = kernels_and_clocks(a), kernels_and_clocks(b)
     if kernels[0] != kernels[1]:
-        yield "; ".join(f"{side}: kernel {', '.join(one)}" for side, one in zip("AB", kernels, strict=True)) + "."
+        yield "; ".join(f"{side}: kernel {', '.join(kernel)}" for side, kernel in zip("AB", kernels, strict=True)) + "."
     rows = list(use_differs(a, b, workloads))
     if rows:
         more = f"; and {len(rows) - _MAX_NAMED} more" if len(rows) > _MAX_NAMED else ""
@@ -368,7 +391,7 @@ def conditions_notes(
 
 def few_seeds_notes(comparisons: Iterable[Comparison]) -> Iterator[str]:
     """Yield a note if any test is of few runs."""
-    counts = [min(match.difference.n) for one in comparisons for match in one.matches if match.is_tested]
+    counts = [min(match.difference.n) for comparison in comparisons for match in comparison.matches if match.is_tested]
     if counts and min(counts) < MIN_SEEDS:
         yield few_seeds_note(min(counts))
 
@@ -405,13 +428,13 @@ def _untested_notes(matches: Sequence[Match]) -> Iterator[str]:
         yield "Too few runs: a test needs at least two runs on each side. Use --repeats."
 
 
-def _missing(
+def _missing_row_notes(
     comparisons: Sequence[Comparison], by: Sequence[str], unavailable: tuple[Unavailable, Unavailable]
 ) -> Iterator[str]:
     """Yield which rows one side lacks: with ``by`` which value of B, and why, if such a point cannot be run."""
-    found: dict[tuple[str, str], dict[str, None]] = {}
+    notes: dict[tuple[str, str], dict[str, None]] = {}
     for side in ("A", "B"):
-        for pair in (one.pair for one in comparisons):
+        for pair in (comparison.pair for comparison in comparisons):
             has, lacks = (pair.first, pair.second) if side == "A" else (pair.second, pair.first)
             values, points = (pair.b, unavailable[1]) if side == "A" else (pair.a, unavailable[0])
             b = f" = {', '.join(pair.b)}" if by else ""
@@ -419,8 +442,8 @@ def _missing(
             for key in (key for key in has if key not in lacks):
                 settings = {**dict(key[0]), **dict(zip(by, values, strict=False))}
                 reason = next((reason for point, reason in points if point == settings), "")
-                found.setdefault((head, reason), {})[name_of(key)] = None
-    for (head, reason), rows in found.items():
+                notes.setdefault((head, reason), {})[name_of(key)] = None
+    for (head, reason), rows in notes.items():
         names = list(rows)
         more = f"; and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
         why = f" Not available: {reason}." if reason else ""

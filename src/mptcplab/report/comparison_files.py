@@ -36,26 +36,26 @@ def write_comparison(file: Path, tables: Sequence[Table], numbers: str) -> None:
     if suffix == ".csv":
         write_text(file, numbers)
     else:
-        write_text(file, "\n".join(to_latex(one) if suffix == ".tex" else one.to_markdown() for one in tables))
+        write_text(file, "\n".join(to_latex(table) if suffix == ".tex" else table.to_markdown() for table in tables))
 
 
 def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin_percent: float) -> str:
     """Return a line per row that both sides have. ``by`` are the swept keys whose values B differ."""
-    matches = [(one, match) for one in comparisons for match in one.matches]
+    matches = [(comparison, match) for comparison in comparisons for match in comparison.matches]
     keys = _keys(match.settings for _, match in matches)
     head = [*keys, *by, "workload", "metric", "unit", "a", "b", *_head(), *_LAST]
     lines = (
         [
             *(match.settings.get(key) for key in keys),
-            *(one.pair.b if by else ()),
+            *(comparison.pair.b if by else ()),
             match.workload,
-            *_metric(one.pair.metric),
-            ", ".join(one.pair.a),
-            ", ".join(one.pair.b),
+            *_metric(comparison.pair.metric),
+            ", ".join(comparison.pair.a),
+            ", ".join(comparison.pair.b),
             *_numbers(match),
             *_verdict(match, margin_percent),
         ]
-        for one, match in matches
+        for comparison, match in matches
     )
     return csv_text(head, lines)
 
@@ -63,8 +63,8 @@ def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin
 def rankings_csv(rankings: Sequence[Ranking], by: Sequence[str]) -> str:
     """Return a line per place of each ranking: its own mean, and its comparison, as B, with the best, as A."""
     keys = _keys(ranking.settings for ranking in rankings)
-    own = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
-    head = [*keys, *by, "workload", "metric", "unit", *own, "best", *_head(), *_LAST]
+    own_texts = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
+    head = [*keys, *by, "workload", "metric", "unit", *own_texts, "best", *_head(), *_LAST]
     lines = []
     for ranking in rankings:
         best = ", ".join(ranking.places[0].values)
@@ -88,7 +88,7 @@ def rankings_csv(rankings: Sequence[Ranking], by: Sequence[str]) -> str:
 
 
 def _keys(settings: Any) -> list[str]:
-    return list(dict.fromkeys(key for one in settings for key in one))
+    return list(dict.fromkeys(key for setting in settings for key in setting))
 
 
 def _metric(name: str) -> tuple[str, str]:
@@ -102,11 +102,11 @@ def _head() -> list[str]:
 
 
 def _numbers(match: Match) -> list[Any]:
-    found = match.to_json()
+    entry = match.to_json()
     mean, half = match.difference.mean, match.half_width
-    found |= {"low": None, "high": None} if half is None else {"low": mean - half, "high": mean + half}
-    found["n_a"], found["n_b"] = match.difference.n
-    return [found[name] for name in _head()]
+    entry |= {"low": None, "high": None} if half is None else {"low": mean - half, "high": mean + half}
+    entry["n_a"], entry["n_b"] = match.difference.n
+    return [entry[name] for name in _head()]
 
 
 def _verdict(match: Match, margin_percent: float) -> list[Any]:

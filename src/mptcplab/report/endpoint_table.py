@@ -35,9 +35,9 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
     points = list(dict.fromkeys(result.settings for result in results))
     keys = list(rows[0].settings) if rows else []
     known = tuple(tuple(dict.fromkeys(dict(point).get(key, "") for point in points)) for key in keys)
-    shared = _shared(rows, keys, known, len(points))
+    shared = _merge_equal_rows(rows, keys, known, len(points))
     notes = [_NOTE]
-    if len(points) > 1 and all(one.values == known for one in shared):
+    if len(points) > 1 and all(shared_row.values == known for shared_row in shared):
         keys, known = [], ()
         notes.append(f"Every row holds for all {len(points)} points.")
     elif len(shared) < len(rows):
@@ -45,55 +45,57 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
     if len(shared) > max_rows:
         notes.append(f"The first {max_rows} of {len(shared)} rows are shown; results.json has all.")
     shown = shared[:max_rows]
-    cells = tuple(tuple(_cells(one, known)) for one in shown)
-    differ = tuple((line, len(keys) + 2, "bold red") for line, one in enumerate(shown) if _differs(one.row))
+    cells = tuple(tuple(_cells(shared_row, known)) for shared_row in shown)
+    differ = tuple(
+        (line, len(keys) + 2, "bold red") for line, shared_row in enumerate(shown) if _differs(shared_row.row)
+    )
     titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
     return Table("MPTCP endpoints", titles, cells, frozenset(), tuple(notes), differ)
 
 
-def _shared(
+def _merge_equal_rows(
     rows: Sequence[EndpointRow], keys: Sequence[str], known: Sequence[tuple[str, ...]], points: int
 ) -> list[_Shared]:
     """Return the rows with equal ones merged, in the order of the first of each."""
     alike: dict[object, list[_Shared]] = {}
     for row in rows:
-        one = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
-        alike.setdefault(row.endpoints, []).append(one)
-    merged = [one for group in alike.values() for one in _merged(group, known, points)]
+        shared_row = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
+        alike.setdefault(row.endpoints, []).append(shared_row)
+    merged = [shared_row for group in alike.values() for shared_row in _merge_rows(group, known, points)]
     order = {id(row): at for at, row in enumerate(rows)}
-    return sorted(merged, key=lambda one: order[id(one.row)])
+    return sorted(merged, key=lambda shared_row: order[id(shared_row.row)])
 
 
-def _merged(group: list[_Shared], known: Sequence[tuple[str, ...]], points: int) -> list[_Shared]:
+def _merge_rows(group: list[_Shared], known: Sequence[tuple[str, ...]], points: int) -> list[_Shared]:
     """Return as few rows as the values of single keys allow: one if these are the rows of all points."""
     if len(group) == points:
-        return [_union(group, tuple(known))]
+        return [_merge_group(group, tuple(known))]
     for key, order in enumerate(known):
         beside: dict[object, list[_Shared]] = {}
-        for one in group:
-            beside.setdefault((*one.values[:key], None, *one.values[key + 1 :]), []).append(one)
+        for shared_row in group:
+            beside.setdefault((*shared_row.values[:key], None, *shared_row.values[key + 1 :]), []).append(shared_row)
         group = [
-            _union(some, (*some[0].values[:key], _ordered(some, key, order), *some[0].values[key + 1 :]))
+            _merge_group(some, (*some[0].values[:key], _values_in_order(some, key, order), *some[0].values[key + 1 :]))
             for some in beside.values()
         ]
     return group
 
 
-def _ordered(some: Sequence[_Shared], key: int, order: Sequence[str]) -> tuple[str, ...]:
-    there = {value for one in some for value in one.values[key]}
+def _values_in_order(some: Sequence[_Shared], key: int, order: Sequence[str]) -> tuple[str, ...]:
+    there = {value for shared_row in some for value in shared_row.values[key]}
     return tuple(value for value in order if value in there)
 
 
-def _union(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -> _Shared:
-    return _Shared(some[0].row, values, frozenset[int]().union(*(one.runs for one in some)))
+def _merge_group(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -> _Shared:
+    return _Shared(some[0].row, values, frozenset[int]().union(*(shared_row.runs for shared_row in some)))
 
 
-def _cells(one: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
+def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
     # Without columns of keys, the row holds for all points.
-    yield from (_words(values, every) for values, every in zip(one.values, known, strict=False))
-    states = one.row.endpoints
+    yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
+    states = shared_row.row.endpoints
     yield from (states.host, ", ".join(states.asked) or _NOTHING, ", ".join(states.seen) or _NOTHING)
-    yield " to ".join(str(count) for count in dict.fromkeys((min(one.runs), max(one.runs))))
+    yield " to ".join(str(count) for count in dict.fromkeys((min(shared_row.runs), max(shared_row.runs))))
 
 
 def _words(values: Sequence[str], every: Sequence[str]) -> str:

@@ -9,11 +9,11 @@ from dataclasses import replace
 from typing import Any
 
 import mptcplab
-from mptcplab.figure.along import longest, overview, points_of, together_notes
+from mptcplab.figure.along import choose_axis, overview, points_of, together_notes
 from mptcplab.figure.lines import Figure
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import changed_note, short_names, swept_values
+from mptcplab.metrics.points import changed_keys_note, short_names, swept_values
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.scenario.load import Experiment
@@ -31,7 +31,9 @@ def experiment_document(experiment: Experiment, rows: Sequence[ResultRow]) -> di
         "changed": list(experiment.changes),
         "mptcplab": mptcplab.__version__,
         "rows": [row.to_json() for row in rows],
-        "unavailable": [{"settings": one.settings, "reason": one.reason} for one in experiment.unavailable],
+        "unavailable": [
+            {"settings": unavailable.settings, "reason": unavailable.reason} for unavailable in experiment.unavailable
+        ],
     }
 
 
@@ -42,20 +44,20 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     """
     if not swept_values(rows):
         return
-    along = longest(points_of(rows)) or next(iter(swept_values(rows)))
+    along = choose_axis(points_of(rows)) or next(iter(swept_values(rows)))
     for name, metric in METRICS.items():
-        own = [row for row in rows if name in row.known]
-        if any(name in row.metrics for row in own) and (metric.headline or name == "goodput_mbps"):
+        own_rows = [row for row in rows if name in row.known]
+        if any(name in row.metrics for row in own_rows) and (metric.headline or name == "goodput_mbps"):
             file = f"figure-{name}" if metric.headline else "figure"
-            about = own if metric.headline else _about_goodput(own)
+            about = own_rows if metric.headline else _goodput_rows(own_rows)
             yield file, _with_changes(_figure(experiment.title, about, metric, along), experiment)
 
 
-def _about_goodput(rows: Sequence[ResultRow]) -> list[ResultRow]:
+def _goodput_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """Return the rows of workloads that are about goodput: a call has one, but nobody asks for it. All if none is."""
     others = {name for name, metric in METRICS.items() if metric.headline and not metric.of_failures}
-    found = [row for row in rows if others.isdisjoint(row.metrics)]
-    return found or list(rows)
+    result_rows = [row for row in rows if others.isdisjoint(row.metrics)]
+    return result_rows or list(rows)
 
 
 def _figure(title: str, rows: Sequence[ResultRow], metric: Metric, along: str) -> Figure:
@@ -66,5 +68,5 @@ def _figure(title: str, rows: Sequence[ResultRow], metric: Metric, along: str) -
 
 
 def _with_changes(figure: Figure, experiment: Experiment) -> Figure:
-    note = textwrap.fill(changed_note(experiment.changes), _NOTE_WIDTH)
+    note = textwrap.fill(changed_keys_note(experiment.changes), _NOTE_WIDTH)
     return replace(figure, note=f"{figure.note}\n{note}") if note else figure

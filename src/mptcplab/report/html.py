@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Render a :class:`~mptcplab.report.html_model.Report` as one self-contained HTML file, which loads nothing.
+"""Render a :class:`~mptcplab.report.html_model.ReportPage` as one self-contained HTML file, which loads nothing.
 
 plotly.js draws a figure when it comes into view. Until then the library and the data are inert text, so that a page
 with thousands of numbers opens at once. The page's content security policy has the hashes of its two scripts: nothing
@@ -20,7 +20,7 @@ from markupsafe import Markup, escape
 
 import mptcplab
 from mptcplab.kernel.config import clock_text
-from mptcplab.report.html_model import Report
+from mptcplab.report.html_model import ReportPage
 from mptcplab.report.table import Table
 
 #: What holds for each kind of clock.
@@ -64,7 +64,7 @@ _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 _CODE = re.compile(r"`([^`\n]+)`")
 
 
-def to_html(report: Report) -> str:
+def to_html(report: ReportPage) -> str:
     """Return the page."""
     import jinja2  # late: only a report needs it
 
@@ -72,20 +72,27 @@ def to_html(report: Report) -> str:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {"styles_of": _styles_of, "links_of": _links_of, "breakable": _breakable, "prose": _prose}
-    script, library = _own("report.js"), _plotly()
-    data = [[drawing.data | {"kind": drawing.kind} for drawing in one.drawings] for one in report.experiments]
+    environment.filters |= {
+        "styles_of": _styles_of,
+        "links_of": _links_of,
+        "breakable": _insert_breaks,
+        "prose": _prose,
+    }
+    script, library = _read_template("report.js"), _plotly()
+    data = [
+        [drawing.data | {"kind": drawing.kind} for drawing in experiment.drawings] for experiment in report.experiments
+    ]
     data.append([drawing.data | {"kind": drawing.kind} for drawing in report.pictures])
     times = sorted(report.times) or ["virtual"]
     return environment.get_template("report.html.j2").render(
         report=report,
         version=mptcplab.__version__,
-        style=_own("report.css"),
+        style=_read_template("report.css"),
         script=script,
         library=library,
         policy=f"'sha256-{_sha256(script)}' 'sha256-{_sha256(library)}'",
         data=_inert_json(data),
-        limitations=(*(one for time in times for one in _OF_CLOCKS.get(time, ())), *LIMITATIONS),
+        limitations=(*(of_clock for time in times for of_clock in _OF_CLOCKS.get(time, ())), *LIMITATIONS),
         clocks=" or ".join(clock_text(time) for time in times),
     )
 
@@ -95,11 +102,11 @@ def _inert_json(data: Any) -> str:
     return json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
 
 
-def _own(name: str) -> str:
+def _read_template(name: str) -> str:
     return (resources.files("mptcplab.report") / "templates" / name).read_text("utf-8")
 
 
-def _breakable(text: str) -> Markup:
+def _insert_breaks(text: str) -> Markup:
     """Return text whose long names may be broken over lines between their parts."""
     return Markup("<wbr>").join(_PART_END.split(text))
 

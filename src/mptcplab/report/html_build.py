@@ -12,19 +12,19 @@ from typing import Any, Literal
 from mptcplab.figure.axis import Axis
 from mptcplab.figure.capacity import capacity_json
 from mptcplab.figure.marks import marks
-from mptcplab.figure.rates import readable
+from mptcplab.figure.rates import widen_intervals
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
-from mptcplab.report.html_model import Command, Drawing, Experiment, Repeat, RunLine
+from mptcplab.report.html_model import Drawing, ExperimentSection, Repeat, ReportCommand, RunLine
 from mptcplab.report.html_notices import notices
 from mptcplab.report.html_scenario import scenario_of, to_toml
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.report.network import network_tables, words_of
-from mptcplab.report.page_tables import narrowed, page_tables
+from mptcplab.report.page_tables import narrow_tables, page_tables
 from mptcplab.report.paired import paired_notes
 from mptcplab.report.radio_map import radio_map
 from mptcplab.report.run_commands import run_command, single_run, whole_command
@@ -45,7 +45,7 @@ OverTime = Literal["all", "events"]
 _SHARE_OF_MANY = 4
 
 
-def experiment(results: Results) -> Experiment:
+def experiment(results: Results) -> ExperimentSection:
     """Return the section of a folder that ``mptcplab run`` wrote."""
     rows = results.rows
     command = run_command(results)
@@ -60,7 +60,7 @@ def experiment(results: Results) -> Experiment:
         rows=rows,
         command=command,
         changes=results.changes,
-        whole=(Command("the whole experiment", whole_command(results, command)),) if command else (),
+        whole=(ReportCommand("the whole experiment", whole_command(results, command)),) if command else (),
     )
 
 
@@ -74,17 +74,17 @@ def section(
     figures: tuple[Drawing, ...],
     rows: Sequence[ResultRow],
     command: Sequence[str],
-    whole: tuple[Command, ...],
+    whole: tuple[ReportCommand, ...],
     over_time: OverTime = "all",
     changes: Sequence[str] = (),
-) -> Experiment:
+) -> ExperimentSection:
     """Return a section, with everything that does not depend on the source of its tables."""
     firsts = _first_of_each_point(results.recorded)
-    scenarios = [_drawn(run.recording) for run in firsts]
+    scenarios = [_scenario_to_draw(run.recording) for run in firsts]
     wanted = over_time == "all" or any(marks(run.recording) for run in firsts)
     numbers = _NUMBERS if over_time == "all" else _NUMBERS // _SHARE_OF_MANY
     time_figures = _timelines(results, axes_of(rows), numbers) if wanted else ()
-    return Experiment(
+    return ExperimentSection(
         anchor=anchor,
         title=title,
         question=question,
@@ -101,7 +101,7 @@ def section(
     )
 
 
-def _drawn(recording: Recording) -> Mapping[str, Any]:
+def _scenario_to_draw(recording: Recording) -> Mapping[str, Any]:
     """Return the scenario for the picture of its network."""
     scenario = scenario_of(recording)
     return {**scenario, "links": with_traces(scenario["links"], recording)}
@@ -109,15 +109,15 @@ def _drawn(recording: Recording) -> Mapping[str, Any]:
 
 def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
     """Yield the map of the first run, if it has radios."""
-    found = radio_map(firsts[0].recording.manifest) if firsts else None
-    if found is not None:
-        yield found
+    picture = radio_map(firsts[0].recording.manifest) if firsts else None
+    if picture is not None:
+        yield picture
 
 
 def _network(results: Results, firsts: Sequence[RecordedRun]) -> tuple[Table, ...]:
     """Return the tables of the network's counters; the first run of each point has the configured values."""
     words = words_of((run.result, run.recording) for run in firsts)
-    return narrowed(network_tables([run.result for run in results.recorded], words))
+    return narrow_tables(network_tables([run.result for run in results.recorded], words))
 
 
 def _sweep(rows: Sequence[ResultRow]) -> tuple[Drawing, ...]:
@@ -134,7 +134,7 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
 
 def _workloads(recording: Recording) -> Iterator[str]:
     for described in recording.manifest["workloads"]:
-        through = [f", through gateway {one['name']}" for one in gateways_of(recording, described["name"])]
+        through = [f", through gateway {gateway['name']}" for gateway in gateways_of(recording, described["name"])]
         yield "".join((_workload(described), *through))
 
 
@@ -146,11 +146,11 @@ def _workload(load: dict[str, Any]) -> str:
     return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
 
 
-def _typical(results: Results) -> list[RecordedRun]:
+def _typical_runs(results: Results) -> list[RecordedRun]:
     """Return the run of every point whose goodput, summed over workloads, is closest to the point's median."""
     points: dict[Settings, list[tuple[float, RecordedRun]]] = {}
     for run in results.recorded:
-        goodput = sum(one.goodput_bps for one in run.result.measured)
+        goodput = sum(measurement.goodput_bps for measurement in run.result.measured)
         points.setdefault(run.result.settings, []).append((goodput, run))
     chosen = []
     for runs in points.values():
@@ -161,7 +161,7 @@ def _typical(results: Results) -> list[RecordedRun]:
 
 def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Drawing, ...]:
     """Return figures of one run per point, with a selector per axis, in ``numbers`` values; none without samples."""
-    typical = [run for run in _typical(results) if run.recording.subflows.height]
+    typical = [run for run in _typical_runs(results) if run.recording.subflows.height]
     shown = typical[:_MAX_POINTS]
     if not shown:
         return ()
@@ -169,7 +169,8 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
     curves = sum(10 * len(run.result.measured) for run in shown)
     max_values = max(_MIN_VALUES, min(_MAX_VALUES, numbers // curves))
     lines = [
-        [one for line in timelines(run.recording, max_values=max_values) for one in readable([line])] for run in shown
+        [timeline for line in timelines(run.recording, max_values=max_values) for timeline in widen_intervals([line])]
+        for run in shown
     ]
     points = [
         {
@@ -245,13 +246,13 @@ def _caption(
     return " ".join(parts)
 
 
-def _repeat(results: Results, title: str, command: Sequence[str], whole: tuple[Command, ...]) -> Repeat:
+def _repeat(results: Results, title: str, command: Sequence[str], whole: tuple[ReportCommand, ...]) -> Repeat:
     shown = results.recorded[:_MAX_RUN_LINES]
     lines = tuple(
         RunLine(
             label=", ".join(run.settings.values()) or "run",
             seed=run.result.seed,
-            goodput=", ".join(number(one.goodput_bps / 1e6) for one in run.result.measured),
+            goodput=", ".join(number(measurement.goodput_bps / 1e6) for measurement in run.result.measured),
             identity=run.result.identity,
             command=single_run(command, run.settings, run.result.seed) if command else "",
         )
@@ -279,23 +280,29 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     facts = [recording.manifest["facts"] for recording in results.recordings]
     identities = {recording.manifest["identity"] for recording in results.recordings}
     log = [line for line in results.log if line.get("run") in identities]
-    yield "mptcplab", _different(fact["mptcplab"] for fact in facts)
+    yield "mptcplab", _distinct_texts(fact["mptcplab"] for fact in facts)
     for time in sorted({_time(fact) for fact in facts}):
-        yield kernel_kind(time), _different(_kernel(fact["kernel"]) for fact in facts if _time(fact) == time)
-    yield "Engine", _different(f"{fact['engine']}: {clock_text(_time(fact))}" for fact in facts)
+        yield kernel_kind(time), _distinct_texts(_kernel(fact["kernel"]) for fact in facts if _time(fact) == time)
+    yield "Engine", _distinct_texts(f"{fact['engine']}: {clock_text(_time(fact))}" for fact in facts)
     programs = (f"{name} {digest}" for fact in facts for name, digest in fact["programs"].items())
-    yield "Programs (name, digest of the file)", _different(programs)
+    yield "Programs (name, digest of the file)", _distinct_texts(programs)
     libraries = (f"{name} {digest}" for fact in facts for name, digest in fact["libraries"].items())
-    yield "Libraries (name, digest of the file)", _different(libraries)
+    yield "Libraries (name, digest of the file)", _distinct_texts(libraries)
     hosts = (json.dumps(line.get("host", {}), sort_keys=True) for line in log)
-    yield "Host", tuple(_host(json.loads(host)) for host in _different(hosts))
+    yield "Host", tuple(_host(json.loads(host)) for host in _distinct_texts(hosts))
     times = sorted(str(line.get("when", "")) for line in log)
     yield "Executed (UTC)", (" to ".join(dict.fromkeys((times[0], times[-1]))),) if times else ()
     latest = {line["run"]: line for line in log}
     runs = len(results.recordings)
     known = [float(line["wall_seconds"]) for line in latest.values() if "wall_seconds" in line]
     wall = f", {sum(known):.1f} s of wall time (sum over {'runs' if len(known) == runs else f'{len(known)} of them'})"
-    virtual = sum(one.manifest["virtual_ns"] - one.manifest["zero_ns"] for one in results.recordings) / 1e9
+    virtual = (
+        sum(
+            this_recording.manifest["virtual_ns"] - this_recording.manifest["zero_ns"]
+            for this_recording in results.recordings
+        )
+        / 1e9
+    )
     yield "Time", (f"{runs} runs, {virtual:.1f} s on the engine's clock{wall if known else ''}",)
 
 
@@ -307,7 +314,7 @@ def _kernel(fact: dict[str, Any]) -> str:
     return f"{kernel_text(fact['release'], fact.get('hz'))}, build {fact['key'][:16]}"
 
 
-def _different(values: Iterable[Any]) -> tuple[str, ...]:
+def _distinct_texts(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, values)))
 
 

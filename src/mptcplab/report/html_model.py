@@ -40,7 +40,7 @@ class Drawing:
 
 
 @dataclass(frozen=True)
-class Command:
+class ReportCommand:
     """A command line, and the thing that it runs."""
 
     about: str
@@ -62,7 +62,7 @@ class RunLine:
 class Repeat:
     """Commands and files that repeat the measurements. ``files`` are names and texts."""
 
-    commands: tuple[Command, ...]
+    commands: tuple[ReportCommand, ...]
     seeds: str
     files: tuple[tuple[str, str], ...]
     runs: tuple[RunLine, ...]
@@ -80,7 +80,7 @@ class Fact:
 
 
 @dataclass(frozen=True)
-class Sheet:
+class FactSheet:
     """All facts about one published value or one claim."""
 
     anchor: str
@@ -89,7 +89,7 @@ class Sheet:
 
 
 @dataclass(frozen=True)
-class Experiment:
+class ExperimentSection:
     """One experiment of a report. ``network`` has the tables of the counters of its links and hosts.
 
     ``changes`` are the keys that the command line set: title and question are those of the file without them.
@@ -105,7 +105,7 @@ class Experiment:
     drawings: tuple[Drawing, ...]
     repeat: Repeat
     provenance: tuple[tuple[str, tuple[str, ...]], ...]
-    sheets: tuple[Sheet, ...] = ()
+    sheets: tuple[FactSheet, ...] = ()
     network: tuple[Table, ...] = ()
     changes: tuple[str, ...] = ()
     times: frozenset[str] = frozenset()
@@ -136,11 +136,11 @@ class ScoreboardView:
 
 
 @dataclass(frozen=True)
-class Report:
+class ReportPage:
     """One page. ``beds`` are tables about a study over possible test beds."""
 
     title: str
-    experiments: tuple[Experiment, ...]
+    experiments: tuple[ExperimentSection, ...]
     board: ScoreboardView | None = None
     pictures: tuple[Drawing, ...] = ()
     beds: tuple[Table, ...] = ()
@@ -149,4 +149,4 @@ class Report:
     @property
     def times(self) -> frozenset[str]:
         """The kinds of clocks of all its runs."""
-        return frozenset[str]().union(*(one.times for one in self.experiments))
+        return frozenset[str]().union(*(experiment.times for experiment in self.experiments))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
@@ -19,12 +19,18 @@ _MAX_LISTED = 12
 def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
     """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
     # If the folder does not list failed runs, missing seeds are reported instead.
-    lost = _failed(results, command) if "failed" in results.document else _missing(rows, command)
-    found = [*_incomplete(results, command), *_of_rows(rows), *lost, *_of_folder(results), *_spread(rows)]
-    return tuple(sorted(found, key=lambda notice: notice.level != "warning"))
+    lost = _failure_notices(results, command) if "failed" in results.document else _missing_seed_notices(rows, command)
+    found_notices = [
+        *_incomplete_notices(results, command),
+        *_row_notices(rows),
+        *lost,
+        *_folder_notices(results),
+        *_spread(rows),
+    ]
+    return tuple(sorted(found_notices, key=lambda notice: notice.level != "warning"))
 
 
-def _incomplete(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+def _incomplete_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:
     if results.incomplete:
         again = whole_command(results, command) if command else ""
         yield Notice("warning", f"The experiment is {results.incomplete}.", command=again)
@@ -36,19 +42,19 @@ def row_name(row: ResultRow, *, with_workload: bool) -> str:
     return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
 
 
-def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+def _row_notices(rows: Sequence[ResultRow]) -> Iterator[Notice]:
     """Yield each warning of the rows once, with the rows that have it, and a warning about different kernels.
 
     Warnings that differ only in numbers are one, with their range.
     """
     several = len({row.workload for row in rows}) > 1
-    texts = merged(warning for row in rows for warning in row.warnings)
+    texts = merge_similar_warnings(warning for row in rows for warning in row.warnings)
     where: dict[str, list[str]] = {}
     for row in rows:
         for text in dict.fromkeys(texts[warning] for warning in row.warnings):
             where.setdefault(text, []).append(row_name(row, with_workload=several))
     for warning, names in where.items():
-        yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shortened(names))
+        yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shorten(names))
     yield from _reasons(rows)
     kernels = sorted({row.kernel_name for row in rows})
     if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
@@ -58,16 +64,16 @@ def _of_rows(rows: Sequence[ResultRow]) -> Iterator[Notice]:
 def _reasons(rows: Sequence[ResultRow]) -> Iterator[Notice]:
     """Yield each reason of the rows once, with the rows that have it."""
     several = len({row.workload for row in rows}) > 1
-    texts = merged(note for row in rows for note in row.notes)
+    texts = merge_similar_warnings(note for row in rows for note in row.notes)
     where: dict[str, list[str]] = {}
     for row in rows:
         for text in dict.fromkeys(texts[note] for note in row.notes):
             where.setdefault(text, []).append(row_name(row, with_workload=several))
     for text, names in where.items():
-        yield Notice("note", f"Reason: {text}.", _shortened(names))
+        yield Notice("note", f"Reason: {text}.", _shorten(names))
 
 
-def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+def _failure_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:
     """Yield a warning about runs that failed, with their errors."""
     failed = [run for run in results.document["failed"] if isinstance(run, dict)]
     if not failed:
@@ -78,11 +84,11 @@ def _failed(results: Results, command: Sequence[str]) -> Iterator[Notice]:
         names.append(f"{point}{', ' if point else ''}seed {run['seed']}: {run['error']}")
     first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the other runs."
     yield Notice(
-        "warning", text, _shortened(names), single_run(command, first["settings"], first["seed"]) if command else ""
+        "warning", text, _shorten(names), single_run(command, first["settings"], first["seed"]) if command else ""
     )
 
 
-def _missing(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
+def _missing_seed_notices(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
     """Yield a warning about points with fewer seeds than others: their runs failed, or the sweep was interrupted."""
     seeds = sorted({seed for row in rows for seed in row.seeds})
     gaps = {tuple(row.settings.items()): (row, [seed for seed in seeds if seed not in row.seeds]) for row in rows}
@@ -93,15 +99,15 @@ def _missing(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Noti
     names = [f"{row_name(row, with_workload=False)}, seed {seed}" for row, seed in lines]
     runs = "run is" if len(lines) == 1 else "runs are"
     text = f"{len(lines)} {runs} missing: failed, or not yet executed. Means of these rows are over fewer seeds."
-    yield Notice("warning", text, _shortened(names), single_run(command, row.settings, seed) if command else "")
+    yield Notice("warning", text, _shorten(names), single_run(command, row.settings, seed) if command else "")
 
 
-def _of_folder(results: Results) -> Iterator[Notice]:
+def _folder_notices(results: Results) -> Iterator[Notice]:
     if results.damaged:
         count = len(results.damaged)
         noun = "recordings" if count > 1 else "recording"
         text = f"{count} {noun} could not be read and {'are' if count > 1 else 'is'} not included."
-        yield Notice("warning", text, _shortened(results.damaged))
+        yield Notice("warning", text, _shorten(results.damaged))
     if results.absent > len(results.damaged):
         text = f"{results.absent} recordings listed in the results are not in the folder: rows are over fewer runs."
         yield Notice("warning", text)
@@ -132,7 +138,7 @@ def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
         yield Notice("note", few_seeds_note(fewest))
 
 
-def _shortened(names: Sequence[str]) -> tuple[str, ...]:
+def _shorten(names: Sequence[str]) -> tuple[str, ...]:
     """Return the first names, and the number of the others; the table marks all."""
     if len(names) <= _MAX_LISTED:
         return tuple(names)

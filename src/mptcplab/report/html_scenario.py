@@ -9,16 +9,16 @@ from pydantic import ValidationError
 
 from mptcplab.node.registry import kind_of
 from mptcplab.recording.record import Recording
-from mptcplab.report.scenario_toml import known_tables, leave_to_traces, scenario_toml
+from mptcplab.report.scenario_toml import leave_to_traces, scenario_toml, tables_without_defaults
 from mptcplab.report.traces import trace_steps
 from mptcplab.scenario.schema import Scenario
 
 
 def to_toml(recording: Recording, *, title: str) -> str:
     """Return the run's point and seed as a scenario file, without defaults and presets."""
-    scenario = {"title": title.strip() or "untitled", **_without_none(scenario_of(recording))}
+    scenario = {"title": title.strip() or "untitled", **_drop_none(scenario_of(recording))}
     try:
-        tables = known_tables(Scenario.model_validate(scenario))
+        tables = tables_without_defaults(Scenario.model_validate(scenario))
     except ValidationError:  # recorded by a version with other keys: unchanged
         tables = scenario
     leave_to_traces(tables, trace_steps(recording))
@@ -38,10 +38,10 @@ def scenario_of(recording: Recording) -> dict[str, Any]:
     return {**scenario, **{key: {name: scenario[key][name] for name in order} for key, order in names.items()}}
 
 
-def _without_none(value: Any) -> Any:
+def _drop_none(value: Any) -> Any:
     """Return ``value`` without keys that are None: TOML has no null."""
     if isinstance(value, dict):
-        return {key: _without_none(below) for key, below in value.items() if below is not None}
+        return {key: _drop_none(below) for key, below in value.items() if below is not None}
     if isinstance(value, (list, tuple)):
-        return [_without_none(below) for below in value]
+        return [_drop_none(below) for below in value]
     return value

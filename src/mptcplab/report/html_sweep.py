@@ -13,7 +13,7 @@ from mptcplab.figure.lines import USUAL_SIZE, Figure
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import short_names, swept_values
-from mptcplab.metrics.registry import BASIC, METRICS, about, columns
+from mptcplab.metrics.registry import BASIC, METRICS, columns, headline_metric
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit
 from mptcplab.report.html_model import Drawing
@@ -40,7 +40,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     leading = leading_keys(points)
     axes = [axis for axis in axes if axis.key in leading]
     placed = [{axis.key: point[axis.key] for axis in axes} for point in points]
-    along = _along(placed, axes)
+    along = _horizontal_axis(placed, axes)
     keys = [line_keys(placed, axis.key) for axis in axes]
     shown = _metrics(rows)
     units = {name: unit_of(METRICS[name], rows) for name in shown}
@@ -56,7 +56,9 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
         ],
         "workloads": workloads,
         "workload": _first_shown(rows, workloads, shown[0]),
-        "about": [shown.index(_about(row for row in rows if row.workload == name).name) for name in workloads],
+        "about": [
+            shown.index(_headline_metric(row for row in rows if row.workload == name).name) for name in workloads
+        ],
         "measures": [
             {"name": METRICS[name].noun, "unit": unit.name, "limits": _limits(METRICS[name], unit)}
             for name, unit in units.items()
@@ -67,11 +69,11 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     if len(workloads) > 1:
         choices.append(("Workload", (*workloads, "all")))
     choices.append(("Metric", tuple(", ".join(part for part in measure if part) for measure in measures)))
-    caption = " ".join([spread_note(rows, axes), *never_notes(rows, shown)])
+    caption = " ".join([spread_note(rows, axes), *missing_run_notes(rows, shown)])
     return Drawing("sweep", "Over the sweep", caption, data, ("sweep",), tuple(choices))
 
 
-def _along(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
+def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
     """Return the place of the axis that is horizontal first.
 
     A curve needs an axis of numbers, with several points. Among several of these, or none, the one whose lines have
@@ -88,12 +90,12 @@ def _along(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
-    first = _about(rows)
+    first = _headline_metric(rows)
     return list(dict.fromkeys([first.name, *shown])) if first.headline else shown
 
 
-def _about(rows: Iterable[ResultRow]) -> Metric:
-    return about(name for row in rows for name in row.metrics)
+def _headline_metric(rows: Iterable[ResultRow]) -> Metric:
+    return headline_metric(name for row in rows for name in row.metrics)
 
 
 def _first_shown(rows: Sequence[ResultRow], workloads: Sequence[str], metric: str) -> int:
@@ -112,8 +114,8 @@ def _limits(metric: Metric, unit: Unit) -> list[float | None]:
 
 def _row(row: ResultRow, axes: Sequence[Axis], workloads: Sequence[str], units: Mapping[str, Unit]) -> list[Any]:
     place = [axis.labels.index(row.settings[axis.key]) for axis in axes]
-    found = {name: row.metrics[name].scaled(unit.factor) for name, unit in units.items() if name in row.metrics}
-    values = [_pair(found.get(name)) for name in units]
+    intervals = {name: row.metrics[name].scale(unit.factor) for name, unit in units.items() if name in row.metrics}
+    values = [_pair(intervals.get(name)) for name in units]
     return [place, workloads.index(row.workload), values, row.n]
 
 
@@ -138,7 +140,7 @@ def spread_note(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> str:
     return f"{marks.capitalize()} are means; {interval}."
 
 
-def never_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterator[str]:
+def missing_run_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterator[str]:
     """Yield for each metric which rows lack runs, since what it waits for did not happen in them."""
     for name in shown:
         lacking = [row for row in rows if name in row.never]

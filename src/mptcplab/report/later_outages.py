@@ -16,11 +16,11 @@ _NAMED = 6
 
 def later_outage_notes(rows: Sequence[ResultRow]) -> Iterator[Note]:
     """Yield a note if rows have runs whose outage begins later than a second after the failure."""
-    found = {_name(row, rows): later for row in rows if (later := _later(row))}
-    if not found:
+    texts = {_name(row, rows): later for row in rows if (later := _late_outage_text(row))}
+    if not texts:
         return
-    named = [f"{name} ({text})" for name, text in list(found.items())[:_NAMED]]
-    more = f"; and {len(found) - _NAMED} more" if len(found) > _NAMED else ""
+    named = [f"{name} ({text})" for name, text in list(texts.items())[:_NAMED]]
+    more = f"; and {len(texts) - _NAMED} more" if len(texts) > _NAMED else ""
     yield Note(
         "Outage: in some runs the longest one begins only later than a second after the failure, so it is not what the "
         f"failure interrupts: {'; '.join(named)}{more}. `--metric {METRICS[INTERRUPTION].noun}` of `compare` and "
@@ -30,11 +30,11 @@ def later_outage_notes(rows: Sequence[ResultRow]) -> Iterator[Note]:
 
 
 def _name(row: ResultRow, rows: Sequence[ResultRow]) -> str:
-    several = len({one.workload for one in rows}) > 1
+    several = len({result_row.workload for result_row in rows}) > 1
     return ", ".join([*row.settings.values(), *([row.workload] if several or not row.settings else [])])
 
 
-def _later(row: ResultRow) -> str:
+def _late_outage_text(row: ResultRow) -> str:
     """Return in how many runs of a row the outage begins late, and when; empty if in none."""
     late = later_outages(row)
     if not late:

@@ -42,14 +42,14 @@ def to_latex(table: Table) -> str:
     )
 
 
-def escaped(text: str) -> str:
+def escape(text: str) -> str:
     """Return a text as LaTeX writes it."""
     parts = _MINUS.split(text)
     return "$-$".join("".join(_SPECIAL.get(character, character) for character in part) for part in parts)
 
 
 def _line(cells: tuple[str, ...]) -> str:
-    return " & ".join(map(escaped, cells)) + r" \\"
+    return " & ".join(map(escape, cells)) + r" \\"
 
 
 def _comment(text: str) -> list[str]:

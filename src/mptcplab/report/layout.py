@@ -48,7 +48,7 @@ def arrange(nodes: Sequence[str], links: Mapping[str, Ends], sources: Iterable[s
             turned.add(name)
         chains[name] = _chain(name, left, right, column_of)
     rows = _rows(column_of, chains)
-    labels = {name: _middle(name, chain) for name, chain in chains.items()}
+    labels = {name: _label_place(name, chain) for name, chain in chains.items()}
     return Layout(
         nodes={name: (column_of[name], rows[name]) for name in nodes},
         courses={name: tuple((column_of[item], rows[item]) for item in chain) for name, chain in chains.items()},
@@ -70,13 +70,13 @@ def _columns(
     ends = [name for name in sinks if name not in starts] or [name for name in nodes if name not in starts][:1]
     behind, before = _distances(neighbours, starts), _distances(neighbours, ends)
     longest = max((behind[name] + before[name] for name in nodes if name in behind and name in before), default=1)
-    found = {}
+    columns = {}
     for name in nodes:
         total = behind.get(name, 0) + before.get(name, 0)
         part = behind.get(name, 0) / total if total else 0.0
-        found[name] = 2 * math.floor(part * longest + 0.5)
-    used = {column: 2 * index for index, column in enumerate(sorted(set(found.values())))}
-    return {name: used[column] for name, column in found.items()}
+        columns[name] = 2 * math.floor(part * longest + 0.5)
+    used = {column: 2 * index for index, column in enumerate(sorted(set(columns.values())))}
+    return {name: used[column] for name, column in columns.items()}
 
 
 def _distances(neighbours: Mapping[str, Sequence[str]], starts: Iterable[str]) -> dict[str, int]:
@@ -101,7 +101,7 @@ def _chain(link: str, left: str, right: str, column_of: dict[Item, int]) -> list
     return [left, *passed, right]
 
 
-def _middle(link: str, chain: Sequence[Item]) -> Item:
+def _label_place(link: str, chain: Sequence[Item]) -> Item:
     """Return the place of the label: the odd column nearest to the middle of the link."""
     places = [item for item in chain if isinstance(item, tuple) and item[0] == link and item[1] % 2]
     return places[len(places) // 2]
@@ -131,7 +131,7 @@ def _settle(items: list[Item], neighbours: Mapping[Item, Sequence[Item]], rows: 
     """Move the items of one column towards their neighbours, at least 1 apart, in the resulting order."""
     wanted = {item: _mean([rows[other] for other in neighbours[item]], rows[item]) for item in items}
     ordered = sorted(items, key=lambda item: (round(wanted[item], 6), rows[item]))
-    placed = _apart([wanted[item] for item in ordered])
+    placed = _separate_rows([wanted[item] for item in ordered])
     shift = _mean([wanted[item] - row for item, row in zip(ordered, placed, strict=True)], 0.0)
     rows.update({item: row + shift for item, row in zip(ordered, placed, strict=True)})
 
@@ -139,10 +139,10 @@ def _settle(items: list[Item], neighbours: Mapping[Item, Sequence[Item]], rows: 
 def _snap(items: list[Item], rows: dict[Item, float]) -> None:
     """Move the items of one column to half rows, so that nearly straight links become straight."""
     ordered = sorted(items, key=lambda item: rows[item])
-    rows.update(zip(ordered, _apart([math.floor(2 * rows[item] + 0.5) / 2 for item in ordered]), strict=True))
+    rows.update(zip(ordered, _separate_rows([math.floor(2 * rows[item] + 0.5) / 2 for item in ordered]), strict=True))
 
 
-def _apart(wanted: Sequence[float]) -> list[float]:
+def _separate_rows(wanted: Sequence[float]) -> list[float]:
     """Return ``wanted``, with rows moved down that would be less than 1 apart."""
     placed: list[float] = []
     for row in wanted:

@@ -35,7 +35,7 @@ _LOST, _ASKED = "lost %", "asked %"
 
 
 @dataclass(frozen=True)
-class _Column:
+class _CounterColumn:
     """A column with a number of :class:`LinkRow`: its name in JSON, and the unit by which it is divided.
 
     A single value that ``is_count`` is printed as a whole number.
@@ -47,28 +47,28 @@ class _Column:
 
 
 #: Columns by their heads; counts are in packets. That of the configured loss has no counter.
-_COLUMNS: Mapping[str, _Column | None] = {
-    "packets": _Column("packets", is_count=True),
-    "MB": _Column("bytes", 1e6),
-    _LOST: _Column("lost_percent"),
+_COLUMNS: Mapping[str, _CounterColumn | None] = {
+    "packets": _CounterColumn("packets", is_count=True),
+    "MB": _CounterColumn("bytes", 1e6),
+    _LOST: _CounterColumn("lost_percent"),
     _ASKED: None,
-    "dropped": _Column("dropped", is_count=True),
-    "marked": _Column("marked", is_count=True),
-    "peak queue": _Column("peak_queue_packets", is_count=True),
-    "peak kB": _Column("peak_queue_bytes", 1e3),
+    "dropped": _CounterColumn("dropped", is_count=True),
+    "marked": _CounterColumn("marked", is_count=True),
+    "peak queue": _CounterColumn("peak_queue_packets", is_count=True),
+    "peak kB": _CounterColumn("peak_queue_bytes", 1e3),
 }
 #: Columns of radio links by their heads.
-_RADIO_COLUMNS: Mapping[str, _Column] = {
-    "RSSI dBm": _Column("rssi_dbm"),
-    "at station": _Column("station_rssi_dbm"),
-    "rx MB": _Column("rx_bytes", 1e6),
-    "tx MB": _Column("tx_bytes", 1e6),
-    "rx Mbit/s": _Column("rx_kbps", 1e3),
-    "tx Mbit/s": _Column("tx_kbps", 1e3),
-    "rx MCS": _Column("rx_mcs"),
-    "tx MCS": _Column("tx_mcs"),
-    "retries %": _Column("tx_retries_percent"),
-    "associations": _Column("associations", is_count=True),
+_RADIO_COLUMNS: Mapping[str, _CounterColumn] = {
+    "RSSI dBm": _CounterColumn("rssi_dbm"),
+    "at station": _CounterColumn("station_rssi_dbm"),
+    "rx MB": _CounterColumn("rx_bytes", 1e6),
+    "tx MB": _CounterColumn("tx_bytes", 1e6),
+    "rx Mbit/s": _CounterColumn("rx_kbps", 1e3),
+    "tx Mbit/s": _CounterColumn("tx_kbps", 1e3),
+    "rx MCS": _CounterColumn("rx_mcs"),
+    "tx MCS": _CounterColumn("tx_mcs"),
+    "retries %": _CounterColumn("tx_retries_percent"),
+    "associations": _CounterColumn("associations", is_count=True),
 }
 _RADIO_NOTE = (
     "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
@@ -90,7 +90,7 @@ def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     return {
         (result.settings, link["name"], side): (
             _arrow(link["between"], side),
-            _asked_words(recording.manifest, link, side),
+            _configured_words(recording.manifest, link, side),
         )
         for result, recording in runs
         for link in with_traces({link["name"]: link for link in recording.manifest["links"]}, recording).values()
@@ -98,7 +98,7 @@ def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     }
 
 
-def _asked_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
+def _configured_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
     is_radio = any(link["name"] in radio["links"] for radio in manifest.get("radios", ()))
     return "radio" if is_radio else ", ".join(direction_words([link[side]]))
 
@@ -109,13 +109,13 @@ def _arrow(between: Sequence[str], side: str) -> str:
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
     """Return the tables that have rows: only that of links without MPTCP and middleboxes."""
-    found = (
+    pair = (
         link_table(link_rows(results), words),
         radio_table(radio_rows(results)),
         endpoint_table(endpoint_rows(results), results, _MAX_ROWS),
         _middlebox_table(middlebox_rows(results)),
     )
-    return tuple(table for table in found if table.rows)
+    return tuple(table for table in pair if table.rows)
 
 
 def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
@@ -126,14 +126,14 @@ def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
     cells = tuple(tuple(_link_cells(row, words)) for row in shown)
     loss = titles.index(_LOST)
     styles = tuple((line, loss, "bold red") for line, row in enumerate(shown) if row.outside)
-    return Table("Links", tuple(titles), cells, frozenset(_COLUMNS), (*_NOTES, *_left_out(rows)), styles)
+    return Table("Links", tuple(titles), cells, frozenset(_COLUMNS), (*_NOTES, *_omission_notes(rows)), styles)
 
 
 def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
     arrow, asked = words[tuple(row.settings.items()), row.link, row.direction]
     yield from (*row.settings.values(), row.link, arrow, asked)
     for column in _COLUMNS.values():
-        yield _asked(row) if column is None else _counted(row, column)
+        yield _configured_loss(row) if column is None else _format_counts(row, column)
     yield str(len(row.seeds))
 
 
@@ -146,16 +146,16 @@ def radio_table(rows: Sequence[RadioRow]) -> Table:
     cells = tuple(
         (
             *(*row.settings.values(), row.link, row.station, row.access_point),
-            *(_counted(row, column) for column in columns.values()),
+            *(_format_counts(row, column) for column in columns.values()),
             str(len(row.seeds)),
         )
         for row in rows[:_MAX_ROWS]
     )
-    notes = (_RADIO_NOTE, *((_MCS_NOTE,) if has_mcs else ()), *_left_out(rows))
+    notes = (_RADIO_NOTE, *((_MCS_NOTE,) if has_mcs else ()), *_omission_notes(rows))
     return Table("Radio links", titles, cells, frozenset(columns), notes)
 
 
-def _counted(row: LinkRow | RadioRow, column: _Column) -> str:
+def _format_counts(row: LinkRow | RadioRow, column: _CounterColumn) -> str:
     values = row.values.get(column.name)
     if not values:
         return ""
@@ -164,7 +164,7 @@ def _counted(row: LinkRow | RadioRow, column: _Column) -> str:
     return interval_text(mean_interval([value / column.unit for value in values]))
 
 
-def _asked(row: LinkRow) -> str:
+def _configured_loss(row: LinkRow) -> str:
     """Return the configured loss: a range if it changes during the run, or a minimum only (see ``Chances``)."""
     if row.asked.high >= 1:
         return f"at least {number(100 * row.asked.low)}"
@@ -179,7 +179,7 @@ def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
         (*row.settings.values(), row.router, row.verb, row.option, _mean(row.packets), str(len(row.seeds)))
         for row in rows[:_MAX_ROWS]
     )
-    return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_left_out(rows)))
+    return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_omission_notes(rows)))
 
 
 def _mean(values: Sequence[float]) -> str:
@@ -188,6 +188,6 @@ def _mean(values: Sequence[float]) -> str:
     return interval_text(mean, 0 if len(set(values)) == 1 or mean.mean >= _LARGE else None)
 
 
-def _left_out(rows: Sequence[object]) -> Iterator[str]:
+def _omission_notes(rows: Sequence[object]) -> Iterator[str]:
     if len(rows) > _MAX_ROWS:
         yield f"The first {_MAX_ROWS} of {len(rows)} rows are shown; results.json has all."

@@ -34,15 +34,15 @@ class Beginning:
     parts: Mapping[str, float]
 
 
-def beginnings(rows: Iterable[ResultRow]) -> list[Beginning]:
+def collect_beginnings(rows: Iterable[ResultRow]) -> list[Beginning]:
     """Return how the workloads of a result began."""
-    return [_beginning(row.settings, row.workload, row.seeds, row.overlaps, row.overlap_parts) for row in rows]
+    return [_describe_beginning(row.settings, row.workload, row.seeds, row.overlaps, row.overlap_parts) for row in rows]
 
 
 def compared_beginnings(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Beginning]:
     """Return how the workloads of rows in ``results.json`` began, each with its side: A, B, or nothing."""
     return [
-        _beginning(
+        _describe_beginning(
             row["settings"],
             row["workload"],
             row.get("seeds", ()),
@@ -54,7 +54,7 @@ def compared_beginnings(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[B
     ]
 
 
-def _beginning(
+def _describe_beginning(
     settings: Mapping[str, str],
     workload: str,
     seeds: Sequence[int],
@@ -63,42 +63,49 @@ def _beginning(
     side: str = "",
 ) -> Beginning:
     during = {
-        earlier: len(found)
-        for earlier, found in overlaps.items()
+        earlier: len(overlap)
+        for earlier, overlap in overlaps.items()
         # Who sweeps a start compares such overlaps on purpose.
         if not any(f"workloads.{name}.start" in settings for name in (workload, earlier, "*"))
     }
     return Beginning(f"{side} {', '.join(settings.values())}".strip(), workload, len(seeds), during, parts)
 
 
-def overlap_notes(found: Sequence[Beginning]) -> Iterator[str]:
+def overlap_notes(notes: Sequence[Beginning]) -> Iterator[str]:
     """Yield a note if a workload began while an earlier one was still running, in some of its runs but not in all.
 
     And one if it did so in all, but for different parts of its time.
     """
-    yield from _unequal_notes(found)
+    yield from _unequal_overlap_notes(notes)
     alike: dict[tuple[str, str], list[str]] = {}
-    for later, earlier in dict.fromkeys((one.workload, earlier) for one in found for earlier in one.during):
-        points = _points([one for one in found if one.workload == later], earlier)
+    for later, earlier in dict.fromkeys(
+        (beginning.workload, earlier) for beginning in notes for earlier in beginning.during
+    ):
+        points = _points([beginning for beginning in notes if beginning.workload == later], earlier)
         if points:
             alike.setdefault((earlier, points), []).append(later)
     if not alike:
         return
     told = [
-        f"{_some(later, ', ')} began while {earlier} was still running in {points}"
+        f"{_abbreviate(later, ', ')} began while {earlier} was still running in {points}"
         for (earlier, points), later in list(alike.items())[:_TOLD]
     ]
     more = f"; and {len(alike) - _TOLD} more overlaps" if len(alike) > _TOLD else ""
     yield (f"Overlap in some runs only: {'; and '.join(told)}{more}. Results differ by that, too. {_CURE}")
 
 
-def _unequal_notes(found: Sequence[Beginning]) -> Iterator[str]:
+def _unequal_overlap_notes(notes: Sequence[Beginning]) -> Iterator[str]:
     told = []
-    for later, earlier in dict.fromkeys((one.workload, earlier) for one in found for earlier in one.during):
-        own = [one for one in found if one.workload == later]
-        if not all(one.during.get(earlier) == one.runs and earlier in one.parts for one in own):
+    for later, earlier in dict.fromkeys(
+        (beginning.workload, earlier) for beginning in notes for earlier in beginning.during
+    ):
+        own_beginnings = [beginning for beginning in notes if beginning.workload == later]
+        if not all(
+            beginning.during.get(earlier) == beginning.runs and earlier in beginning.parts
+            for beginning in own_beginnings
+        ):
             continue
-        ordered = sorted(own, key=lambda one: one.parts[earlier])
+        ordered = sorted(own_beginnings, key=lambda beginning: beginning.parts[earlier])
         low, high = ordered[0], ordered[-1]
         if high.parts[earlier] - low.parts[earlier] > _ALIKE:
             told.append(
@@ -110,21 +117,23 @@ def _unequal_notes(found: Sequence[Beginning]) -> Iterator[str]:
         yield f"Overlap of different lengths: {'; '.join(told[:_TOLD])}{more}. Results differ by that, too. {_CURE}"
 
 
-def _points(own: Sequence[Beginning], earlier: str) -> str:
+def _points(own_beginnings: Sequence[Beginning], earlier: str) -> str:
     """Return in which points a workload began during an earlier one; empty if in all runs, or in none."""
-    counts = [(one, one.during.get(earlier, 0)) for one in own]
-    if all(count == one.runs for one, count in counts):
+    counts = [(beginning, beginning.during.get(earlier, 0)) for beginning in own_beginnings]
+    if all(count == beginning.runs for beginning, count in counts):
         return ""
     texts = [
-        one.point if one.point and count == one.runs else f"{one.point} ({count} of {one.runs} runs)".strip()
-        for one, count in counts
+        beginning.point
+        if beginning.point and count == beginning.runs
+        else f"{beginning.point} ({count} of {beginning.runs} runs)".strip()
+        for beginning, count in counts
         if count
     ]
-    if [one.point for one in own] == [""]:
+    if [beginning.point for beginning in own_beginnings] == [""]:
         return texts[0].strip("()") if texts else ""
-    return _some(texts, "; ")
+    return _abbreviate(texts, "; ")
 
 
-def _some(names: Sequence[str], between: str) -> str:
+def _abbreviate(names: Sequence[str], between: str) -> str:
     more = f"{between}and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
     return f"{between.join(names[:_NAMED])}{more}"

@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.choosing import without_constants
+from mptcplab.report.choosing import drop_constants
 from mptcplab.report.result_table import are_alike, result_table
 from mptcplab.report.table import Table
 
@@ -33,18 +33,18 @@ def page_tables(
         parts = [table]
     else:
         parts = [
-            _of_workload(table, name, [at for at, row in enumerate(rows) if row.workload == name], lacking)
+            _select_workload(table, name, [at for at, row in enumerate(rows) if row.workload == name], lacking)
             for name in dict.fromkeys(row.workload for row in rows)
         ]
-    made = [_fitted(counts_first(part), len(part.rows) - len(lacking)) for part in parts]
-    return (*(replace(one, notes=notes) for one, notes in made[:-1]), _with_notes(*made[-1], table.notes))
+    made = [_fit_table(counts_first(part), len(part.rows) - len(lacking)) for part in parts]
+    return (*(replace(item, notes=notes) for item, notes in made[:-1]), _with_notes(*made[-1], table.notes))
 
 
-def _with_notes(table: Table, own: tuple[str, ...], notes: tuple[str, ...]) -> Table:
-    return replace(table, notes=(*own, *notes))
+def _with_notes(table: Table, own_texts: tuple[str, ...], notes: tuple[str, ...]) -> Table:
+    return replace(table, notes=(*own_texts, *notes))
 
 
-def _of_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
+def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
     """Return the rows of one workload, with the columns in which one of them has a value."""
     part = table.with_rows([*places, *lacking])
     kept = [
@@ -64,13 +64,13 @@ def counts_first(table: Table) -> Table:
     return table.with_columns([*range(table.keys), last, *range(table.keys, last)])
 
 
-def narrowed(tables: Sequence[Table]) -> tuple[Table, ...]:
+def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
     """Return tables for a page, with constant columns in their notes if they are wide."""
-    made = [(_fitted(one, len(one.rows)), one.notes) for one in tables]
-    return tuple(_with_notes(table, own, notes) for (table, own), notes in made)
+    made = [(_fit_table(item, len(item.rows)), item.notes) for item in tables]
+    return tuple(_with_notes(table, own_texts, notes) for (table, own_texts), notes in made)
 
 
-def _fitted(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
+def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
     """Return a table without columns that say nothing more, and notes for these, if it is wide.
 
     The first ``counted`` rows count.
@@ -78,12 +78,12 @@ def _fitted(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
     if table.fits(_WIDEST, wrapped=True):
         return table, ()
     # The runs are counted beside marks of warnings, which a note cannot have.
-    narrow, notes = without_constants(table, counted, _KEPT)
-    narrow, more = _without_copies(narrow, counted)
+    narrow, notes = drop_constants(table, counted, _KEPT)
+    narrow, more = _drop_copies(narrow, counted)
     return narrow, (*notes, *more)
 
 
-def _without_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
+def _drop_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
     """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
     cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
     keys = cells[: table.keys] if counted > 1 else []

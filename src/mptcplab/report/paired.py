@@ -11,7 +11,7 @@ from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.paired import GOODPUT, PairedDifference, paired_rows
 from mptcplab.metrics.points import point_text
-from mptcplab.metrics.registry import METRICS, about
+from mptcplab.metrics.registry import METRICS, headline_metric
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit
 from mptcplab.report.table import number, spread_text
@@ -28,7 +28,7 @@ def paired_notes(rows: Sequence[ResultRow], folder: Path) -> list[str]:
     workloads: dict[str, dict[str, None]] = {}
     for row in rows:
         workloads.setdefault(row.workload, {}).update(dict.fromkeys(row.metrics))
-    metrics = {workload: about(names).name for workload, names in workloads.items()}
+    metrics = {workload: headline_metric(names).name for workload, names in workloads.items()}
     pairs = [pair for pair in paired_rows(rows, metrics) if pair.key == _PROTOCOL]
     units = {name: unit_of(METRICS[name], rows) for name in metrics.values()}
     lines = [_line(pair, units[pair.metric], several=len(metrics) > 1) for pair in pairs[:_MAX_LINES]]

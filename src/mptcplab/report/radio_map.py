@@ -63,23 +63,23 @@ class _Map:
         parts += [*self._links(), *self._paths(), *self._nodes(), self._scale(), Markup("</svg>")]
         return Markup("\n").join(parts)
 
-    def _at(self, point: Point) -> Point:
+    def _to_pixels(self, point: Point) -> Point:
         return _MARGIN + (point[0] - self._left) * self._per_metre, _MARGIN + (self._top - point[1]) * self._per_metre
 
     def _links(self) -> Iterator[Markup]:
         """Yield a line from each station to its access point, where both are at first."""
         for radio in self.radios:
             if radio["role"] == "station":
-                ends = [self._at(self.tracks[node][0]) for node in (radio["node"], radio["access_point"])]
+                ends = [self._to_pixels(self.tracks[node][0]) for node in (radio["node"], radio["access_point"])]
                 line = Markup('<path class="air" d="M{:.1f} {:.1f} L{:.1f} {:.1f}"/>')
                 yield line.format(*ends[0], *ends[1])
 
     def _paths(self) -> Iterator[Markup]:
         for track in self.tracks.values():
             if len(set(track)) > 1:
-                corners = " L".join("{:.1f} {:.1f}".format(*self._at(point)) for point in track)
+                corners = " L".join("{:.1f} {:.1f}".format(*self._to_pixels(point)) for point in track)
                 yield Markup('<path class="walk" d="M{}"/>').format(corners)
-                yield Markup('<circle class="end" cx="{:.1f}" cy="{:.1f}" r="3"/>').format(*self._at(track[-1]))
+                yield Markup('<circle class="end" cx="{:.1f}" cy="{:.1f}" r="3"/>').format(*self._to_pixels(track[-1]))
 
     def _nodes(self) -> Iterator[Markup]:
         taken: list[Box] = []
@@ -89,7 +89,7 @@ class _Map:
         names = {node: self._name(node, access_points.get(node), taken) for node in ordered}
         for node in reversed(ordered):
             kind = "access-point" if node in access_points else "station"
-            x, y = self._at(self.tracks[node][0])
+            x, y = self._to_pixels(self.tracks[node][0])
             radius = _RADIUS + 3 if node in access_points else _RADIUS
             circle = Markup('<g class="radio {}"><title>{}</title><circle cx="{:.1f}" cy="{:.1f}" r="{:g}"/>{}</g>')
             title = "{} at {:g}, {:g} m".format(node, *self.tracks[node][0])
@@ -100,7 +100,7 @@ class _Map:
         words = [node]
         if access_point is not None:
             words.append(f"{access_point['mode']}, channel {access_point['channel']}")
-        x, y = self._at(self.tracks[node][0])
+        x, y = self._to_pixels(self.tracks[node][0])
         width, height = _CHARACTER * max(map(len, words)), _LINE * len(words)
         for left, top in (
             (x + 12, y - 9),
@@ -128,8 +128,8 @@ class _Map:
         return bar.format(_MARGIN, y, length, _MARGIN + length / 2, y - 5, metres)
 
 
-def _overlap(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
+def _overlap(pair: Box, other: Box) -> bool:
+    return pair[0] < other[2] and other[0] < pair[2] and pair[1] < other[3] and other[1] < pair[3]
 
 
 def _round_below(value: float) -> float:

@@ -10,17 +10,17 @@ from dataclasses import dataclass, replace
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
-from mptcplab.metrics.alike import merged
+from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, with_part
-from mptcplab.metrics.points import changed_note, short_names
+from mptcplab.metrics.points import changed_keys_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit
 from mptcplab.report.later_outages import later_outage_notes
-from mptcplab.report.overlaps import beginnings, overlap_notes
-from mptcplab.report.table import Cell, Note, Table
-from mptcplab.scenario.document import nearest
+from mptcplab.report.overlaps import collect_beginnings, overlap_notes
+from mptcplab.report.table import Note, NumberCell, Table
+from mptcplab.scenario.document import suggest_name
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
@@ -50,7 +50,7 @@ RESPONSES_NOTE = Note(
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ResultColumn:
     """One column: its head, the names by which users choose it, and a cell per row."""
 
     head: str
@@ -75,26 +75,26 @@ def result_table(
     the reason; their rows come last.
     """
     keys = [*_settings(rows), *_workloads(rows)]
-    texts = merged(warning for row in rows for warning in row.warnings)
-    explained = merged(note for row in rows for note in row.notes)
+    texts = merge_similar_warnings(warning for row in rows for warning in row.warnings)
+    explained = merge_similar_warnings(note for row in rows for note in row.notes)
     words = dict.fromkeys(texts.values(), "Warning") | dict.fromkeys(explained.values(), "Reason")
     marks = {text: f"[{number}]" for number, text in enumerate(words, start=1)}
     reasons = dict.fromkeys(reason for _, reason in unavailable)
     why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
-    found = [
+    result_columns = [
         *keys,
         *_metrics(rows, every=every, apart=apart),
-        *_found_on_sockets(rows),
+        *_socket_columns(rows),
         _runs(rows, {sentence: marks[text] for sentence, text in (texts | explained).items()}),
     ]
-    cells = tuple(zip(*(column.cells for column in found), strict=True))
-    lacking = tuple(_unavailable(settings, why[reason], len(found)) for settings, reason in unavailable)
-    changed = [f"{changed_note(changes)}."] if changes else []
+    cells = tuple(zip(*(column.cells for column in result_columns), strict=True))
+    lacking = tuple(_unavailable_row(settings, why[reason], len(result_columns)) for settings, reason in unavailable)
+    changed = [f"{changed_keys_note(changes)}."] if changes else []
     return Table(
         title,
-        tuple(column.head for column in found),
+        tuple(column.head for column in result_columns),
         (*cells, *lacking),
-        frozenset(column.head for column in found if column.is_numeric),
+        frozenset(column.head for column in result_columns if column.is_numeric),
         (
             *(f"{mark} {words[text]}: {text}." for text, mark in marks.items()),
             *_notes(rows, cells, every=every),
@@ -102,7 +102,7 @@ def result_table(
             *changed,
         ),
         keys=len(keys),
-        names=tuple(column.names for column in found),
+        names=tuple(column.names for column in result_columns),
     )
 
 
@@ -129,22 +129,22 @@ def result_tables(
     merged_at = table.columns.index(_ALL_METRICS)
     first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
     workloads = dict.fromkeys(row.workload for row in rows)
-    own = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
-    shown = [replace(first, notes=()), *(one for one in own if len(one.columns) > one.keys)]
+    own_tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
+    shown = [replace(first, notes=()), *(item for item in own_tables if len(item.columns) > item.keys)]
     return [*shown[:-1], replace(shown[-1], notes=table.notes)]
 
 
-def _table_of(workload: str, own: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
+def _table_of(workload: str, own_rows: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
-    keys = _settings(own)
-    found = [*keys, *(_metric(name, own, rows) for name in columns(row.shown for row in own))]
+    keys = _settings(own_rows)
+    result_columns = [*keys, *(_metric(name, own_rows, rows) for name in columns(row.shown for row in own_rows))]
     return Table(
         workload,
-        tuple(column.head for column in found),
-        tuple(zip(*(column.cells for column in found), strict=True)),
-        frozenset(column.head for column in found if column.is_numeric),
+        tuple(column.head for column in result_columns),
+        tuple(zip(*(column.cells for column in result_columns), strict=True)),
+        frozenset(column.head for column in result_columns if column.is_numeric),
         keys=len(keys),
-        names=tuple(column.names for column in found),
+        names=tuple(column.names for column in result_columns),
     )
 
 
@@ -158,34 +158,34 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
     names += ["workload", *METRICS, *_OF_SOCKETS, "gateway", "n"]
     names += [name for others in _OF_SOCKETS.values() for name in others]
     names += [name for metric in METRICS.values() for name in (metric.noun, metric.heading)]
-    known = {name.casefold() for name in (*names, *(one for metric in METRICS.values() for one in names_of(metric)))}
+    known = {name.casefold() for name in (*names, *(text for metric in METRICS.values() for text in names_of(metric)))}
     for name in (*columns, *([sort.removeprefix("-")] if sort else [])):
         if name.casefold() not in known and find_key(name, keys) is None:
-            near = nearest(name, names)
+            near = suggest_name(name, names)
             hint = f"did you mean `{near}`?" if near else "name a swept key, a metric, or the head of a column"
             others = OTHER_WORDS.get(name.casefold()) or with_part(name, METRICS)
-            hint = f"did you mean {', or '.join(f'`{one}`' for one in others)}?" if others else hint
+            hint = f"did you mean {', or '.join(f'`{text}`' for text in others)}?" if others else hint
             hint = OF_POINTS.get(name.casefold(), hint)
             raise InputError(f"no table has a column '{name}'", hint=hint)
 
 
-def _settings(rows: Sequence[ResultRow]) -> list[_Column]:
+def _settings(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
     names = short_names(list(rows[0].settings)) if rows else {}
-    return [_Column(name, tuple(row.settings[key] for row in rows), (key,)) for key, name in names.items()]
+    return [_ResultColumn(name, tuple(row.settings[key] for row in rows), (key,)) for key, name in names.items()]
 
 
-def _workloads(rows: Sequence[ResultRow]) -> list[_Column]:
+def _workloads(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
     several = len({row.workload for row in rows}) > 1
-    return [_Column("workload", tuple(row.workload for row in rows))] if several else []
+    return [_ResultColumn("workload", tuple(row.workload for row in rows))] if several else []
 
 
-def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Column]:
+def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_ResultColumn]:
     shown = columns((row.shown for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
     units = {name: unit_of(METRICS[name], rows) for name in shown}
-    return [*basic, _Column(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
+    return [*basic, _ResultColumn(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
@@ -200,12 +200,12 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
-def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Column:
+def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _ResultColumn:
     """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table."""
     metric = METRICS[name]
     unit = unit_of(metric, every or rows)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
-    return _Column(metric.heading_in(unit.name), cells, names_of(metric), is_numeric=True)
+    return _ResultColumn(metric.heading_in(unit.name), cells, names_of(metric), is_numeric=True)
 
 
 def _all_metrics(row: ResultRow, units: Mapping[str, Unit]) -> str:
@@ -230,49 +230,51 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     """
     metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None and name in row.never:
-        return Cell(f"{metric.never} (0 of {row.n})" if row.n > 1 else metric.never, math.inf)
+        return NumberCell(f"{metric.never} (0 of {row.n})" if row.n > 1 else metric.never, math.inf)
     if interval is None:
         return ""
     text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
     shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
-    return Cell(shown, interval.mean)
+    return NumberCell(shown, interval.mean)
 
 
-def _found_on_sockets(rows: Sequence[ResultRow]) -> list[_Column]:
+def _socket_columns(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
     with_gateways = any(row.gateways for row in rows)
-    gateways = [_Column("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
+    gateways = [_ResultColumn("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
     cells = (
         tuple(row.mptcp for row in rows),
         tuple(_shares(row.shares) for row in rows),
         tuple(row.congestion for row in rows),
         tuple(row.scheduler for row in rows),
     )
-    found = [_Column(head, some, names) for (head, names), some in zip(_OF_SOCKETS.items(), cells, strict=True)]
-    return [found[0], *gateways, *found[1:]]
+    result_columns = [
+        _ResultColumn(head, some, names) for (head, names), some in zip(_OF_SOCKETS.items(), cells, strict=True)
+    ]
+    return [result_columns[0], *gateways, *result_columns[1:]]
 
 
 def _shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
-def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Column:
-    found = (dict.fromkeys(marks[sentence] for sentence in (*row.warnings, *row.notes)) for row in rows)
-    cells = tuple(Cell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, found, strict=True))
-    return _Column("n", cells, ("n",))
+def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _ResultColumn:
+    mark = (dict.fromkeys(marks[sentence] for sentence in (*row.warnings, *row.notes)) for row in rows)
+    cells = tuple(NumberCell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, mark, strict=True))
+    return _ResultColumn("n", cells, ("n",))
 
 
-def _unavailable(settings: Mapping[str, str], mark: str, columns: int) -> tuple[str, ...]:
+def _unavailable_row(settings: Mapping[str, str], mark: str, columns: int) -> tuple[str, ...]:
     """Return the row of a point that cannot be run: its settings, and a mark in the last column, which counts runs."""
     return (*settings.values(), *[""] * (columns - len(settings) - 1), f"not available {mark}")
 
 
-def never_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str]:
+def missing_run_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str]:
     """Yield what the words of cells mean whose runs have no value of these metrics, and why means lack such runs."""
-    found = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
-    for word in dict.fromkeys(metric.never for _, metric in found):
-        own = [(row, metric) for row, metric in found if metric.never == word]
-        parts = dict.fromkeys(metric.noun for row, metric in own if metric.name in row.metrics)
-        if any(metric.name not in row.metrics for row, metric in own):
+    pairs = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
+    for word in dict.fromkeys(metric.never for _, metric in pairs):
+        own_pairs = [(row, metric) for row, metric in pairs if metric.never == word]
+        parts = dict.fromkeys(metric.noun for row, metric in own_pairs if metric.name in row.metrics)
+        if any(metric.name not in row.metrics for row, metric in own_pairs):
             yield Note(f"{word}: not within the run.", about=rf"\b{word}\b")
         if parts:
             text = f"(m of n) of {', '.join(parts)}: the mean of m runs; in the others {word} within the run."
@@ -288,9 +290,9 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], *, every: 
         notes.append("One run each: no confidence interval. Use --repeats for one.")
     if any(RESPONSES in row.metrics and "subflow" in f"{row.mptcp} {row.gateways}" for row in rows):
         notes.append(RESPONSES_NOTE)
-    notes += never_notes(rows, columns((row.shown for row in rows), hidden=every))
+    notes += missing_run_notes(rows, columns((row.shown for row in rows), hidden=every))
     notes += later_outage_notes(rows)
-    notes += overlap_notes(beginnings(rows))
+    notes += overlap_notes(collect_beginnings(rows))
     # Not every metric of a row has a column.
     if any(IDENTICAL in cell for line in cells for cell in line):
         notes.append(IDENTICAL_NOTE)

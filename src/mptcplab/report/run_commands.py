@@ -26,10 +26,10 @@ def run_command(results: Results) -> list[str]:
     for change in results.changes:
         key, _, value = change.partition(" = ")
         words += ["--set", f"{key}={value}"]
-    return [*words, *_out(results.folder, Path(str(file)))]
+    return [*words, *_output_option(results.folder, Path(str(file)))]
 
 
-def _out(folder: Path, file: Path) -> list[str]:
+def _output_option(folder: Path, file: Path) -> list[str]:
     """Return ``--out FOLDER``; nothing if ``mptcplab run`` would write there without it.
 
     Without it, the command would begin from scratch in the default folder. The folder is as the user named it if
@@ -43,7 +43,7 @@ def _out(folder: Path, file: Path) -> list[str]:
 
 def whole_command(results: Results, command: Sequence[str]) -> str:
     """Return the command line that makes all runs, and continues if some are missing."""
-    return shlex.join([*command, *(_planned(results) if results.incomplete else _repeats(results))])
+    return shlex.join([*command, *(_seed_options(results) if results.incomplete else _repeats(results))])
 
 
 def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> str:
@@ -54,7 +54,7 @@ def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> s
     return shlex.join(words)
 
 
-def _planned(results: Results) -> list[str]:
+def _seed_options(results: Results) -> list[str]:
     """Return the seeds of a sweep that is incomplete, as options: those that are recorded are not all."""
     given = ((key, results.document.get(key)) for key in ("seed", "repeats"))
     return [word for key, value in given if value is not None for word in (f"--{key}", str(value))]
@@ -65,6 +65,6 @@ def _repeats(results: Results) -> list[str]:
     failed = [(run["settings"], run["seed"]) for run in results.document.get("failed", [])]
     tried = [{*row.seeds, *(seed for at, seed in failed if at == row.settings)} for row in results.rows]
     seeds = set().union(*tried)
-    same = all(one == seeds for one in tried)
+    same = all(items == seeds for items in tried)
     words = ["--seed", str(min(seeds))] if seeds else []
     return [*words, "--repeats", str(len(seeds))] if same and seeds else words

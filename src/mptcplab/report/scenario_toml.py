@@ -13,7 +13,7 @@ from mptcplab.scenario.schema import Scenario
 _SHORT_LIST = re.compile(r"= \[\n((?:    [^\n\[{ ]{1,40},\n){1,4})\]")
 
 
-def known_tables(scenario: Scenario) -> dict[str, Any]:
+def tables_without_defaults(scenario: Scenario) -> dict[str, Any]:
     """Return the scenario's tables without defaults, except the kernel, whose default may change with the version."""
     tables = scenario.model_dump(mode="json", by_alias=True, exclude_defaults=True, exclude_none=True)
     return {"kernel": scenario.kernel, **tables}
@@ -31,12 +31,12 @@ def scenario_toml(tables: dict[str, Any], *, first: dict[str, Any]) -> str:
     """Return the tables as TOML after ``first``, with equal directions of a link written once."""
     import tomli_w  # late: few commands write TOML
 
-    links = {name: _joined(link) for name, link in tables["links"].items()}
+    links = {name: _merge_directions(link) for name, link in tables["links"].items()}
     text = tomli_w.dumps({**first, **tables, "links": links})
-    return _SHORT_LIST.sub(lambda found: f"= [{' '.join(found[1].split())[:-1]}]", text)
+    return _SHORT_LIST.sub(lambda match: f"= [{' '.join(match[1].split())[:-1]}]", text)
 
 
-def _joined(link: dict[str, Any]) -> dict[str, Any]:
+def _merge_directions(link: dict[str, Any]) -> dict[str, Any]:
     forward, backward = link.get("forward", {}), link.get("backward", {})
     if forward != backward:
         return link

@@ -27,7 +27,7 @@ _BETWEEN, _FRAME = 3, 2
 _DIGITS = 2
 
 
-class Cell(str):
+class NumberCell(str):
     """The text of a cell, with the number that it shows: unrounded, and in one unit for all cells of its column.
 
     Rows are ordered by ``number``. Texts cannot serve for that: two values may be printed alike, and the largest of
@@ -59,7 +59,7 @@ class Note(str):
 class Table:
     """Text in rows and columns. ``notes`` are printed below it; ``styles`` colours single cells (row, column).
 
-    A cell that shows a measured value is a :class:`Cell`, which keeps the value beside its text.
+    A cell that shows a measured value is a :class:`NumberCell`, which keeps the value beside its text.
 
     The first ``keys`` columns tell the rows apart. ``names`` has for each column the names by which users choose it,
     besides its head. On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor
@@ -82,7 +82,7 @@ class Table:
         # rich would wrap a title at the width of its table.
         title = [Text(self.title, style="bold")] if self.title else []
         table = RichTable(box=box.SIMPLE_HEAD)
-        for column, column_width in zip(self.columns, self._shrunk(width), strict=True):
+        for column, column_width in zip(self.columns, self._shrink_columns(width), strict=True):
             justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
             table.add_column(column, justify=justify, overflow="fold", width=column_width)
         styles = {(row, column): style for row, column, style in self.styles}
@@ -106,7 +106,7 @@ class Table:
         """Return whether the table is at most this wide, with cells ``wrapped`` or in one line each."""
         return _total(self.widths(wrapped=wrapped)) <= width
 
-    def _shrunk(self, width: int) -> list[int | None]:
+    def _shrink_columns(self, width: int) -> list[int | None]:
         """Return the columns' widths: the widest shrink first, to the longest word; None if rich has to break words."""
         widths, minimums = self.widths(), self.widths(wrapped=True)
         for _ in range(_total(widths) - width):

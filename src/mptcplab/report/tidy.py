@@ -67,10 +67,10 @@ def _names(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
-    found = row.metrics.get(name)
-    if found is None:
+    metric = row.metrics.get(name)
+    if metric is None:
         return None, None, 0 if name in row.never else None
-    return found.mean, found.half_width, found.n
+    return metric.mean, metric.half_width, metric.n
 
 
 def csv_text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 from markupsafe import Markup, escape
 
 from mptcplab.gateway.words import Role, roles
-from mptcplab.network.captions import several
+from mptcplab.network.captions import join_texts
 from mptcplab.network.words import BETWEEN, direction_words, mtu_words
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
@@ -94,34 +94,34 @@ def _captions(name: str, kind: type[NodeBase], group: Sequence[Table]) -> list[s
 
 def _role_lines(name: str, group: Sequence[Table]) -> Iterator[str]:
     """Yield the lines about a node's parts in gateways, with all programs and modes if points differ."""
-    found: dict[str, list[Role]] = {}
+    lines: dict[str, list[Role]] = {}
     for scenario in group:
         for role in roles(name, scenario.get("gateways", {})):
-            found.setdefault(role.side, []).append(role)
-    for side, alike in found.items():
+            lines.setdefault(role.side, []).append(role)
+    for side, alike in lines.items():
         yield f"{side}:"
-        yield several(list(dict.fromkeys(role.program for role in alike)))
-        yield several(list(dict.fromkeys(role.mode for role in alike)))
+        yield join_texts(list(dict.fromkeys(role.program for role in alike)))
+        yield join_texts(list(dict.fromkeys(role.mode for role in alike)))
 
 
 def _label(name: str, group: Sequence[Table], *, turned: bool) -> _Label:
     links = [scenario["links"][name] for scenario in group]
     radios = [link["radio"] for link in links if link.get("radio") is not None]
     if radios:
-        powers = several(list(dict.fromkeys(f"{radio['power_dbm']:g} dBm" for radio in radios)))
+        powers = join_texts(list(dict.fromkeys(f"{radio['power_dbm']:g} dBm" for radio in radios)))
         line = f"radio, {powers}"
         return _Label(name, (line,), [line] if any(radio != radios[0] for radio in radios) else ())
-    found = {side: direction_words([link[side] for link in links]) for side in ("forward", "backward")}
+    texts = {side: direction_words([link[side] for link in links]) for side in ("forward", "backward")}
     mtu = mtu_words(links)
-    varied = _varied(links, [*found["forward"], *found["backward"], *mtu])
-    if found["forward"] == found["backward"]:
-        return _Label(name, (*found["forward"], *mtu), varied)
+    varied = _varied_parts(links, [*texts["forward"], *texts["backward"], *mtu])
+    if texts["forward"] == texts["backward"]:
+        return _Label(name, (*texts["forward"], *mtu), varied)
     right, left = ("backward", "forward") if turned else ("forward", "backward")
-    lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in found[side]]
+    lines = [f"{'→' if side == right else '←'} {line}" for side in (right, left) for line in texts[side]]
     return _Label(name, (*lines, *mtu), varied)
 
 
-def _varied(links: Sequence[Table], lines: Iterable[str]) -> Collection[str]:
+def _varied_parts(links: Sequence[Table], lines: Iterable[str]) -> Collection[str]:
     """Return the parts of the lines about a link that are not the same at all points; all if words show none."""
     if all(link == links[0] for link in links):
         return ()
@@ -130,7 +130,7 @@ def _varied(links: Sequence[Table], lines: Iterable[str]) -> Collection[str]:
         _parts([*direction_words([link["forward"]]), *direction_words([link["backward"]]), *mtu_words([link])])
         for link in links
     ]
-    return {one for one in parts if not all(one in each for each in of_each)} or parts
+    return {part for part in parts if not all(part in each for each in of_each)} or parts
 
 
 def _parts(lines: Iterable[str]) -> set[str]:
@@ -173,7 +173,7 @@ class _Drawing:
         here = (name for name, place in self._layout.nodes.items() if place[0] == column)
         return max([float(_NODE_WIDTH), *(_CHARACTER * len(line) for name in here for line in self._captions[name])])
 
-    def _at(self, place: tuple[int, float]) -> tuple[float, float]:
+    def _to_pixels(self, place: tuple[int, float]) -> tuple[float, float]:
         column, row = place
         return self._centres[column], _MARGIN + _NODE_HEIGHT / 2 + (row - self._top) * self._step
 
@@ -189,7 +189,7 @@ class _Drawing:
         return head + Markup("\n").join(parts) + Markup("</svg>")
 
     def _node(self, name: str, place: tuple[int, float]) -> Markup:
-        x, y = self._at(place)
+        x, y = self._to_pixels(place)
         kind = self._kinds[name]
         shown = name if len(name) <= 13 else f"{name[:12]}…"
         below = Markup("").join(
@@ -216,12 +216,12 @@ class _Drawing:
     def _link(self, name: str) -> Markup:
         """Return the line of a link: straight past labels and nodes, with bends in the gaps between columns."""
         course = self._layout.courses[name]
-        x, y = self._at(course[0])
+        x, y = self._to_pixels(course[0])
         x += _NODE_WIDTH / 2
         path = f"M{x:.1f} {y:.1f}"
         turns_back = course[0][0] == course[-1][0]
         for place in course[1:]:
-            middle, there = self._at(place)
+            middle, there = self._to_pixels(place)
             half = self._widths[place[0]] / 2 - (_CURVE if place[0] % 2 else 0)
             half = _NODE_WIDTH / 2 if place == course[-1] else half
             enter = middle + half if turns_back and place == course[-1] else middle - half
@@ -236,15 +236,15 @@ class _Drawing:
         return Markup('<path class="link" d="{}"/>').format(path)
 
     def _text_of(self, name: str, label: _Label) -> Markup:
-        x, y = self._at(self._layout.labels[name])
+        x, y = self._to_pixels(self._layout.labels[name])
         lines = [Markup('<text class="name" x="{:.1f}" y="{:.1f}">{}</text>').format(x, y - 6, label.name)]
         for number, line in enumerate(label.below, start=1):
             markup = Markup('<text class="value" x="{:.1f}" y="{:.1f}">{}</text>')
-            lines.append(markup.format(x, y + _LINE * number, _coloured(line, label.varied)))
+            lines.append(markup.format(x, y + _LINE * number, _colour_differences(line, label.varied)))
         return Markup("").join(lines)
 
 
-def _coloured(line: str, varied: Collection[str]) -> Markup:
+def _colour_differences(line: str, varied: Collection[str]) -> Markup:
     """Return a line about a link with the parts coloured that points differ in."""
     arrow = line[:2] if line[0] in "→←" else ""
     parts = line.removeprefix(arrow).split(BETWEEN)

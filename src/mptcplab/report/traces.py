@@ -23,20 +23,24 @@ def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
         events = json.loads((recording.folder / "plan.json").read_text())["plan"]["events"]
     except (OSError, ValueError, LookupError):
         return
-    yield from ((one["link"], one["direction"], one["value"]) for one in events if one["kind"] == "trace")
+    yield from ((event["link"], event["direction"], event["value"]) for event in events if event["kind"] == "trace")
 
 
 def with_traces(links: Mapping[str, Table], recording: Recording) -> dict[str, Table]:
     """Return the recording's links by name with the ranges of their traces."""
     if not any((link.get(side) or {}).get("trace") for link in links.values() for side in _DIRECTIONS):
         return dict(links)
-    found: dict[tuple[str, str], list[str]] = {}
+    traces: dict[tuple[str, str], list[str]] = {}
     for link, side, value in trace_steps(recording):
-        found.setdefault((link, side), []).append(value)
+        traces.setdefault((link, side), []).append(value)
     return {
         name: {
             **link,
-            **{side: with_trace_ranges(link[side], found[name, side]) for side in _DIRECTIONS if (name, side) in found},
+            **{
+                side: with_trace_ranges(link[side], traces[name, side])
+                for side in _DIRECTIONS
+                if (name, side) in traces
+            },
         }
         for name, link in links.items()
     }

@@ -258,10 +258,10 @@ def type_of(frame: str, column: str) -> type[pl.DataType]:
 
 def types(frame: str) -> dict[str, type[pl.DataType]]:
     """Return the columns that a frame always has, with their types; of metrics, those that every workload has."""
-    return {name: type_of(frame, name) for name in (*RUN, *_always(frame), *(BASIC if frame == "runs" else ()))}
+    return {name: type_of(frame, name) for name in (*RUN, *_fixed_columns(frame), *(BASIC if frame == "runs" else ()))}
 
 
-def _always(frame: str) -> dict[str, tuple[str, str]]:
+def _fixed_columns(frame: str) -> dict[str, tuple[str, str]]:
     return {name: text for name, text in FRAMES[frame].items() if frame != "runs" or name not in METRICS}
 
 
@@ -269,14 +269,14 @@ def table(frame: str) -> str:
     """Return the columns of a frame as Markdown; those of METRICS are on a page of their own."""
     rows = [
         f"| `{name}` | {type_of(frame, name).__name__} | {unit} | {meaning} |"
-        for name, (unit, meaning) in _always(frame).items()
+        for name, (unit, meaning) in _fixed_columns(frame).items()
     ]
     return "\n".join(("| column | type | unit | meaning |", "| --- | --- | --- | --- |", *rows))
 
 
 def replace(document: str) -> str:
     """Return ``document`` with the table of each pair of markers."""
-    return _PLACE.sub(lambda found: f"{found[1]}{table(found[2])}\n{found[3]}", document)
+    return _PLACE.sub(lambda match: f"{match[1]}{table(match[2])}\n{match[3]}", document)
 
 
 def main(arguments: list[str]) -> None:

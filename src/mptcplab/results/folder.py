@@ -13,7 +13,7 @@ from typing import Any
 
 from mptcplab.errors import InputError, LabError
 from mptcplab.lazy import pl
-from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
@@ -69,7 +69,7 @@ class Results:
     @property
     def unavailable(self) -> list[tuple[dict[str, str], str]]:
         """The settings of the points that cannot be run, each with the reason."""
-        return [(one["settings"], str(one["reason"])) for one in self.document.get("unavailable", ())]
+        return [(entry["settings"], str(entry["reason"])) for entry in self.document.get("unavailable", ())]
 
     @property
     def changes(self) -> list[str]:
@@ -156,10 +156,10 @@ class Results:
         """One row per association, roam and disassociation."""
         return self._read("associations", frames.associations)
 
-    def of_experiment(self) -> Results:
+    def select_experiment(self) -> Results:
         """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
         with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
-            return _chosen(self)
+            return _select_runs(self)
 
     def _read(self, name: str, make: Callable[[Sequence[RecordedRun]], pl.DataFrame]) -> pl.DataFrame:
         with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
@@ -171,33 +171,33 @@ def open_results(folder: str | Path) -> Results:
 
     :raises InputError: if there are no runs in it. :raises LabError: if its results.json is damaged.
     """
-    return open_every(Path(folder)).of_experiment()
+    return open_every(Path(folder)).select_experiment()
 
 
 def open_every(folder: Path) -> Results:
     """Open all recordings of a folder, of any experiment. :raises InputError: if there are none."""
-    found, damaged = _recorded(folder)
-    if not found and not damaged:
+    runs, damaged = _read_runs(folder)
+    if not runs and not damaged:
         above = next((up for up in (folder.parent, folder.parent.parent) if any(up.glob(_MANIFESTS))), None)
         hint = f"did you mean {above}?" if above is not None and above != folder else _RUN_HINT
         raise InputError(f"{folder} has no recorded runs", hint=hint)
-    if not found:
+    if not runs:
         raise LabError(
             f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
         )
     log = tuple(log_lines(folder / "log.jsonl"))
     document = _document(folder / "results.json") or _document(folder / PARTIAL)
-    return Results(folder, tuple(found), document, log, tuple(damaged))
+    return Results(folder, tuple(runs), document, log, tuple(damaged))
 
 
-def _chosen(results: Results) -> Results:
+def _select_runs(results: Results) -> Results:
     """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
     by_name = {run.result.identity: run for run in results.recorded}
     # Another experiment may have recorded the run, under keys of its own sweep.
     rows = results.document.get("rows", ())
     named = {name: tuple(row["settings"].items()) for row in rows for name in row["runs"]}
     if named:
-        chosen = [_under(by_name[name], settings) for name, settings in named.items() if name in by_name]
+        chosen = [_with_settings(by_name[name], settings) for name, settings in named.items() if name in by_name]
         others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
         return replace(results, recorded=tuple(chosen), others=others, absent=absent)
     newest = {line.get("run"): number for number, line in enumerate(results.log)}
@@ -208,25 +208,25 @@ def _chosen(results: Results) -> Results:
     return replace(results, recorded=tuple(chosen), older=len(results.recorded) - len(chosen))
 
 
-def _under(run: RecordedRun, settings: Settings) -> RecordedRun:
+def _with_settings(run: RecordedRun, settings: Settings) -> RecordedRun:
     return replace(run, result=replace(run.result, settings=settings))
 
 
-def _recorded(folder: Path) -> tuple[list[RecordedRun], list[str]]:
+def _read_runs(folder: Path) -> tuple[list[RecordedRun], list[str]]:
     """Return every run that can be read and measured, and the errors of the others."""
     if not folder.is_dir():
-        beside = [one.name for one in folder.parent.glob("*") if any(one.glob(_MANIFESTS))]
+        beside = [path.name for path in folder.parent.glob("*") if any(path.glob(_MANIFESTS))]
         near = difflib.get_close_matches(folder.name, beside, n=1)
         hint = f"did you mean {folder.parent / near[0]}?" if near else _RUN_HINT
         raise InputError(f"{folder} is not a folder", hint=hint)
-    found, damaged = [], []
+    runs, damaged = [], []
     for place in sorted(folder.glob(_MANIFESTS)):
         recording = Recording(place.parent)
         try:
-            found.append(RecordedRun(recording, kept_result(recording)))
+            runs.append(RecordedRun(recording, cached_result(recording)))
         except LabError as error:
             damaged.append(f"{place.parent.name}: {error.message}")
-    return found, damaged
+    return runs, damaged
 
 
 def _document(file: Path) -> dict[str, Any]:
@@ -242,11 +242,11 @@ def log_lines(file: Path) -> Iterable[dict[str, Any]]:
     """Yield when and where runs were executed; a line that a killed process left incomplete is skipped."""
     for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
         try:
-            found = json.loads(line)
+            load = json.loads(line)
         except ValueError:
             continue
-        if isinstance(found, dict) and _is_logged(found):
-            yield found
+        if isinstance(load, dict) and _is_logged(load):
+            yield load
 
 
 def _is_logged(line: dict[str, Any]) -> bool:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import MissingError
 from mptcplab.lazy import pl
-from mptcplab.metrics.ends import Ends, described, ends_of
+from mptcplab.metrics.ends import Ends, ends_of, manifest_workload
 from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
@@ -40,17 +40,17 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
 
 def runs(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload."""
-    rows = (_run_row(run, one) for run in recorded for one in run.result.measured)
+    rows = (_run_row(run, measurement) for run in recorded for measurement in run.result.measured)
     return _complete("runs", recorded, _frame(rows))
 
 
 def calls(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run and workload with a rating of the E-model."""
     rows = (
-        {**_labels(run), "workload": one.workload, **{name: one.metrics.get(name) for name in CALL}}
+        {**_labels(run), "workload": measurement.workload, **{name: measurement.metrics.get(name) for name in CALL}}
         for run in recorded
-        for one in run.result.measured
-        if "mos" in one.metrics
+        for measurement in run.result.measured
+        if "mos" in measurement.metrics
     )
     return _complete("calls", recorded, _frame(rows))
 
@@ -62,7 +62,9 @@ def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
 
 def links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run, link and direction."""
-    rows = ({**_labels(run), **_counted(one)} for run in recorded for one in run.result.network.directions)
+    rows = (
+        {**_labels(run), **_counter_row(direction)} for run in recorded for direction in run.result.network.directions
+    )
     return _complete("links", recorded, _frame(rows))
 
 
@@ -71,11 +73,11 @@ def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
 
     def rows() -> Iterator[dict[str, Any]]:
         for run in recorded:
-            for workload, found in items_of(run.recording).items():
-                column = f"{'delay' if found.time == 'delay' else 'took'}_{found.unit}"
-                if found.noun == noun:
-                    for one in found.items:
-                        shown = {"number": one.number, "begun_s": one.begun_s, column: one.took}
+            for workload, item in items_of(run.recording).items():
+                column = f"{'delay' if item.time == 'delay' else 'took'}_{item.unit}"
+                if item.noun == noun:
+                    for entry in item.items:
+                        shown = {"number": entry.number, "begun_s": entry.begun_s, column: entry.took}
                         yield {**_labels(run), "workload": workload, **shown}
 
     return _complete(noun, recorded, _frame(rows()))
@@ -83,45 +85,49 @@ def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
 
 def events(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per change of the network."""
-    return _complete("events", recorded, _joined((run, run.recording.events) for run in recorded))
+    return _complete("events", recorded, _concatenate((run, run.recording.events) for run in recorded))
 
 
 def queues(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all queues."""
-    return _complete("queues", recorded, _joined((run, run.recording.queues) for run in recorded))
+    return _complete("queues", recorded, _concatenate((run, run.recording.queues) for run in recorded))
 
 
 def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all radios: what each has heard of each station, or of its access point."""
-    rows = ({**_labels(run), **asdict(one)} for run in recorded for one in radio_samples(run.recording))
+    rows = (
+        {**_labels(run), **asdict(radio_sample)} for run in recorded for radio_sample in radio_samples(run.recording)
+    )
     return _complete("radios", recorded, _frame(rows))
 
 
 def radio_links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per run, radio link and access point."""
     rows = (
-        {**_labels(run), **asdict(one), "tx_retries_percent": one.tx_retries_percent}
+        {**_labels(run), **asdict(radio), "tx_retries_percent": radio.tx_retries_percent}
         for run in recorded
-        for one in run.result.network.radios
+        for radio in run.result.network.radios
     )
     return _complete("radio_links", recorded, _frame(rows))
 
 
 def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return one row per association and its end, as each side saw it."""
-    rows = ({**_labels(run), **asdict(one)} for run in recorded for one in associations_of(run.recording))
+    rows = (
+        {**_labels(run), **asdict(association)} for run in recorded for association in associations_of(run.recording)
+    )
     return _complete("associations", recorded, _frame(rows))
 
 
 def connections(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all connections, with their workloads."""
-    frame = _joined((run, _with_programs(run.recording.connections)) for run in recorded)
+    frame = _concatenate((run, _with_programs(run.recording.connections)) for run in recorded)
     return _complete("connections", recorded, frame)
 
 
 def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     """Return the samples of all subflows, with their workloads and paths."""
-    return _complete("subflows", recorded, _joined((run, _with_places(run.recording)) for run in recorded))
+    return _complete("subflows", recorded, _concatenate((run, _with_places(run.recording)) for run in recorded))
 
 
 def subflow_path(row: Mapping[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
@@ -149,11 +155,11 @@ def _with_places(recording: Recording) -> pl.DataFrame:
     addresses = recording.manifest["addresses"]
     known = [
         {
-            **one,
-            "workload": workloads.get(_key(one)),
-            "path": subflow_path(one, addresses, sends=(one["node"], one.get("program")) in senders),
+            **socket,
+            "workload": workloads.get(_key(socket)),
+            "path": subflow_path(socket, addresses, sends=(socket["node"], socket.get("program")) in senders),
         }
-        for one in sockets
+        for socket in sockets
     ]
     schema = {name: frame.schema[name] for name in names} | {"workload": pl.String, "path": pl.String}
     places = pl.DataFrame(known, schema=schema)
@@ -166,26 +172,26 @@ def _key(row: Mapping[str, Any]) -> tuple[Any, ...]:
 
 def _owners(recording: Recording, sockets: Sequence[dict[str, Any]]) -> dict[tuple[Any, ...], str]:
     """Return the workload of each subflow: by its program, or by the ports of the workload or of its gateway."""
-    found: dict[tuple[Any, ...], str] = {}
+    owners: dict[tuple[Any, ...], str] = {}
     for ends in ends_of(recording):
         for node, program in ((ends.sender, ends.sending), (ends.receiver, ends.receiving)):
-            own = [one for one in sockets if one["node"] == node and one.get("program") == program]
-            for row in workload_rows(own, recording, ends, node, program):
-                found.setdefault(_key(row), ends.workload)
-        for row in _carried(recording, ends, sockets):
-            found.setdefault(_key(row), ends.workload)
-    return found
+            own_sockets = [socket for socket in sockets if socket["node"] == node and socket.get("program") == program]
+            for row in workload_rows(own_sockets, recording, ends, node, program):
+                owners.setdefault(_key(row), ends.workload)
+        for row in _carried_rows(recording, ends, sockets):
+            owners.setdefault(_key(row), ends.workload)
+    return owners
 
 
-def _carried(recording: Recording, ends: Ends, sockets: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
+def _carried_rows(recording: Recording, ends: Ends, sockets: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for gateway in gateways_of(recording, ends.workload):
-        inner = inner_of(gateway, ends, described(recording, ends.workload)["from"])
+        inner = inner_of(gateway, ends, manifest_workload(recording, ends.workload)["from"])
         for node in (inner.sender, inner.receiver):
-            own = [one for one in sockets if one["node"] == node and one.get("program") is None]
-            yield from inner_rows(own, inner, recording.manifest["addresses"])
+            own_sockets = [socket for socket in sockets if socket["node"] == node and socket.get("program") is None]
+            yield from inner_rows(own_sockets, inner, recording.manifest["addresses"])
 
 
-def _joined(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:
+def _concatenate(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:
     """Return the frames of all runs as one; each row begins with the labels of its run, and its workload if known."""
     frames = []
     for run, frame in parts:
@@ -200,17 +206,17 @@ def _labels(run: RecordedRun) -> dict[str, Any]:
     return {"run": run.result.identity, **run.settings, "seed": run.result.seed}
 
 
-def _counted(one: DirectionCounters) -> dict[str, Any]:
-    low, high = one.expected or (None, None)
+def _counter_row(counters: DirectionCounters) -> dict[str, Any]:
+    low, high = counters.expected or (None, None)
     kept = ("link", "direction", "packets", "bytes", "lost", "dropped", "marked", "waiting")
-    values = asdict(one)
+    values = asdict(counters)
     return {
         **{name: values[name] for name in kept},
-        "lost_percent": one.lost_percent,
+        "lost_percent": counters.lost_percent,
         "lost_expected_low": low,
         "lost_expected_high": high,
-        "peak_queue_bytes": one.peak_bytes,
-        "peak_queue_packets": one.peak_packets,
+        "peak_queue_bytes": counters.peak_bytes,
+        "peak_queue_packets": counters.peak_packets,
     }
 
 

@@ -14,7 +14,7 @@ from typing import Any, Literal, get_args, get_origin
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError, Table, is_wildcard, lookup, name_hint, split_key
-from mptcplab.scenario.keys import known_fields, leaves_of
+from mptcplab.scenario.keys import known_fields, union_members
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.sweep import NAME, Setting, name_of_axis
 
@@ -90,7 +90,7 @@ def _leaves(tables: Any, pattern: KeyPath) -> list[Any]:
     # Wildcards and numbers of list members are names that no table has; their models are looked up all the same.
     path: KeyPath = tuple(int(part) if str(part).isdigit() else part for part in pattern)
     field = known_fields(tables, path[:-1]).get(str(path[-1]))
-    return [] if field is None else leaves_of(field.annotation)
+    return [] if field is None else union_members(field.annotation)
 
 
 def _replace(document: Document, setting: Setting) -> None:
@@ -142,7 +142,7 @@ def _narrow(document: Document, setting: Setting, number: int, column: str) -> N
             message = (
                 f"has no {value!r}" if column == NAME else f"has no {value!r}, and is swept together with {others}"
             )
-            known = [str(one) for one in have]
+            known = [str(entry) for entry in have]
             hint = name_hint(str(value), known) if column == NAME else f"use one of {', '.join(known)}"
             raise ScenarioError(Mistake.REFERENCE, setting.place, message, hint=hint, key=setting.name)
     kept = [have.index(value) for value in wanted]

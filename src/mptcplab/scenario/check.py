@@ -10,7 +10,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.configuration import Subnet
 from mptcplab.errors import Mistake
-from mptcplab.fields import LOOPBACK, conflict, invalid
+from mptcplab.fields import LOOPBACK, conflict, value_error
 from mptcplab.network.registry import BEHAVIOURS, largest_packet
 from mptcplab.node.graph import Interface
 from mptcplab.node.transport import MAX_WEIGHTS
@@ -118,8 +118,8 @@ def _check_addresses(document: Document, scenario: Scenario) -> None:
                 raise document.error(path, f"is also used by link '{user}'", hint="choose another address")
             interfaces.append(interface)
         if len({interface.network for interface in interfaces}) > 1:
-            one, other = (str(interface.network) for interface in interfaces)
-            message = f"are in different networks, {one} and {other}"
+            word, other = (str(interface.network) for interface in interfaces)
+            message = f"are in different networks, {word} and {other}"
             hint = "use two addresses of one network, like 10.1.1.1/24 and 10.1.1.2/24"
             raise document.error(("links", name, "addresses"), message, hint=hint)
     if users:
@@ -134,24 +134,24 @@ def _interface(text: str, version: int) -> Interface:
     except ValueError:
         interface = None
     if interface is None or "%" in text:
-        raise invalid("is not an address", f'write address and prefix length, like "{example}"')
+        raise value_error("is not an address", f'write address and prefix length, like "{example}"')
     if interface.version != version:
         family = _FAMILIES[interface.version]
         hint = f'write family = "{family}" at the top of the file, or an address like "{example}"'
         raise conflict(f"is an {family} address in a scenario of {_FAMILIES[version]}", hint)
     if "/" not in text:
         length = example.split("/")[1]
-        raise invalid("has no prefix length", f'write "{text}/{length}"')
+        raise value_error("has no prefix length", f'write "{text}/{length}"')
     network, ip = interface.network, interface.ip
     if network.num_addresses < 2:
-        raise invalid("leaves no address for the other end", f'use a shorter prefix: "{example}"')
+        raise value_error("leaves no address for the other end", f'use a shorter prefix: "{example}"')
     is_this_network = version == 4 and int(ip) >> 24 == 0
     if ip.is_loopback or ip.is_multicast or ip.is_unspecified or ip.is_link_local or is_this_network:
-        raise invalid("is not a usable unicast address", f'use a private address like "{example}"')
+        raise value_error("is not a usable unicast address", f'use a private address like "{example}"')
     if network.num_addresses > 2 and ip == network.network_address:
-        raise invalid("is the address of the network itself", f'use a host address in it, like "{_host(network)}"')
+        raise value_error("is the address of the network itself", f'use a host address in it, like "{_host(network)}"')
     if network.num_addresses > 2 and version == 4 and ip == network.broadcast_address:
-        raise invalid("is the network's broadcast address", f'use a host address in it, like "{_host(network)}"')
+        raise value_error("is the network's broadcast address", f'use a host address in it, like "{_host(network)}"')
     return interface
 
 
@@ -205,12 +205,12 @@ def _check_modes(document: Document, scenario: Scenario) -> None:
     """Check that modes name the node's own links, and that one link stays usable."""
     network = Network(scenario)
     for name, transport in scenario.transports.items():
-        own, modes = network.links_of(name), transport.modes
+        own_links, modes = network.links_of(name), transport.modes
         path: KeyPath = (scenario.nodes[name].table, name, "transport", "modes")
         for link in modes:
-            hint = f"modes belong to one node's own links: '{name}' has {', '.join(own)}"
+            hint = f"modes belong to one node's own links: '{name}' has {', '.join(own_links)}"
             check_own_link(document, (*path, link), network, name, link, hint=hint)
-        if modes and all(modes.get(link) == "off" for link in own):
+        if modes and all(modes.get(link) == "off" for link in own_links):
             raise document.error(path, "switch every link off", hint='set one of them to "on"')
 
 
@@ -263,9 +263,9 @@ def _check_weights(document: Document, scenario: Scenario) -> None:
         for link in transport.weights:
             check_known(document, (*path, link), link, scenario.links, "link")
             is_own = (document.place((*path, link)).written or path)[0] == table
-            asked = [network.context_of(one) for one in ([name] if is_own else transports)]
-            if not any(subflow_ends(one, link) for one in asked):
-                seen = [other for other in scenario.links if any(subflow_ends(one, other) for one in asked)]
+            asked = [network.context_of(this_transport) for this_transport in ([name] if is_own else transports)]
+            if not any(subflow_ends(context, link) for context in asked):
+                seen = [other for other in scenario.links if any(subflow_ends(context, other) for context in asked)]
                 message = f"does not end at '{name}' or one of its peers" if is_own else "does not end at a host"
                 hint = f"use a link at an end of a subflow: {', '.join(seen)}"
                 raise document.error((*path, link), message, hint=hint, kind=Mistake.REFERENCE)

@@ -22,7 +22,7 @@ from mptcplab.scenario.schema import Scenario
 
 
 @dataclass
-class _State:
+class _CheckedLinks:
     """The state of the links before an event."""
 
     directions: dict[tuple[str, str], DirectionSettings]
@@ -40,7 +40,7 @@ def check_events(document: Document, scenario: Scenario) -> None:
     directions = {
         (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
     }
-    state = _State(directions)
+    state = _CheckedLinks(directions)
     end_ns = _end_ns(scenario)
     numbered = sorted(enumerate(scenario.events), key=lambda pair: int(pair[1].at))
     for index, event in numbered:
@@ -88,7 +88,7 @@ def _check_place(document: Document, path: KeyPath, scenario: Scenario, event: E
         raise document.error((*path, "type"), message, hint=hint, kind=Mistake.MISSING)
 
 
-def _check_change(document: Document, scenario: Scenario, index: int, state: _State) -> None:
+def _check_change(document: Document, scenario: Scenario, index: int, state: _CheckedLinks) -> None:
     event, path = scenario.events[index], ("events", index)
     for direction in event.directions:
         before = state.directions[event.link, direction]
@@ -101,9 +101,9 @@ def _check_change(document: Document, scenario: Scenario, index: int, state: _St
                 hint = f"give links.{event.link} an initial {key}"
                 raise document.error((*path, key), f"cannot change a direction without a {key}", hint=hint)
         try:
-            changed = event.changed(before)
+            changed = event.apply(before)
         except ValidationError as error:
-            raise _impossible(document, path, event, error) from error
+            raise _change_error(document, path, event, error) from error
         if changed == before and not _is_varied(document, scenario, index, direction):
             new = next(iter(event.new))
             message = "changes nothing"
@@ -132,7 +132,7 @@ def _is_varied(document: Document, scenario: Scenario, index: int, direction: st
     return any(path in document.places and document.places[path].rank >= SWEPT for path in paths)
 
 
-def _impossible(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
+def _change_error(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
     """Return the error of the changed direction, reported at the event that causes it."""
     details = error.errors()[0]
     context = details.get("ctx", {})
@@ -144,7 +144,7 @@ def _impossible(document: Document, path: KeyPath, event: Event, error: Validati
     return document.error((*path, key), message, hint=hint, kind=kind)
 
 
-def _check_failure(document: Document, path: KeyPath, state: _State, event: Event) -> None:
+def _check_failure(document: Document, path: KeyPath, state: _CheckedLinks, event: Event) -> None:
     directions = {(event.link, direction) for direction in event.directions}
     if event.type == "up":
         if event.link in state.down and event.direction != "both":
@@ -171,7 +171,7 @@ def _node_of(scenario: Scenario, event: Event) -> str:
     return event.node or next(node for node in ends if not scenario.nodes[node].forwards)
 
 
-def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
+def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _CheckedLinks, event: Event) -> None:
     node = _node_of(scenario, event)
     port = (node, event.link)
     if (event.type == "address-removed") == (port in state.without_address):
@@ -180,12 +180,14 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
         hint = "remove an address before you add it again: all addresses exist at the start"
         raise document.error((*path, "type"), message, hint=hint)
     state.without_address ^= {port}
-    if scenario.transports.get(node) is not None and any(one.is_of_path_manager for one in scenario.events):
+    if scenario.transports.get(node) is not None and any(
+        this_event.is_of_path_manager for this_event in scenario.events
+    ):
         endpoints, end = _endpoints_of(scenario, state, node), Network(scenario).ports[port]
         list(endpoints.address_removed(end) if event.type == "address-removed" else endpoints.address_added(end))
 
 
-def _endpoints_of(scenario: Scenario, state: _State, node: str) -> EndpointList:
+def _endpoints_of(scenario: Scenario, state: _CheckedLinks, node: str) -> EndpointList:
     """Return the endpoints of a node with sockets; an empty list if these are no MPTCP sockets."""
     if node not in state.endpoints:
         context = Network(scenario).context_of(node)
@@ -193,7 +195,9 @@ def _endpoints_of(scenario: Scenario, state: _State, node: str) -> EndpointList:
     return state.endpoints[node]
 
 
-def _check_path_manager(document: Document, path: KeyPath, scenario: Scenario, state: _State, event: Event) -> None:
+def _check_path_manager(
+    document: Document, path: KeyPath, scenario: Scenario, state: _CheckedLinks, event: Event
+) -> None:
     """Check an event of endpoints or limits, and apply it to ``state``."""
     if event.node is not None:
         check_known(document, (*path, "node"), event.node, scenario.nodes, "node")
@@ -224,7 +228,7 @@ def _check_path_manager(document: Document, path: KeyPath, scenario: Scenario, s
 
 
 def _check_endpoint(
-    document: Document, path: KeyPath, endpoints: EndpointList, state: _State, event: Event, node: str
+    document: Document, path: KeyPath, endpoints: EndpointList, state: _CheckedLinks, event: Event, node: str
 ) -> None:
     """Check that the endpoint exists, or not if it is added, and that the kernel accepts the change."""
     name = f"endpoint of '{node}' at '{event.link}'{f' with port {event.port}' if event.port is not None else ''}"
@@ -238,7 +242,7 @@ def _check_endpoint(
             raise document.error((*path, "type"), f"adds an {name}, which exists", hint=hint)
         return
     if entry is None:
-        others = [str(one.announced_port) for one in endpoints.on(event.link) if one.announced_port is not None]
+        others = [str(item.announced_port) for item in endpoints.on(event.link) if item.announced_port is not None]
         if (node, event.link) in state.without_address:
             hint = "it went with its address: use an earlier instant, or add the address first"
         elif others:

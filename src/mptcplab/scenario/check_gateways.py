@@ -67,9 +67,9 @@ def _check_way(document: Document, network: Network, name: str, gateway: Gateway
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a port that another gateway, or the server of a workload, has on the same node."""
     used = _server_ports(network)
-    for other, one in _before(network, name):
-        used |= {(node, port): f"the gateway '{other}'" for _, node, port in _own_ports(one)}
-    for key, node, port in _own_ports(gateway):
+    for other, gateway_base in _earlier_gateways(network, name):
+        used |= {(node, port): f"the gateway '{other}'" for _, node, port in _listening_ports(gateway_base)}
+    for key, node, port in _listening_ports(gateway):
         user = used.get((node, port))
         if user is not None:
             message = f"is also a port of {user} on '{node}'"
@@ -87,40 +87,40 @@ def _check_device(document: Document, network: Network, name: str, gateway: Gate
     if device in network.scenario.links:
         raise document.error(path, "is the name of a link", hint=hint, kind=Mistake.CONFLICT)
     nodes = set(map(gateway.node_of, SIDES))
-    for other, one in _before(network, name):
-        if one.tunnel_device == device and nodes & set(map(one.node_of, SIDES)):
+    for other, gateway_base in _earlier_gateways(network, name):
+        if gateway_base.tunnel_device == device and nodes & set(map(gateway_base.node_of, SIDES)):
             message = f"is also the interface of the gateway '{other}'"
             raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _check_catching(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a gateway whose entry hands everything that it could take to an earlier one."""
-    for other, one in _before(network, name):
-        is_same = (one.listening_port is None) == (gateway.listening_port is None)
-        if gateway.catches_all and one.catches_all and one.entry == gateway.entry and is_same:
+    for other, gateway_base in _earlier_gateways(network, name):
+        is_same = (gateway_base.listening_port is None) == (gateway.listening_port is None)
+        if gateway.catches_all and gateway_base.catches_all and gateway_base.entry == gateway.entry and is_same:
             message = f"takes what the gateway '{other}' takes first"
             hint = 'use another entry, or mode = "local" for one of the two'
             raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
 
 
-def _own_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:
+def _listening_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:
     listening = gateway.listening_port
-    own = [("local_port", gateway.entry, listening)] if listening is not None else []
-    return [("port", gateway.exit, gateway.port), *own]
+    own_pairs = [("local_port", gateway.entry, listening)] if listening is not None else []
+    return [("port", gateway.exit, gateway.port), *own_pairs]
 
 
-def _before(network: Network, name: str) -> list[tuple[str, GatewayBase]]:
+def _earlier_gateways(network: Network, name: str) -> list[tuple[str, GatewayBase]]:
     """Return the gateways that come before this one in the file."""
     return list(itertools.takewhile(lambda item: item[0] != name, network.scenario.gateways.items()))
 
 
 def _server_ports(network: Network) -> dict[tuple[str, int], str]:
-    found: dict[tuple[str, int], str] = {}
+    ports: dict[tuple[str, int], str] = {}
     for name, first in network.scenario.server_ports.items():
         workload = network.scenario.workloads[name]
         for port in (first, *type(workload).data_ports(first)):
-            found[workload.receiver, port] = f"the workload '{name}'"
-    return found
+            ports[workload.receiver, port] = f"the workload '{name}'"
+    return ports
 
 
 def _check_clients(document: Document, network: Network, name: str, carried: list[str]) -> None:

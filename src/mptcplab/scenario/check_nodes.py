@@ -11,7 +11,7 @@ from mptcplab.errors import Mistake
 from mptcplab.gateway.base import SIDES
 from mptcplab.kernel.data import CPU, has_part, with_part
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, nearest
+from mptcplab.scenario.document import Document, suggest_name
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_own_link
@@ -50,7 +50,7 @@ def check_linked(document: Document, scenario: Scenario) -> None:
                 raise document.error((table, name), f"has {linked[name]} links", hint=hint, kind=Mistake.VALUE)
             if name in linked:
                 continue
-            near = nearest(name, [other for other in linked if other in nodes])
+            near = suggest_name(name, [other for other in linked if other in nodes])
             hint = f'add a link with between = ["{name}", "{next(iter(linked), "server")}"]'
             hint = f"did you mean `{near}`?" if near else hint
             raise document.error((table, name), "has no link", hint=hint, kind=Mistake.MISSING)

@@ -41,7 +41,7 @@ def _check_ends(document: Document, network: Network, name: str) -> None:
         hint = "remove `radio`: access points are joined by a cable"
         raise document.error(path, "joins two access points", hint=hint, kind=Mistake.CONFLICT)
     _check_roaming(document, network, name, cells[0])
-    for end in (*ends, *_through(network, name)):
+    for end in (*ends, *_radio_gateways(network, name)):
         if network.nodes[end].position is None:
             key = (network.nodes[end].table, end)
             hint = "add position = [0, 0]: x and y in metres"
@@ -49,7 +49,7 @@ def _check_ends(document: Document, network: Network, name: str) -> None:
             raise document.error(key, message, hint=hint, kind=Mistake.MISSING)
 
 
-def _through(network: Network, name: str) -> tuple[str, ...]:
+def _radio_gateways(network: Network, name: str) -> tuple[str, ...]:
     radio = network.scenario.links[name].radio
     return radio.through if radio is not None else ()
 
@@ -57,23 +57,23 @@ def _through(network: Network, name: str) -> tuple[str, ...]:
 def _check_roaming(document: Document, network: Network, name: str, home: str) -> None:
     """Check that a station can be with each access point that its link names."""
     nodes = network.nodes
-    own = nodes[home].cell(home)
-    for index, node in enumerate(_through(network, name)):
+    own_cell = nodes[home].cell(home)
+    for index, node in enumerate(_radio_gateways(network, name)):
         path: KeyPath = ("links", name, "radio", "through", index)
         check_known(document, path, node, nodes, "node")
         cell = nodes[node].cell(node)
         if cell is None:
             hint = "name an access point: [access_points.NAME]"
             raise document.error(path, "is no access point", hint=hint, kind=Mistake.REFERENCE)
-        if node in (home, *_through(network, name)[:index]):
+        if node in (home, *_radio_gateways(network, name)[:index]):
             raise document.error(path, "is named twice", hint="remove it here", kind=Mistake.IDLE)
-        if own is None:
+        if own_cell is None:
             continue
-        if (cell.security, cell.passphrase) != (own.security, own.passphrase):
+        if (cell.security, cell.passphrase) != (own_cell.security, own_cell.passphrase):
             hint = "give both the same security and passphrase"
             message = f"is protected in another way than '{home}', or has another passphrase"
             raise document.error(path, message, hint=hint)
-        if (cell.ssid, cell.mode) != (own.ssid, own.mode):
+        if (cell.ssid, cell.mode) != (own_cell.ssid, own_cell.mode):
             hint = f'give both the same mode and ssid, like ssid = "office", in [access_points.{home}] and here'
             message = f"is of another network than '{home}': {cell.ssid}, {cell.mode}"
             raise document.error(path, message, hint=hint)
@@ -89,10 +89,10 @@ def _check_kernel(document: Document, scenario: Scenario, path: KeyPath) -> None
 def _check_nodes(document: Document, network: Network) -> None:
     links = network.scenario.links
     for name, node in network.nodes.items():
-        own = [links[link] for link in network.links_of(name)]
+        own_links = [links[link] for link in network.links_of(name)]
         path: KeyPath = (node.table, name)
         is_roamed = any(name in group for group in network.roaming_groups)
-        if is_roamed or any(link.radio is not None for link in own):
+        if is_roamed or any(link.radio is not None for link in own_links):
             for device in {AIR, ROAMING} & set(network.links_of(name)) if node.cell(name) is not None else ():
                 hint = "give the link another name"
                 message = f"is the name of an interface of '{name}', one of its ends"

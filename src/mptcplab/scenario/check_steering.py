@@ -24,7 +24,7 @@ def check_steering(document: Document, scenario: Scenario) -> None:
         hint = 'add a second [access_points.NAME], or name routers, like access_points = ["ap1", "ap2"]'
         raise document.error(("steering",), "has fewer than two access points", hint=hint, kind=Mistake.MISSING)
     for name in points:
-        if network.nearest(name, steering.at) is None:
+        if network.nearest_port(name, steering.at) is None:
             hint = "add a link, so that the agent there can report"
             message = f"is not reachable from {name}"
             raise document.error(("steering", "at"), message, hint=hint, kind=Mistake.REFERENCE)

@@ -70,7 +70,7 @@ def expand(document: Document, source: KeyPath, number: int, made: set[KeyPath])
     for table in (table for table in _NAMED if table in group):
         for written, value in group[table].items():
             here = (*source, table, written)
-            name = _filled(written, number)
+            name = _fill_number(written, number)
             if name == written:
                 hint = f'write its number into the name, like "{written}{{n}}"'
                 raise document.error(here, "is the name of every copy", hint=hint, kind=Mistake.CONFLICT)
@@ -79,40 +79,40 @@ def expand(document: Document, source: KeyPath, number: int, made: set[KeyPath])
                 hint = "give the copies names of their own"
                 raise document.error(here, f"is '{name}' in two copies", hint=hint, kind=Mistake.CONFLICT)
             made.add(path)
-            _add(document, path, here, _filled(value, number))
+            _add(document, path, here, _fill_number(value, number))
     events = group.get("events", [])
     for index, event in enumerate(events):
         listed = document.tables.setdefault("events", [])
         if not isinstance(listed, list):
             raise document.error(("events",), "is not a list", hint="write [[events]]", kind=Mistake.TYPE)
         listed.append({})
-        document.graft(("events", len(listed) - 1), (*source, "events", index), _filled(event, number))
+        document.graft(("events", len(listed) - 1), (*source, "events", index), _fill_number(event, number))
 
 
 def _add(document: Document, path: KeyPath, source: KeyPath, value: Any) -> None:
     """Add a member that the file may have given keys of its own."""
-    own = document.tables.setdefault(str(path[0]), {})
-    if not isinstance(own, dict) or not isinstance(own.get(path[1], {}), dict):
+    own_table = document.tables.setdefault(str(path[0]), {})
+    if not isinstance(own_table, dict) or not isinstance(own_table.get(path[1], {}), dict):
         raise document.error(path, "is not a table", hint=f"write [{path[0]}.{path[1]}]", kind=Mistake.TYPE)
-    if path[1] in own:
+    if path[1] in own_table:
         document.inherit(path, value, source)
     else:
         document.graft(path, source, value)
 
 
-def _filled(value: Any, number: int) -> Any:
+def _fill_number(value: Any, number: int) -> Any:
     """Return ``value`` with the number of a copy in its names and texts."""
     if isinstance(value, dict):
-        return {str(_filled(key, number)): _filled(below, number) for key, below in value.items()}
+        return {str(_fill_number(key, number)): _fill_number(below, number) for key, below in value.items()}
     if isinstance(value, list):
-        return [_filled(below, number) for below in value]
+        return [_fill_number(below, number) for below in value]
     if not isinstance(value, str):
         return value
     if (whole := _PLACEHOLDER.fullmatch(value)) is not None:
         exact = _value(whole, number)
         return int(exact) if exact == exact.to_integral_value() else float(exact)
-    return _PLACEHOLDER.sub(lambda found: f"{_value(found, number).normalize():f}", value)
+    return _PLACEHOLDER.sub(lambda match: f"{_value(match, number).normalize():f}", value)
 
 
-def _value(found: re.Match[str], number: int) -> Decimal:
-    return Decimal(found["more"] or 0) + Decimal(found["times"] or 1) * number
+def _value(match: re.Match[str], number: int) -> Decimal:
+    return Decimal(match["more"] or 0) + Decimal(match["times"] or 1) * number

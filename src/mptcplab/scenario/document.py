@@ -17,7 +17,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import InputError, Mistake, reason
 from mptcplab.scenario.named_files import NamedFiles
-from mptcplab.scenario.place import SET, KeyPath, Place, key_lines
+from mptcplab.scenario.place import SET, KeyPath, SourcePlace, key_lines
 
 Table = dict[str, Any]
 _MAX_FILE_BYTES = 4 << 20
@@ -64,12 +64,12 @@ class ScenarioError(InputError):
     """
 
     def __init__(
-        self, kind: Mistake, place: Place, message: str, *, hint: str, key: str = "", value: Any = None
+        self, kind: Mistake, place: SourcePlace, message: str, *, hint: str, key: str = "", value: Any = None
     ) -> None:
         shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         about = f"{key}{shown}: {message}" if key else message
-        super().__init__(_one_line(f"{place}: ", longest=_MAX_NAME) + _one_line(about), hint=_one_line(hint))
-        self.kind, self.place, self.key, self.about = kind, place, key, _one_line(about)
+        super().__init__(_escape(f"{place}: ", longest=_MAX_NAME) + _escape(about), hint=_escape(hint))
+        self.kind, self.place, self.key, self.about = kind, place, key, _escape(about)
 
 
 @dataclass
@@ -81,28 +81,28 @@ class Document:
 
     file: Path
     tables: Table
-    places: dict[KeyPath, Place] = field(default_factory=dict)
+    places: dict[KeyPath, SourcePlace] = field(default_factory=dict)
     named: NamedFiles = field(default_factory=NamedFiles)
 
-    def place(self, path: KeyPath) -> Place:
+    def place(self, path: KeyPath) -> SourcePlace:
         """Return the line of ``path``, or of the nearest enclosing table that has one; ``written`` is always set."""
         for length in range(len(path), 0, -1):
-            found = self.places.get(path[:length])
-            if found is not None:
-                return replace(found, written=(found.written or path[:length]) + path[length:])
-        return Place(self.file, 0, path)
+            source_place = self.places.get(path[:length])
+            if source_place is not None:
+                return replace(source_place, written=(source_place.written or path[:length]) + path[length:])
+        return SourcePlace(self.file, 0, path)
 
     def error(self, path: KeyPath, message: str, *, hint: str, kind: Mistake = Mistake.CONFLICT) -> ScenarioError:
         """Return an error about the key at ``path``, with its file, line, key and value."""
         value = lookup(self.tables, path)
         place = self.place(path)
-        key = dotted(place.written or path)
+        key = join_key(place.written or path)
         return ScenarioError(kind, place, message, hint=hint, key=key, value=value)
 
     def refusal(self, path: KeyPath, error: PydanticCustomError) -> ScenarioError:
         """Return the error for an exception that a check of the value at ``path`` raised.
 
-        See :func:`mptcplab.fields.invalid`.
+        See :func:`mptcplab.fields.value_error`.
         """
         described = error.context or {}
         return self.error(
@@ -129,7 +129,7 @@ class Document:
             raise self.error(path, "names a file outside of the pack", hint=hint, kind=Mistake.FILE)
         return file
 
-    def put(self, path: KeyPath, value: Any, place: Place) -> None:
+    def put(self, path: KeyPath, value: Any, place: SourcePlace) -> None:
         """Set the key at ``path``, creating missing tables, and record ``place`` for everything new."""
         table: Any = self.tables
         for index, part in enumerate(path[:-1]):
@@ -140,9 +140,9 @@ class Document:
                 self._check_member(path[:index], part, place)
             below = table[int(part)] if isinstance(table, list) else table.setdefault(str(part), {})
             if not isinstance(below, dict | list):
-                hint = f"use another key: {dotted(here)} = {show(below)} is not a table"
+                hint = f"use another key: {join_key(here)} = {show(below)} is not a table"
                 message = "cannot be set below a value"
-                raise ScenarioError(Mistake.TYPE, place, message, hint=hint, key=dotted(path), value=value)
+                raise ScenarioError(Mistake.TYPE, place, message, hint=hint, key=join_key(path), value=value)
             table = below
         for old in [known for known in self.places if known[: len(path)] == path]:
             del self.places[old]
@@ -153,12 +153,12 @@ class Document:
             table[str(path[-1])] = value
         self.places[path] = place
 
-    def _check_member(self, path: KeyPath, part: str | int, place: Place) -> None:
+    def _check_member(self, path: KeyPath, part: str | int, place: SourcePlace) -> None:
         """Check that ``part`` is the index of a member of the list at ``path``. :raises InputError: if not."""
         members = lookup(self.tables, path)
         if not isinstance(part, int) or part >= len(members):
-            named = dotted((*path, str(part)))
-            hint = f"use a member of this list: {dotted(path)}.0 to {dotted(path)}.{len(members) - 1}"
+            named = join_key((*path, str(part)))
+            hint = f"use a member of this list: {join_key(path)}.0 to {join_key(path)}.{len(members) - 1}"
             raise ScenarioError(Mistake.REFERENCE, place, "is not a member of the list", hint=hint, key=named)
 
     def graft(self, path: KeyPath, source: KeyPath, value: Any) -> None:
@@ -170,11 +170,11 @@ class Document:
 
     def inherit(self, path: KeyPath, shared: Table, source: KeyPath) -> None:
         """Copy the keys of ``shared``, written below ``source``, to the table at ``path`` unless it has its own."""
-        own = lookup(self.tables, path) or {}
+        own_entry = lookup(self.tables, path) or {}
         for key, value in shared.items():
-            if key not in own:
+            if key not in own_entry:
                 self.graft((*path, key), (*source, key), value)
-            elif isinstance(own[key], dict) and isinstance(value, dict):
+            elif isinstance(own_entry[key], dict) and isinstance(value, dict):
                 self.inherit((*path, key), value, (*source, key))
 
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
@@ -211,7 +211,7 @@ def is_wildcard(part: str | int) -> bool:
     return isinstance(part, str) and any(mark in part for mark in "*?")
 
 
-def dotted(path: KeyPath) -> str:
+def join_key(path: KeyPath) -> str:
     """Return ``("links", "link1", "rate")`` as ``links.link1.rate``; list members as ``[0]``."""
     text = ""
     for part in path:
@@ -258,16 +258,16 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{_one_line(value, longest=_MAX_VALUE)}"'
+        return f'"{_escape(value, longest=_MAX_VALUE)}"'
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, dict):
-        pairs = ", ".join(f"{dotted((key,))} = {toml(below)}" for key, below in value.items())
+        pairs = ", ".join(f"{join_key((key,))} = {toml(below)}" for key, below in value.items())
         return f"{{ {pairs} }}" if pairs else "{}"
     return str(value)
 
 
-def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
+def suggest_name(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | None:
     """Return the one of ``known`` that ``name`` is probably a misspelling of."""
     names = sorted(known)
     by_case = [other for other in names if other.casefold() == name.casefold()]
@@ -278,11 +278,11 @@ def nearest(name: str, known: Iterable[str], *, cutoff: float = 0.6) -> str | No
 def name_hint(name: str, known: Iterable[str]) -> str:
     """Return the hint for an unknown ``name`` in place of one of ``known``."""
     names = list(known)
-    near = nearest(name, names, cutoff=0.5)
+    near = suggest_name(name, names, cutoff=0.5)
     return f"did you mean `{near}`?" if near else f"use one of {', '.join(names)}" if names else "define it first"
 
 
-def _one_line(text: str, *, longest: int = _MAX_MESSAGE) -> str:
+def _escape(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     """Return ``text`` with unprintable characters escaped, since user input may contain anything."""
     cut = text if len(text) <= longest else text[: longest - 3] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
@@ -293,7 +293,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
 
     :raises InputError: if it cannot be read or is not TOML.
     """
-    place, hint = Place(file, 0), "name a scenario file in TOML, like scenario.toml"
+    place, hint = SourcePlace(file, 0), "name a scenario file in TOML, like scenario.toml"
     try:
         if file.is_dir():
             raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
@@ -318,7 +318,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
         raise _too_long(place) from error
-    places = {path: Place(file, line, rank=rank) for path, line in lines.items()}
+    places = {path: SourcePlace(file, line, rank=rank) for path, line in lines.items()}
     document = Document(file, tables, places, named or NamedFiles())
     _refuse_extremes(document)
     return document
@@ -327,20 +327,20 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
 def _file_like(file: Path) -> Path | None:
     """Return the scenario file beside a missing ``file`` whose name is like it, with or without its suffix."""
     try:
-        names = [one.name for one in file.parent.iterdir() if one.suffix == ".toml"]
+        names = [path.name for path in file.parent.iterdir() if path.suffix == ".toml"]
     except OSError:
         return None
     wanted = file.name if file.suffix else f"{file.name}.toml"
-    near = nearest(wanted, names, cutoff=0.75)
+    near = suggest_name(wanted, names, cutoff=0.75)
     return file.with_name(near) if near is not None else None
 
 
 def _too_deep(file: Path) -> ScenarioError:
     hint = f"use at most {_MAX_DEPTH} levels: a scenario needs five"
-    return ScenarioError(Mistake.SYNTAX, Place(file, 0), "is nested too deeply", hint=hint)
+    return ScenarioError(Mistake.SYNTAX, SourcePlace(file, 0), "is nested too deeply", hint=hint)
 
 
-def _too_long(place: Place, key: str = "") -> ScenarioError:
+def _too_long(place: SourcePlace, key: str = "") -> ScenarioError:
     message, hint = f"{'the' if key else 'a'} number has too many digits", "use at most 18 digits"
     return ScenarioError(Mistake.SYNTAX, place, message, hint=hint, key=key)
 
@@ -357,7 +357,7 @@ def _refuse_extremes(document: Document) -> None:
         elif isinstance(value, list):
             waiting += [((*path, index), below) for index, below in enumerate(value)]
         elif isinstance(value, int) and not -(2**63) <= value < 2**63:
-            raise _too_long(document.place(path), dotted(path))
+            raise _too_long(document.place(path), join_key(path))
 
 
 def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
@@ -369,17 +369,17 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
     if bare := _NOT_ASCII.search(written):
         words = f"'{bare[0]}' has a letter outside ASCII"
         hint = "use the letters a to z, digits, '-' and '_' in names of links, hosts and keys"
-        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+        return ScenarioError(Mistake.SYNTAX, SourcePlace(file, int(line)), words, hint=hint)
     if written.strip() == "[events]":
         words, hint = "is not TOML: events are a list", "write [[events]] with two brackets for each of them"
-        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+        return ScenarioError(Mistake.SYNTAX, SourcePlace(file, int(line)), words, hint=hint)
     if reason.startswith("Cannot mutate") and (header := _ARRAY_HEADER.match(written)):
         name = header[1]
         words = f"is not TOML: `{name.rpartition('.')[2]}` is already a list above"
         hint = f"remove that line: [[{name}]] begins the list, which replaces that of a file that this one extends"
-        return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), words, hint=hint)
+        return ScenarioError(Mistake.SYNTAX, SourcePlace(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):
             words, hint = plain, advice
             break
-    return ScenarioError(Mistake.SYNTAX, Place(file, int(line)), f"is not TOML: {words}", hint=hint)
+    return ScenarioError(Mistake.SYNTAX, SourcePlace(file, int(line)), f"is not TOML: {words}", hint=hint)

@@ -17,7 +17,7 @@ from pydantic import (
 )
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Time, Whole, conflict, idle, invalid, misnomers_of
+from mptcplab.fields import LinkName, Misnomers, NodeName, Part, Time, Whole, conflict, idle, misnomers_of, value_error
 from mptcplab.network.registry import VARIABLE_KEY_NAMES, VARIABLE_KEYS
 from mptcplab.node.cell import Dbm
 from mptcplab.node.placed import Position
@@ -137,12 +137,12 @@ class _Event(Part):
         if self.type == "change" and not self.new:
             raise idle("has no value to change", f"add {VARIABLE_KEY_NAMES}", "type")
         if self.type != "change" and self.new:
-            raise idle(f"does nothing with type = {_quoted(self.type)}", 'use type = "change"', next(iter(self.new)))
+            raise idle(f"does nothing with type = {_quote(self.type)}", 'use type = "change"', next(iter(self.new)))
         self._check_radios()
         self._check_path_manager()
         if self.mode is not None and self.type != "down":
             hint = "remove it: `up` undoes every kind of `down`"
-            raise idle(f"does nothing with type = {_quoted(self.type)}", hint, "mode")
+            raise idle(f"does nothing with type = {_quote(self.type)}", hint, "mode")
         self._check_place()
         return self
 
@@ -152,12 +152,12 @@ class _Event(Part):
             is_given = getattr(self, key) is not None
             if self.type == kind and not is_given:
                 example = "[50, 0]" if kind == "move" else "10"
-                raise invalid(f"has no {key}", f"add {key} = {example}", "type", kind=Mistake.MISSING)
+                raise value_error(f"has no {key}", f"add {key} = {example}", "type", kind=Mistake.MISSING)
             if self.type != kind and is_given:
-                raise idle(f"does nothing with type = {_quoted(self.type)}", f"use type = {_quoted(kind)}", key)
+                raise idle(f"does nothing with type = {_quote(self.type)}", f"use type = {_quote(kind)}", key)
         if self.type in _OF_NODES:
             if self.node is None:
-                raise invalid(
+                raise value_error(
                     "names no node", 'add node = "NAME", the node with the radios', "type", kind=Mistake.MISSING
                 )
             if self.link:
@@ -167,9 +167,9 @@ class _Event(Part):
                 raise idle("does nothing for this event", "remove it: limits are those of a node", "link")
             if self.node is None:
                 hint = 'add node = "client", with the name of a node'
-                raise invalid("names no node", hint, "type", kind=Mistake.MISSING)
+                raise value_error("names no node", hint, "type", kind=Mistake.MISSING)
         elif not self.link and not (self.type in ("down", "up") and self.node is not None):
-            raise invalid("is missing", 'add link = "link1", with the name of a link', "link", kind=Mistake.MISSING)
+            raise value_error("is missing", 'add link = "link1", with the name of a link', "link", kind=Mistake.MISSING)
         if self.is_of_node and (self.mode is not None or self.direction != "both"):
             key = "mode" if self.mode is not None else "direction"
             raise idle("does nothing for the radios of a node", "remove it, or name a link", key)
@@ -178,8 +178,8 @@ class _Event(Part):
         """Refuse keys of path managers for other events, and flags that the kernel refuses."""
         for key, types in _OF_PATH_MANAGERS.items():
             if getattr(self, key) is not None and self.type not in types:
-                hint = f"use type = {' or '.join(map(_quoted, types))}"
-                raise idle(f"does nothing with type = {_quoted(self.type)}", hint, key)
+                hint = f"use type = {' or '.join(map(_quote, types))}"
+                raise idle(f"does nothing with type = {_quote(self.type)}", hint, key)
         if self.type == LIMITS and not any(getattr(self, key) is not None for key in _LIMIT_KEYS):
             raise idle("has no limit to change", f"add {' or '.join(_LIMIT_KEYS)}", "type")
         if self.type == ADDED:
@@ -191,14 +191,14 @@ class _Event(Part):
         for flag, cleared in _CHANGES.items():
             if self.flags and cleared in self.flags:
                 hint = f'remove it: a new endpoint has "{flag}" only if its flags name it'
-                raise invalid(f'has "{cleared}", which clears a flag', hint, "flags")
+                raise value_error(f'has "{cleared}", which clears a flag', hint, "flags")
         try:
             Endpoint.model_validate(
                 {"link": self.link, "port": self.port, **({"flags": self.flags} if self.flags is not None else {})}
             )
         except ValidationError as error:
             context = error.errors()[0]["ctx"]
-            raise invalid(context["text"], context["hint"], *context["key"], kind=context["kind"]) from error
+            raise value_error(context["text"], context["hint"], *context["key"], kind=context["kind"]) from error
 
     def _check_changed(self) -> None:
         if not self.flags:
@@ -207,9 +207,9 @@ class _Event(Part):
             raise idle("has no flag to change", hint, "type" if self.flags is None else "flags")
         if lasting := [flag for flag in self.flags if flag in ("signal", "subflow")]:
             hint = f'remove the endpoint and add it again with other flags, by "{REMOVED}" and "{ADDED}"'
-            raise invalid(f"names {lasting[0]}, which the kernel cannot change", hint, "flags")
+            raise value_error(f"names {lasting[0]}, which the kernel cannot change", hint, "flags")
         if len(set(self.flags)) != len(self.flags):
-            raise invalid("names a flag twice", "name each flag once", "flags")
+            raise value_error("names a flag twice", "name each flag once", "flags")
         for flag, cleared in _CHANGES.items():
             if flag in self.flags and cleared in self.flags:
                 raise conflict(f"has both {flag} and {cleared}", "remove one of the two", "flags")
@@ -267,7 +267,7 @@ class _Event(Part):
         """``silent``, ``carrier`` or ``interface``."""
         return self.mode or "silent"
 
-    def changed(self, before: DirectionSettings) -> DirectionSettings:
+    def apply(self, before: DirectionSettings) -> DirectionSettings:
         """Return ``before`` with the values of this event. :raises ValidationError: if the result is invalid."""
         return DirectionSettings.model_validate({**before.model_dump(by_alias=True), **self.new})
 
@@ -280,20 +280,20 @@ else:
         __base__=_Event,
         __doc__=_Event.__doc__,
         **{
-            key: (one.quantity | None, Field(default=None, description=one.meaning))
-            for key, one in VARIABLE_KEYS.items()
+            key: (variable.quantity | None, Field(default=None, description=variable.meaning))
+            for key, variable in VARIABLE_KEYS.items()
         },
     )
     Event.misnomers = misnomers_of(_Event, DirectionSettings)
 
 
-def _quoted(word: str) -> str:
+def _quote(word: str) -> str:
     return f'"{word}"'
 
 
 def _list(events: Any) -> Any:
     if not isinstance(events, (list, tuple)):
-        raise invalid(
+        raise value_error(
             "is not a list of tables", "write [[events]], with two brackets, above each event", kind=Mistake.TYPE
         )
     return events

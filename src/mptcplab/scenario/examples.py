@@ -14,7 +14,7 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.scenario.extends import read
-from mptcplab.shipped import STUDY_DESCRIPTIONS, shipped_folder
+from mptcplab.shipped import STUDY_DESCRIPTIONS, find_shipped_folder
 
 MARK = "@"
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"
@@ -58,7 +58,7 @@ def find_example(name: str) -> Path:
 
 def _roots() -> list[Path]:
     """Return the folders of the examples and of the studies, as far as they are there."""
-    folder = shipped_folder("examples", "examples", proof="two-paths.toml")
+    folder = find_shipped_folder("examples", "examples", proof="two-paths.toml")
     return [root for root in (folder, _STUDIES) if root is not None]
 
 

@@ -15,8 +15,8 @@ from mptcplab.errors import Mistake
 from mptcplab.fields import Part
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, ScenarioError, dotted, lookup, nearest, show
-from mptcplab.scenario.keys import SELECTORS, home, key_meant_by, known_fields, models_at
+from mptcplab.scenario.document import Document, ScenarioError, join_key, lookup, show, suggest_name
+from mptcplab.scenario.keys import SELECTORS, find_meant_key, home, known_fields, models_at
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known
@@ -91,11 +91,11 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> Scenari
         mistake = context.get("kind", Mistake.QUANTITY)
         return document.error(where, str(context["text"]), hint=str(context["hint"]), kind=mistake)
     if kind == "extra_forbidden":
-        return _unknown(document, path)
+        return _unknown_key_error(document, path)
     if kind == "missing" and not isinstance(detail["loc"][-1], int):
-        return _missing(document, path)
+        return _missing_key_error(document, path)
     if kind == "union_tag_not_found":
-        return _without_kind(document, path)
+        return _missing_kind_error(document, path)
     if kind == "union_tag_invalid":
         selector = SELECTORS[str(path[0])]
         where = (*path, selector.key)
@@ -109,24 +109,24 @@ def _explain(document: Document, detail: ErrorDetails, path: KeyPath) -> Scenari
     return document.error(path, message, hint=hint, kind=mistake)
 
 
-def _unknown(document: Document, path: KeyPath) -> ScenarioError:
+def _unknown_key_error(document: Document, path: KeyPath) -> ScenarioError:
     name = str(path[-1])
     noun = "table" if isinstance(lookup(document.tables, path), dict) else "key"
     known = known_fields(document.tables, path[:-1])
     models = models_at(document.tables, path[:-1])
-    meant = key_meant_by(name, models)
+    meant = find_meant_key(name, models)
     advice = next((model.advice[name] for model in models if issubclass(model, Part) and name in model.advice), None)
-    near = nearest(name, known)
+    near = suggest_name(name, known)
     belongs = home(name) if noun == "key" else None
     elsewhere = _keys_called(document.tables, name) if len(path) == 1 and noun == "key" and name not in known else []
     if advice is not None:
         hint = advice
     elif meant is not None:
-        hint = _meant(document, path, meant)
+        hint = _misnomer_hint(document, path, meant)
     elif belongs is not None:
         hint = f"`{name}` belongs {belongs}"
     elif elsewhere:
-        hint = f"did you mean {_alternatives([f'`{dotted(one)}`' for one in elsewhere[:_FEW]])}?"
+        hint = f"did you mean {_alternatives([f'`{join_key(texts)}`' for texts in elsewhere[:_FEW]])}?"
     elif near is not None:
         hint = f"did you mean `{near}`?"
     else:
@@ -134,11 +134,11 @@ def _unknown(document: Document, path: KeyPath) -> ScenarioError:
     return document.error(path, f"is not a known {noun}", hint=hint, kind=Mistake.UNKNOWN)
 
 
-def _meant(document: Document, path: KeyPath, key: str) -> str:
+def _misnomer_hint(document: Document, path: KeyPath, key: str) -> str:
     """Return the hint for a misnomer at ``path`` of ``key``."""
     value = lookup(document.tables, path)
     if key == "delay" and str(path[-1]).lower() in _ROUND_TRIPS:
-        return f"write delay = {_half(value)}, one-way: half of the round-trip time"
+        return f"write delay = {_halve(value)}, one-way: half of the round-trip time"
     if key in DIRECTIONS:
         # In presets of topologies, the server is at the far end.
         below = next(iter(value), "rate") if isinstance(value, dict) else "rate"
@@ -149,24 +149,24 @@ def _meant(document: Document, path: KeyPath, key: str) -> str:
 
 def _keys_called(tables: Any, name: str, above: KeyPath = ()) -> list[KeyPath]:
     """Return the keys of values below a table, at any depth, that have this name: users leave out what is above."""
-    found: list[KeyPath] = []
+    texts: list[KeyPath] = []
     for key, value in tables.items() if isinstance(tables, dict) else ():
         if isinstance(value, dict):
-            found += _keys_called(value, name, (*above, key))
+            texts += _keys_called(value, name, (*above, key))
         elif key == name and above:
-            found.append((*above, key))
-    return found
+            texts.append((*above, key))
+    return texts
 
 
 def _refuse_via(document: Document, path: KeyPath, name: str) -> None:
     """Refuse a text that cannot be a link's name as a link that does not exist. :raises ScenarioError: always."""
     links = document.tables.get("links", {})
     server = str(lookup(document.tables, path[:2]).get("exit" if path[0] == "gateways" else "to"))
-    near = [one for one, link in links.items() if server in link.get("between", ())]
+    near = [key for key, link in links.items() if server in link.get("between", ())]
     check_known(document, path, name, links, "link", near=near)
 
 
-def _half(value: Any) -> str:
+def _halve(value: Any) -> str:
     """Return half of a time as TOML."""
     try:
         return show(str(Duration(Duration.parse(value) // 2)))
@@ -174,11 +174,11 @@ def _half(value: Any) -> str:
         return "..."
 
 
-def _missing(document: Document, path: KeyPath) -> ScenarioError:
+def _missing_key_error(document: Document, path: KeyPath) -> ScenarioError:
     key = str(path[-1])
     if len(path) == 1 and key in _FIRST_TABLES:
         return document.error(path, "is missing", hint=_FIRST_TABLES[key], kind=Mistake.MISSING)
-    where = f"to [{dotted(path[:-1])}]" if len(path) > 1 else "at the top of the file"
+    where = f"to [{join_key(path[:-1])}]" if len(path) > 1 else "at the top of the file"
     if len(path) > 1 and isinstance(path[-2], int):
         where = "to this [[events]]" if path[0] == "events" else "between the braces of this member"
     example = _example(document, path) or f"{key} = ..."
@@ -188,18 +188,20 @@ def _missing(document: Document, path: KeyPath) -> ScenarioError:
     return document.error(path, "is missing", hint=hint, kind=Mistake.MISSING)
 
 
-def _without_kind(document: Document, path: KeyPath) -> ScenarioError:
+def _missing_kind_error(document: Document, path: KeyPath) -> ScenarioError:
     table = lookup(document.tables, path)
     selector = SELECTORS[str(path[0])]
     key = selector.key
     names = table if isinstance(table, dict) else ()
     models = models_at(document.tables, path)
-    written = next((name for name in names if key_meant_by(name, models) == key), nearest(key, names, cutoff=0.7))
+    written = next(
+        (name for name in names if find_meant_key(name, models) == key), suggest_name(key, names, cutoff=0.7)
+    )
     if written is not None:
         hint, unknown = f"did you mean `{key}`?", (*path, written)
         return document.error(unknown, "is not a known key", hint=hint, kind=Mistake.UNKNOWN)
     first, *others = selector.models
-    hint = f'add {key} = "{first}", or another of {", ".join(others)}, to [{dotted(path)}]'
+    hint = f'add {key} = "{first}", or another of {", ".join(others)}, to [{join_key(path)}]'
     return document.error((*path, key), "is missing", hint=hint, kind=Mistake.MISSING)
 
 
@@ -208,7 +210,7 @@ def _choice(document: Document, path: KeyPath, choices: str) -> str:
     words = choices.split("'")[1::2]
     written = str(lookup(document.tables, path))
     other = _OTHER_CHOICES.get(written.casefold())
-    near = nearest(written, words) or (other if other in words else None)
+    near = suggest_name(written, words) or (other if other in words else None)
     if near is not None:
         alike = dict.fromkeys([near, *(word for word in words if written.casefold() in word.casefold().split("-"))])
         return f"did you mean {_alternatives([_quote(word) for word in alike])}?"
@@ -250,7 +252,7 @@ def _wrong_value(document: Document, kind: str, path: KeyPath) -> tuple[str, str
     if kind.startswith(("dict", "model")):
         if len(path) == 1 and path[0] in _NAMED_TABLES:
             return "is not a table", f"write [{path[0]}.NAME], with a name of its own, for each"
-        return "is not a table", instead if example else f"write [{dotted(path)}] and below it one key on each line"
+        return "is not a table", instead if example else f"write [{join_key(path)}] and below it one key on each line"
     if kind.startswith("tuple"):
         return "is not a list", instead
     return "cannot be used here", instead

@@ -12,7 +12,7 @@ import os
 from pathlib import Path
 
 from mptcplab.errors import Mistake
-from mptcplab.scenario.document import Document, ScenarioError, Table, dotted, lookup, nearest, parse, split_key
+from mptcplab.scenario.document import Document, ScenarioError, Table, join_key, lookup, parse, split_key, suggest_name
 from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.place import KeyPath
 
@@ -90,11 +90,11 @@ def _drop_other_keys(path: KeyPath, base: Table, over: Table) -> None:
 def _leave_out(base: Document, over: Document) -> None:
     """Remove from ``base`` what the list ``without`` of the extending file names; with wildcards."""
     named = over.tables.get("without", [])
-    if not isinstance(named, list) or not all(isinstance(one, str) for one in named):
+    if not isinstance(named, list) or not all(isinstance(entry, str) for entry in named):
         hint = 'write a list of keys, like without = ["workloads.bulk"]'
         raise over.error(("without",), "is not a list of keys", hint=hint, kind=Mistake.TYPE)
-    found = [_found(base, over, number, text) for number, text in enumerate(named)]
-    for path in {path for paths in found for path in paths}:
+    texts = [_matching_keys(base, over, number, text) for number, text in enumerate(named)]
+    for path in {path for paths in texts for path in paths}:
         table = lookup(base.tables, path[:-1])
         if isinstance(table, dict):
             table.pop(str(path[-1]), None)
@@ -103,20 +103,20 @@ def _leave_out(base: Document, over: Document) -> None:
     over.tables.pop("without", None)
 
 
-def _found(base: Document, over: Document, number: int, text: str) -> list[KeyPath]:
+def _matching_keys(base: Document, over: Document, number: int, text: str) -> list[KeyPath]:
     """Return the keys of ``base`` that an entry of ``without`` names. :raises ScenarioError: if there are none."""
     pattern = split_key(text)
     paths = [path for path in base.matches(pattern) if lookup(base.tables, path) is not None] if pattern else []
     members = [path for path in paths if isinstance(path[-1], int)]
     if members:
-        hint = f"leave out all of them, with {dotted(members[0][:-1])}, and write those that stay"
+        hint = f"leave out all of them, with {join_key(members[0][:-1])}, and write those that stay"
         raise over.error(("without", number), "is a member of a list", hint=hint, kind=Mistake.TYPE)
     if paths:
         return paths
-    raise _nothing_named(base, over, number, pattern)
+    raise _no_match_error(base, over, number, pattern)
 
 
-def _nothing_named(base: Document, over: Document, number: int, pattern: KeyPath | None) -> ScenarioError:
+def _no_match_error(base: Document, over: Document, number: int, pattern: KeyPath | None) -> ScenarioError:
     if pattern is None:
         hint = "name a key or a table, like workloads.bulk"
         return over.error(("without", number), "is not a key", hint=hint, kind=Mistake.VALUE)
@@ -125,7 +125,9 @@ def _nothing_named(base: Document, over: Document, number: int, pattern: KeyPath
     )
     table = lookup(base.tables, pattern[:depth])
     names = list(table) if isinstance(table, dict) else []
-    near = nearest(str(pattern[depth]), names, cutoff=0.5)
-    have = f"`{dotted(pattern[:depth])}` has" if depth else "it has"
-    hint = f"did you mean `{dotted((*pattern[:depth], near))}`?" if near else f"{have} {', '.join(names) or 'nothing'}"
+    near = suggest_name(str(pattern[depth]), names, cutoff=0.5)
+    have = f"`{join_key(pattern[:depth])}` has" if depth else "it has"
+    hint = (
+        f"did you mean `{join_key((*pattern[:depth], near))}`?" if near else f"{have} {', '.join(names) or 'nothing'}"
+    )
     return over.error(("without", number), f"is not in {base.file.name}", hint=hint, kind=Mistake.REFERENCE)

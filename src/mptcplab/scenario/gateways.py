@@ -6,8 +6,8 @@ from __future__ import annotations
 import ipaddress
 
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.gateway.context import Context
-from mptcplab.gateway.proxy import joined
+from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.proxy import host_port
 from mptcplab.node.graph import Port
 from mptcplab.scenario.network import Network
 from mptcplab.workload.base import WorkloadBase
@@ -16,7 +16,7 @@ from mptcplab.workload.base import WorkloadBase
 _LOCAL = ipaddress.IPv4Address("127.0.1.1")
 
 
-def context_of(network: Network, name: str, *, folder: str = "/tmp") -> Context:
+def context_of(network: Network, name: str, *, folder: str = "/tmp") -> GatewayContext:
     """Return the view that a checked gateway has of its scenario; its programs find their files in ``folder``."""
     gateway = network.scenario.gateways[name]
     servers = [port.ip for port in network.exit_ports(gateway) if port is not None]
@@ -26,24 +26,26 @@ def context_of(network: Network, name: str, *, folder: str = "/tmp") -> Context:
         for number, (workload, described) in enumerate(network.scenario.workloads.items())
         if described.through == name
     }
-    return Context(
+    return GatewayContext(
         name=name,
         number=list(network.scenario.gateways).index(name),
         server=servers[0],
         near=tuple(str(port.subnet) for port in network.ports_of(gateway.entry)),
         exits=tuple(port.ip for port in network.ports_of(gateway.exit)),
-        beyond=tuple(str(port.subnet) for port in beyond(network, gateway)),
+        beyond=tuple(str(port.subnet) for port in ports_beyond(network, gateway)),
         local=tuple(locals_.items()),
         folder=folder,
         more_servers=tuple(servers[1:]),
     )
 
 
-def beyond(network: Network, gateway: GatewayBase) -> list[Port]:
+def ports_beyond(network: Network, gateway: GatewayBase) -> list[Port]:
     """Return a port in each subnet that is reached through the exit, without a way back to the entry."""
     entry = network.ports_of(gateway.entry)
-    outer = [port for port in network.ports_of(gateway.exit) if not any(network.leads(port, own) for own in entry)]
-    return [one for one in network.subnets() if any(network.leads(port, one) for port in outer)]
+    outer = [
+        port for port in network.ports_of(gateway.exit) if not any(network.leads(port, own_port) for own_port in entry)
+    ]
+    return [subnet for subnet in network.subnets() if any(network.leads(port, subnet) for port in outer)]
 
 
 def proxy_of(network: Network, workload: str) -> str | None:
@@ -53,7 +55,7 @@ def proxy_of(network: Network, workload: str) -> str | None:
         return None
     port = network.scenario.gateways[name].listening_port
     assert port is not None, "checked when the scenario was loaded"
-    return joined(dict(context_of(network, name).local)[workload], port)
+    return host_port(dict(context_of(network, name).local)[workload], port)
 
 
 def carried(network: Network, name: str) -> list[str]:
@@ -74,7 +76,7 @@ def _is_caught(network: Network, gateway: GatewayBase, workload: WorkloadBase) -
     if target.link in {port.link for port in network.ports_of(gateway.entry)}:
         return False
     is_tunnel = gateway.listening_port is None
-    if is_tunnel and target.link not in {port.link for port in beyond(network, gateway)}:
+    if is_tunnel and target.link not in {port.link for port in ports_beyond(network, gateway)}:
         return False
     if not is_tunnel and workload.own_protocol == "udp":
         return False

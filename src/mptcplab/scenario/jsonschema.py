@@ -95,12 +95,12 @@ class _Editors(GenerateJsonSchema):
 
 def _members_of_lists(definitions: Schema) -> set[str]:
     """Return the names of tables in lists. A list is replaced as a whole, so these tables must be complete."""
-    found: set[str] = set()
+    texts: set[str] = set()
     for node in _nodes(definitions):
         members = node.get("items")
         if isinstance(members, dict) and "$ref" in members:
-            found.add(members["$ref"].removeprefix(_REFERENCE))
-    return found
+            texts.add(members["$ref"].removeprefix(_REFERENCE))
+    return texts
 
 
 def _tidy(definition: Schema, *, title: str, is_member: bool = False) -> None:
@@ -134,8 +134,8 @@ def _axes(root: Schema) -> Schema:
     for pattern, pointer in _paths(root, root, "", "#"):
         pointers.setdefault(pattern, []).append(pointer)
     patterns: Schema = {"^(zip|name)$": True, _FREE_KEY: _values(True)}
-    for pattern, found in pointers.items():
-        choices = [{"$ref": pointer} for pointer in found]
+    for pattern, texts in pointers.items():
+        choices = [{"$ref": pointer} for pointer in texts]
         patterns[f"^{pattern}$"] = _values(choices[0] if len(choices) == 1 else {"anyOf": choices})
     return {
         "description": "swept keys, and the values of each",
@@ -151,7 +151,7 @@ def _values(value: Any) -> Schema:
 
 def _paths(root: Schema, node: Schema, prefix: str, pointer: str) -> Iterator[tuple[str, str]]:
     """Yield a regular expression for every key that may be swept, with the place of its value's schema."""
-    for place, shape in _resolved(root, node, pointer):
+    for place, shape in _resolve_references(root, node, pointer):
         for key, below in shape.get("properties", {}).items():
             if prefix or key not in _NOT_SWEPT:
                 here = f"{place}/properties/{key}"
@@ -167,15 +167,15 @@ def _paths(root: Schema, node: Schema, prefix: str, pointer: str) -> Iterator[tu
             yield from _paths(root, shape["items"], rf"{prefix}[0-9]+\.", here)
 
 
-def _resolved(root: Schema, node: Schema, pointer: str) -> Iterator[tuple[str, Schema]]:
+def _resolve_references(root: Schema, node: Schema, pointer: str) -> Iterator[tuple[str, Schema]]:
     """Yield ``node`` with references followed and unions split, each part with its place."""
     if "$ref" in node:
         name = node["$ref"].removeprefix(_REFERENCE)
-        yield from _resolved(root, root["definitions"][name], node["$ref"])
+        yield from _resolve_references(root, root["definitions"][name], node["$ref"])
         return
     for word in ("allOf", "anyOf", "oneOf"):
         for number, part in enumerate(node.get(word, [])):
-            yield from _resolved(root, part, f"{pointer}/{word}/{number}")
+            yield from _resolve_references(root, part, f"{pointer}/{word}/{number}")
     yield pointer, node
 
 
@@ -221,28 +221,28 @@ def _requirements() -> Iterator[Schema]:
     }
     # Nodes, links and workloads may all be copies.
     whole: Schema = {"allOf": [alone, {"not": {"required": ["copies"]}}]}
-    yield _when(whole, "workloads", {**named, "additionalProperties": workload})
-    without_preset: Schema = {"allOf": [whole, _unswept("topology"), {"not": {"required": ["topology"]}}]}
+    yield _require_if(whole, "workloads", {**named, "additionalProperties": workload})
+    without_preset: Schema = {"allOf": [whole, _no_swept_key("topology"), {"not": {"required": ["topology"]}}]}
     for table in (kind.table for kind in NODE_KINDS.values() if kind.is_required):
-        yield _when(without_preset, table, named)
-    yield _when(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})
+        yield _require_if(without_preset, table, named)
+    yield _require_if(without_preset, "links", {**named, "additionalProperties": {"required": ["between"]}})
     complete: Schema = {"additionalProperties": {"required": ["program", "entry", "exit"]}}
-    unswept = {"allOf": [alone, _unswept("gateways")]}
+    unswept = {"allOf": [alone, _no_swept_key("gateways")]}
     yield {"if": unswept, "then": {"properties": {"gateways": complete}}}
     preset: Schema = {"if": {"required": ["topology"]}, "then": {"properties": {"topology": {"required": ["preset"]}}}}
-    yield {"if": {"allOf": [alone, _unswept("topology")]}, "then": preset}
+    yield {"if": {"allOf": [alone, _no_swept_key("topology")]}, "then": preset}
 
 
 _GOALS = ("duration", "size")
 
 
-def _when(condition: Schema, table: str, shape: Schema) -> Schema:
+def _require_if(condition: Schema, table: str, shape: Schema) -> Schema:
     """Require ``table`` in this ``shape`` under ``condition``, unless a sweep sets keys of it."""
-    unswept = {"allOf": [condition, _unswept(table)]}
+    unswept = {"allOf": [condition, _no_swept_key(table)]}
     return {"if": unswept, "then": {"required": [table], "properties": {table: shape}}}
 
 
-def _unswept(table: str) -> Schema:
+def _no_swept_key(table: str) -> Schema:
     """Return the condition that no swept key begins with ``table`` or with a wildcard that may match it."""
     names: Schema = {"propertyNames": {"not": {"pattern": rf"^\s*[\"']?({table}|[^.]*[*?])"}}}
     zipped: Schema = {"properties": {"zip": {"items": names}}}

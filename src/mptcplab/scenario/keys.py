@@ -23,7 +23,7 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
-from mptcplab.scenario.document import is_wildcard, lookup, nearest
+from mptcplab.scenario.document import is_wildcard, lookup, suggest_name
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.link_presets import LinkPresetName
 from mptcplab.scenario.links import DirectionSettings, Link
@@ -110,18 +110,18 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the tables among the keys of ``model``."""
-    leaves = {key: leaves_of(field.annotation) for key, field in fields_of(model).items()}
-    return {key: leaf for key, found in leaves.items() for leaf in found if _is_model(leaf)}
+    leaves = {key: union_members(field.annotation) for key, field in fields_of(model).items()}
+    return {key: leaf for key, found_leaf in leaves.items() for leaf in found_leaf if _is_model(leaf)}
 
 
-def leaves_of(annotation: Any) -> list[Any]:
+def union_members(annotation: Any) -> list[Any]:
     """Return the members of a union, or the type itself."""
     if get_origin(annotation) is Annotated:
         inner, *more = get_args(annotation)
-        tagged = next((one for one in more if isinstance(one, Tagged)), None)
-        return leaves_of(inner) if tagged is None else list(tagged.models.values())
+        tagged = next((entry for entry in more if isinstance(entry, Tagged)), None)
+        return union_members(inner) if tagged is None else list(tagged.models.values())
     if get_origin(annotation) in (Union, types.UnionType):
-        return [leaf for member in get_args(annotation) for leaf in leaves_of(member)]
+        return [leaf for member in get_args(annotation) for leaf in union_members(member)]
     return [annotation]
 
 
@@ -200,7 +200,7 @@ def meanings_of(model: type[BaseModel]) -> dict[str, str]:
     return {name: key for key, names in misnomers_of(model).items() if key in known for name in names}
 
 
-def key_meant_by(name: str, models: Sequence[type[BaseModel]]) -> str | None:
+def find_meant_key(name: str, models: Sequence[type[BaseModel]]) -> str | None:
     """Return the key of one of the ``models`` that ``name``, perhaps misspelled, is a misnomer of."""
     known = {key for model in models for key in fields_of(model)}
     meanings = {
@@ -209,7 +209,7 @@ def key_meant_by(name: str, models: Sequence[type[BaseModel]]) -> str | None:
     plain = name.casefold().replace("-", "_")
     if plain in meanings:
         return meanings[plain]
-    alike = nearest(plain, {*meanings, *known}, cutoff=0.8)
+    alike = suggest_name(plain, {*meanings, *known}, cutoff=0.8)
     return meanings.get(alike) if alike is not None else None
 
 
@@ -222,10 +222,10 @@ def _members(annotation: Any, part: str | int) -> list[Any]:
     """Return the types that ``part`` of a value may have, with unions split."""
     if _is_model(annotation):
         field = fields_of(annotation).get(str(part))
-        return leaves_of(field.annotation) if field is not None else []
+        return union_members(field.annotation) if field is not None else []
     origin, arguments = get_origin(annotation), get_args(annotation)
     if origin is dict:
-        return leaves_of(arguments[1])
+        return union_members(arguments[1])
     if origin is tuple and (isinstance(part, int) or is_wildcard(part)):
-        return leaves_of(arguments[0])
+        return union_members(arguments[0])
     return []

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from mptcplab.errors import Mistake
-from mptcplab.scenario.document import Document, nearest
+from mptcplab.scenario.document import Document, suggest_name
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Duration, Rate
@@ -132,8 +132,8 @@ def expand_presets(document: Document) -> frozenset[KeyPath]:
     :raises InputError: for an unknown preset.
     """
     links = document.tables.get("links")
-    found = links.items() if isinstance(links, dict) else ()
-    named = [name for name, link in found if isinstance(link, dict) and "preset" in link]
+    dict_items = links.items() if isinstance(links, dict) else ()
+    named = [name for name, link in dict_items if isinstance(link, dict) and "preset" in link]
     return frozenset(key for name in named for key in _expand(document, ("links", name)))
 
 
@@ -142,15 +142,15 @@ def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
     link = document.tables["links"][path[-1]]
     preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None
     if preset is None:
-        near = nearest(str(link["preset"]), LINK_PRESETS)
+        near = suggest_name(str(link["preset"]), LINK_PRESETS)
         hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(LINK_PRESETS)}"
         raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
     place = document.place(at)
     del link["preset"]
     for direction in DIRECTIONS:
-        own = link.get(direction, {})
+        own_link = link.get(direction, {})
         for key, text in keys_of(preset, direction):
-            if isinstance(own, dict) and key not in own and key not in link:
+            if isinstance(own_link, dict) and key not in own_link and key not in link:
                 document.put((*path, direction, key), text, place)
                 yield (*path, direction, key)
 
@@ -158,11 +158,11 @@ def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
 def keys_of(preset: LinkPreset, direction: str) -> list[tuple[str, str]]:
     """Return the keys that a preset has for a direction, with their values."""
     rate = preset.up if direction == "forward" else preset.down
-    found: list[tuple[str, str]] = []
+    keys: list[tuple[str, str]] = []
     if rate is not None:
-        found.append(("rate", str(Rate(round(rate * 10**6)))))
+        keys.append(("rate", str(Rate(round(rate * 10**6)))))
     if preset.rtt is not None:
-        found.append(("delay", str(Duration(round(preset.rtt * 10**6 / 2)))))
+        keys.append(("delay", str(Duration(round(preset.rtt * 10**6 / 2)))))
     if preset.jitter is not None:
-        found.append(("jitter", str(Duration(round(preset.jitter * 10**6)))))
-    return found
+        keys.append(("jitter", str(Duration(round(preset.jitter * 10**6)))))
+    return keys

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, SerializerFunctionWrapHandler, create_model, model_serializer, model_validator
 
-from mptcplab.fields import Misnomers, NodeName, Part, conflict, idle, invalid
+from mptcplab.fields import Misnomers, NodeName, Part, conflict, idle, value_error
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS, VARIABLE_KEY_NAMES, aggregate_of
 from mptcplab.scenario.trace import Trace, TraceOrFile
@@ -27,7 +27,9 @@ if TYPE_CHECKING:
         """The keys that code outside of the behaviours reads."""
 else:
     # pydantic puts the fields of the last base first.
-    _Keys = create_model("_Keys", __base__=tuple(one.model for one in reversed(BEHAVIOURS)), __module__=__name__)
+    _Keys = create_model(
+        "_Keys", __base__=tuple(behaviour.model for behaviour in reversed(BEHAVIOURS)), __module__=__name__
+    )
 
 
 class DirectionSettings(_Keys):
@@ -50,13 +52,13 @@ class DirectionSettings(_Keys):
 
     @model_validator(mode="after")
     def _check_behaviours(self) -> DirectionSettings:
-        for one in BEHAVIOURS:
-            one.check(self)
+        for behaviour in BEHAVIOURS:
+            behaviour.check(self)
         if aggregate_of(self) is not None:
-            for one in BEHAVIOURS:
-                if not one.passes_aggregates(self):
-                    hint = f"remove offload, or the {one.name}: it would act on whole aggregates, not on packets"
-                    raise conflict(f"cannot be combined with this {one.name}", hint, "offload")
+            for behaviour in BEHAVIOURS:
+                if not behaviour.passes_aggregates(self):
+                    hint = f"remove offload, or the {behaviour.name}: it would act on whole aggregates, not on packets"
+                    raise conflict(f"cannot be combined with this {behaviour.name}", hint, "offload")
         return self
 
 
@@ -93,7 +95,7 @@ class Link(Part):
     )
 
     @model_serializer(mode="wrap", when_used="json")
-    def _without_radio(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_radio(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out the radio of a cable, as in recordings from before links could have one."""
         dumped: dict[str, Any] = dump(self)
         return {key: value for key, value in dumped.items() if key != "radio" or value is not None}
@@ -118,13 +120,13 @@ class Link(Part):
         if self.between[0] == self.between[1]:
             raise conflict(f"joins '{self.between[0]}' to itself", "name two different nodes", "between")
         if not MIN_MTU <= self.mtu <= MAX_MTU:
-            raise invalid("is not a supported MTU", f"use from {MIN_MTU} B to {MAX_MTU} B", "mtu")
+            raise value_error("is not a supported MTU", f"use from {MIN_MTU} B to {MAX_MTU} B", "mtu")
         return self
 
     @model_validator(mode="after")
     def _check_rates(self) -> Link:
         """Refuse keys of the queue without a rate, unless both directions share them and the other has a rate."""
-        for key in (key for one in BEHAVIOURS for key in one.needs_rate):
+        for key in (key for behaviour in BEHAVIOURS for key in behaviour.needs_rate):
             sides = {n: side for n in DIRECTIONS if (side := getattr(self, n)).is_set(key)}
             without = [name for name, side in sides.items() if side.rate is None]
             shared = len(sides) == 2 and getattr(self.forward, key) == getattr(self.backward, key)

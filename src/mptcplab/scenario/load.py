@@ -22,20 +22,20 @@ from mptcplab.scenario.document import (
     Document,
     ScenarioError,
     Table,
-    dotted,
     is_wildcard,
+    join_key,
     lookup,
-    nearest,
+    suggest_name,
     toml,
 )
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.extends import read
-from mptcplab.scenario.keys import WrittenLink, key_meant_by
+from mptcplab.scenario.keys import WrittenLink, find_meant_key
 from mptcplab.scenario.link_presets import expand_presets
 from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.overrides import override
-from mptcplab.scenario.place import SET, KeyPath, Place
+from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 from mptcplab.scenario.read_traces import read_traces
 from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
 from mptcplab.scenario.replaced import with_replaced
@@ -53,7 +53,7 @@ _LAST_PART = re.compile(r"[^.]+(?:\.[0-9]+)?$")
 
 
 @dataclass(frozen=True)
-class Point:
+class SweepPoint:
     """One point of a sweep. ``settings`` has its swept keys and values as labels, in the order of the axes.
 
     A name stands for the keys of a zip whose positions have names.
@@ -82,7 +82,7 @@ class Unavailable:
 class Run:
     """One point with one seed, which an engine executes. Points share seeds, so that runs can be compared in pairs."""
 
-    point: Point
+    point: SweepPoint
     repeat: int
     seed: int
 
@@ -92,7 +92,7 @@ class Run:
         return f"{self.point.label or 'run'}, seed {self.seed}"
 
 
-def summed(runs: Iterable[Run], estimate: Callable[[Scenario], float]) -> float:
+def sum_estimates(runs: Iterable[Run], estimate: Callable[[Scenario], float]) -> float:
     """Return the sum of an estimate over ``runs``, each of which counts like all of its point."""
     counts = Counter(id(run.point) for run in runs)
     scenarios = {id(run.point): run.point.scenario for run in runs}
@@ -112,7 +112,7 @@ class Experiment:
     name: str
     title: str
     question: str
-    points: tuple[Point, ...]
+    points: tuple[SweepPoint, ...]
     repeats: int
     seed: int
     changes: tuple[str, ...] = ()
@@ -125,7 +125,7 @@ class Experiment:
         """Every point with every seed that it may need, point by point."""
         return [run for point in self.points for run in self.runs_of(point, 0, self.repeats)]
 
-    def runs_of(self, point: Point, first: int, end: int) -> list[Run]:
+    def runs_of(self, point: SweepPoint, first: int, end: int) -> list[Run]:
         """Return the repeats from ``first`` up to, but not including, ``end`` of one point."""
         return [Run(point=point, repeat=repeat, seed=self.seed + repeat) for repeat in range(first, end)]
 
@@ -210,7 +210,7 @@ def _change(setting: sweep.Setting) -> str:
 
 
 def _option(key: str, value: int) -> sweep.Setting:
-    return sweep.Setting((key,), value, Place(Path(f"--{key}"), 0, (key,)))
+    return sweep.Setting((key,), value, SourcePlace(Path(f"--{key}"), 0, (key,)))
 
 
 def _take_until(document: Document) -> Repeats | None:
@@ -241,9 +241,9 @@ def _take_whole(document: Document, key: str) -> int:
     return value
 
 
-def _refuse_same(document: Document, points: Sequence[Point]) -> None:
+def _refuse_same(document: Document, points: Sequence[SweepPoint]) -> None:
     """Refuse points that are the same: a swept key that changes nothing would count runs twice."""
-    seen: dict[str, Point] = {}
+    seen: dict[str, SweepPoint] = {}
     for point in points:
         first = seen.setdefault(point.scenario.model_dump_json(), point)
         if first is not point:
@@ -255,7 +255,7 @@ def _refuse_same(document: Document, points: Sequence[Point]) -> None:
             raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
 
 
-def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
+def _refuse_idle_weights(document: Document, points: Sequence[SweepPoint]) -> None:
     """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
     nodes = points[0].scenario.nodes
     for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
@@ -267,7 +267,7 @@ def _refuse_idle_weights(document: Document, points: Sequence[Point]) -> None:
             raise document.error(weights, "do nothing on a node without connections", hint=hint, kind=Mistake.IDLE)
         if not any(_any_uses_weights(point.scenario, only=path[1:2]) for point in points):
             named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
-            hint = f"add {named} to [{dotted(path)}]"
+            hint = f"add {named} to [{join_key(path)}]"
             raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
 
 
@@ -287,12 +287,12 @@ def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
 
 def _points(
     document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice, real_time: bool
-) -> tuple[tuple[Point, ...], tuple[Unavailable, ...]]:
+) -> tuple[tuple[SweepPoint, ...], tuple[Unavailable, ...]]:
     """Return the points, and those that are not available because the sweep varies the path manager."""
-    found, unavailable = [], []
+    pairs, unavailable = [], []
     for choice in choices:
         try:
-            found.append(_point(document, choice, fixed, real_time))
+            pairs.append(_point(document, choice, fixed, real_time))
         except ScenarioError as error:
             varies = any(setting.pattern[-1] == "path_manager" for setting in choice)
             if error.kind != Mistake.UNAVAILABLE or not varies:
@@ -300,17 +300,17 @@ def _points(
                 raise
             unavailable.append(Unavailable(_labels(choice), error.about))
             first = error
-    if not found:
+    if not pairs:
         raise first
-    _refuse_idle([idle for _, idle in found])
-    return tuple(point for point, _ in found), tuple(unavailable)
+    _refuse_idle([idle for _, idle in pairs])
+    return tuple(point for point, _ in pairs), tuple(unavailable)
 
 
 def _labels(choice: sweep.Choice) -> dict[str, str]:
     return {setting.name: setting.text for setting in choice if not setting.is_hidden}
 
 
-def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_time: bool) -> tuple[Point, Idle]:
+def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_time: bool) -> tuple[SweepPoint, Idle]:
     at_point = document.copy()
     settings = choice + fixed
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] in _EXPANDED])
@@ -330,7 +330,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_t
     except ValidationError as error:
         raise first_error(at_point, error) from error
     check(at_point, scenario, real_time=real_time)
-    return Point(_labels(choice), scenario), idle
+    return SweepPoint(_labels(choice), scenario), idle
 
 
 def _check_transport(document: Document) -> None:
@@ -341,10 +341,10 @@ def _check_transport(document: Document) -> None:
         raise first_error(document, error, below=("transport",)) from error
 
 
-def _refuse_idle(found: Sequence[Idle]) -> None:
+def _refuse_idle(idles: Sequence[Idle]) -> None:
     """Refuse a shared key that does nothing at any point: it is overridden wherever it holds."""
-    for key, error in found[0].errors.items():
-        if all(key in idle.errors for idle in found):
+    for key, error in idles[0].errors.items():
+        if all(key in idle.errors for idle in idles):
             raise error
 
 
@@ -376,31 +376,31 @@ def _expand_preset(document: Document) -> None:
     document.tables.pop("topology")
     place = document.place(("topology",))
     for kind, names in preset.expand(topology).items():
-        own = document.tables.get(kind, {})
-        if not isinstance(own, dict):
+        own_table = document.tables.get(kind, {})
+        if not isinstance(own_table, dict):
             hint = f"write [{kind}.{next(iter(names), 'NAME')}]"
             raise document.error((kind,), "is not a table", hint=hint, kind=Mistake.TYPE)
         for name, made in names.items():
-            if not isinstance(own.get(name, {}), dict):
+            if not isinstance(own_table.get(name, {}), dict):
                 raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]", kind=Mistake.TYPE)
-            names[name] = {**made, **own.get(name, {})}
+            names[name] = {**made, **own_table.get(name, {})}
             document.places.setdefault((kind, name), place)
         if kind == "links":
-            _refuse_unknown_links(document, topology, own, names)
-        document.tables[kind] = {**names, **own, **names}
+            _refuse_unknown_links(document, topology, own_table, names)
+        document.tables[kind] = {**names, **own_table, **names}
 
 
 def _is_between(key: str) -> bool:
     """Return whether ``key`` of a link is ``between``, misspelled or called otherwise."""
-    return bool(difflib.get_close_matches("between", [key])) or key_meant_by(key, [WrittenLink]) == "between"
+    return bool(difflib.get_close_matches("between", [key])) or find_meant_key(key, [WrittenLink]) == "between"
 
 
-def _refuse_unknown_links(document: Document, topology: preset.Topology, own: Table, made: Table) -> None:
+def _refuse_unknown_links(document: Document, topology: preset.Topology, own_entry: Table, made: Table) -> None:
     """Refuse links without ``between`` that the preset does not have."""
-    for name, link in own.items():
+    for name, link in own_entry.items():
         if name in made or not isinstance(link, dict) or any(_is_between(key) for key in link):
             continue
-        near = nearest(name, made, cutoff=0.8)
+        near = suggest_name(name, made, cutoff=0.8)
         hint = f"use one of its links, {', '.join(made)}, or add between = [...] for a link of your own"
         if is_wildcard(name):
             hint = f'use wildcards in [sweep] only: "links.{name}.KEY" = [VALUE]'

@@ -10,7 +10,7 @@ from functools import cached_property
 
 from mptcplab.fields import LOOPBACK
 from mptcplab.gateway.base import GatewayBase
-from mptcplab.node.context import Context, WorkloadView
+from mptcplab.node.context import NodeContext, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.record import Capture
@@ -78,10 +78,10 @@ class Network(Graph):
         for link in self.scenario.links.values():
             if link.radio is None or not link.radio.through:
                 continue
-            own = (*(end for end in link.between if self.nodes[end].cell(end) is not None), *link.radio.through)
-            joined = [group for group in groups if set(group) & set(own)]
+            own_texts = (*(end for end in link.between if self.nodes[end].cell(end) is not None), *link.radio.through)
+            joined = [group for group in groups if set(group) & set(own_texts)]
             groups = [group for group in groups if group not in joined]
-            groups.append(tuple(dict.fromkeys((*(one for group in joined for one in group), *own))))
+            groups.append(tuple(dict.fromkeys((*(text for group in joined for text in group), *own_texts))))
         return groups
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
@@ -98,21 +98,28 @@ class Network(Graph):
         first, second = (self.ports[node, link] for node in self.scenario.links[link].between)
         return (first, second) if direction == "forward" else (second, first)
 
-    def context_of(self, node: str) -> Context:
+    def context_of(self, node: str) -> NodeContext:
         """Return the view that ``node`` has of the network."""
-        return Context(node, self, self.nodes, self._workloads[node])
+        return NodeContext(node, self, self.nodes, self._workloads[node])
 
     @cached_property
     def _workloads(self) -> dict[str, list[WorkloadView]]:
         """The connections of every node, in the order of the file."""
-        found: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
-        for one in self.connections():
-            for node, partner, is_client in ((one.client, one.server, True), (one.server, one.client, False)):
+        workload_views: dict[str, list[WorkloadView]] = {name: [] for name in self.nodes}
+        for connection in self.connections():
+            for node, partner, is_client in (
+                (connection.client, connection.server, True),
+                (connection.server, connection.client, False),
+            ):
                 view = WorkloadView(
-                    partner, one.target, is_client=is_client, scheduler=one.scheduler, protocol=one.protocol
+                    partner,
+                    connection.target,
+                    is_client=is_client,
+                    scheduler=connection.scheduler,
+                    protocol=connection.protocol,
                 )
-                found[node].append(view)
-        return found
+                workload_views[node].append(view)
+        return workload_views
 
     def connections(self) -> Iterator[Connections]:
         """Yield everything that opens connections: path managers, weights and routes of both nodes depend on it."""
@@ -123,17 +130,17 @@ class Network(Graph):
                 yield Connections(gateway.entry, gateway.exit, target, None, protocol=gateway.protocol)
 
     def target(self, workload: WorkloadBase) -> Port | None:
-        """Return the port that the workload connects to: its ``via``, else the :meth:`nearest` one."""
+        """Return the port that the workload connects to: its ``via``, else the :meth:`nearest_port` one."""
         if workload.via is not None:
             return self.ports.get((workload.receiver, workload.via))
-        return self.nearest(workload.sender, workload.receiver)
+        return self.nearest_port(workload.sender, workload.receiver)
 
     def exit_ports(self, gateway: GatewayBase) -> list[Port | None]:
         """Return the ports of the exit that the entry connects to: the gateway's ``via``, else the nearest one."""
         ports = [self.ports.get((gateway.exit, link)) for link in gateway.vias]
-        return ports or [self.nearest(gateway.entry, gateway.exit)]
+        return ports or [self.nearest_port(gateway.entry, gateway.exit)]
 
-    def nearest(self, client: str, server: str) -> Port | None:
+    def nearest_port(self, client: str, server: str) -> Port | None:
         """Return the first port of ``server`` that is reachable from ``client``; None if none is.
 
         A port that is reached through another link of a forwarding ``server`` comes last.

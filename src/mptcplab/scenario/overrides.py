@@ -12,9 +12,9 @@ from typing import Any
 from mptcplab.errors import Mistake
 from mptcplab.scenario import sweep
 from mptcplab.scenario.document import ScenarioError, show, split_key
-from mptcplab.scenario.place import SET, KeyPath, Place
+from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 
-_SET = Place(Path("--set"), 0, rank=SET)
+_SET = SourcePlace(Path("--set"), 0, rank=SET)
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 #: A list of words, of which some may have lost their quotes to the shell.
 _WORDS = re.compile(r"\[([^\[\]{}=\\]{1,200})\]?")
@@ -34,10 +34,10 @@ def override(text: str) -> sweep.Setting:
     if pattern[0] in ("sweep", "extends", "without"):
         message, hint = "cannot be set on the command line", "edit the file"
         raise ScenarioError(Mistake.CONFLICT, _SET, message, hint=hint, key=key)
-    return sweep.Setting(pattern, _literal(value.strip(), pattern), replace(_SET, written=pattern))
+    return sweep.Setting(pattern, _parse_literal(value.strip(), pattern), replace(_SET, written=pattern))
 
 
-def _literal(text: str, pattern: KeyPath) -> Any:
+def _parse_literal(text: str, pattern: KeyPath) -> Any:
     """Parse numbers, true, false, lists, tables and quoted text as in TOML; anything else is text without quotes.
 
     A key of the whole file that takes a decimal takes the version of a kernel: that is text.
@@ -52,13 +52,13 @@ def _literal(text: str, pattern: KeyPath) -> Any:
         try:
             return tomllib.loads(f"value = {text}")["value"]
         except (ValueError, RecursionError) as error:
-            hint = f"write '{_quoted(text)}', in quotes for the shell"
+            hint = f"write '{_quote_words(text)}', in quotes for the shell"
             raise ScenarioError(Mistake.SYNTAX, _SET, f"{text!r} is not a TOML value", hint=hint) from error
     return text
 
 
-def _quoted(text: str) -> str:
+def _quote_words(text: str) -> str:
     """Return the user's list of words without quotes as TOML; an example for anything else."""
-    found = _WORDS.fullmatch(text)
-    words = [word.strip().strip("\"'") for word in found[1].split(",")] if found else []
+    match = _WORDS.fullmatch(text)
+    words = [word.strip().strip("\"'") for word in match[1].split(",")] if match else []
     return f"[{', '.join(map(show, filter(None, words)))}]" if any(words) else _EXAMPLE

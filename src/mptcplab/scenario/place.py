@@ -31,7 +31,7 @@ _TOKEN = re.compile(
 
 
 @dataclass(frozen=True)
-class Place:
+class SourcePlace:
     """A line of a file; ``line`` counts from 1 and is 0 if there is none.
 
     ``written`` is the key as written there, if its value was copied from another path. A key of a higher ``rank``
@@ -108,12 +108,12 @@ def _key(scanner: _Scanner) -> tuple[KeyPath, int]:
     while (token := scanner.peek()) is not None and token.text not in ("=", "]", "]]") and token.kind != "newline":
         line = line or token.line
         if token.kind in ("bare", "string"):
-            parts.append(_unquoted(token.text) if token.kind == "string" else token.text)
+            parts.append(_unquote(token.text) if token.kind == "string" else token.text)
         scanner.take()
     return tuple(parts), line
 
 
-def _unquoted(text: str) -> str:
+def _unquote(text: str) -> str:
     return str(tomllib.loads(f"key = {text}")["key"])
 
 
@@ -124,23 +124,23 @@ def _header(scanner: _Scanner) -> KeyPath:
     if closing is not None and closing.kind != "newline":
         scanner.take()
     if opening.text == "[[":
-        array = (*_inside_arrays(scanner, path[:-1]), path[-1])
+        array = (*_enter_arrays(scanner, path[:-1]), path[-1])
         scanner.newest[array] = scanner.newest.get(array, -1) + 1
         path = (*array, scanner.newest[array])
     else:
-        path = _inside_arrays(scanner, path)
+        path = _enter_arrays(scanner, path)
     scanner.note(path, line)
     return path
 
 
-def _inside_arrays(scanner: _Scanner, path: KeyPath) -> KeyPath:
+def _enter_arrays(scanner: _Scanner, path: KeyPath) -> KeyPath:
     """Return ``path`` with the last index after each array of tables: the table that a header names at this line."""
-    found: KeyPath = ()
+    texts: KeyPath = ()
     for part in path:
-        found = (*found, part)
-        if found in scanner.newest:
-            found = (*found, scanner.newest[found])
-    return found
+        texts = (*texts, part)
+        if texts in scanner.newest:
+            texts = (*texts, scanner.newest[texts])
+    return texts
 
 
 def _pair(scanner: _Scanner, prefix: KeyPath) -> None:
@@ -160,7 +160,7 @@ def _value(scanner: _Scanner, path: KeyPath) -> None:
     if token is None or token.kind == "newline":
         return
     if token.text in ("[", "[["):
-        _array(scanner, path)
+        _scan_array(scanner, path)
     elif token.text == "{":
         _inline_table(scanner, path)
     else:
@@ -170,7 +170,7 @@ def _value(scanner: _Scanner, path: KeyPath) -> None:
             scanner.take()
 
 
-def _array(scanner: _Scanner, path: KeyPath) -> None:
+def _scan_array(scanner: _Scanner, path: KeyPath) -> None:
     if scanner.take().text == "[[":  # an array that begins with an array: put the second bracket back
         scanner.at -= 1
         scanner.tokens[scanner.at] = _Token("mark", "[", scanner.tokens[scanner.at].line)

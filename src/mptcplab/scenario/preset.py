@@ -68,7 +68,7 @@ def expand(topology: Topology) -> Table:
         return _chain(topology.routers or 3)
     if topology.preset == "disjoint-paths":
         return _disjoint(topology.paths or 2)
-    return _shared(topology.paths or 2)
+    return _shared_network(topology.paths or 2)
 
 
 def _network(*, links: dict[str, tuple[str, str]], routers: int = 0, hosts: tuple[str, ...] = ()) -> Table:
@@ -97,7 +97,7 @@ def _disjoint(paths: int) -> Table:
     return _network(links=links, routers=paths)
 
 
-def _shared(paths: int) -> Table:
+def _shared_network(paths: int) -> Table:
     links = {f"access{number}": ("client", "r1") for number in range(1, paths + 1)}
     links |= {
         "access-client2": ("client2", "r1"),

@@ -14,7 +14,7 @@ from mptcplab.scenario.document import Document, Table, lookup
 from mptcplab.scenario.explain import first_error
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.trace import Series, Trace, TraceError, parse
+from mptcplab.scenario.trace import Trace, TraceError, TraceSeries, parse
 
 
 def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
@@ -55,7 +55,7 @@ def _read(document: Document, path: KeyPath, settings: Table, presets: Collectio
     settings["trace"] = {**table, "sha256": series.sha256, "series": series}
 
 
-def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
+def _content(document: Document, at: KeyPath, trace: Trace) -> TraceSeries:
     file = document.locate(at, trace.file)
     try:
         return parse(file.read_bytes(), window_ns=int(trace.window), columns=trace.columns)
@@ -68,10 +68,10 @@ def _content(document: Document, at: KeyPath, trace: Trace) -> Series:
         raise document.error(named, str(error), hint=error.hint, kind=Mistake.FILE) from error
 
 
-def _summary(document: Document, at: KeyPath, series: Series, key: str) -> str:
+def _summary(document: Document, at: KeyPath, series: TraceSeries, key: str) -> str:
     """Return the direction's own value for a key that the trace drives."""
     try:
-        value = OWNERS[key].base_value(key, series.values(key)[0], series.mean(key))
+        value = OWNERS[key].base_value(key, series.values(key)[0], series.mean_of(key))
     except PydanticCustomError as error:
         raise document.refusal(at, error) from error
     return str(VARIABLE_KEYS[key].quantity(value))

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Boolean, InterfaceName, Line, Misnomers, NodeName, Part, Time, invalid, whole_units
+from mptcplab.fields import Boolean, InterfaceName, Line, Misnomers, NodeName, Part, Time, value_error, whole_multiple
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
@@ -50,10 +50,10 @@ class Capture(Part):
         if not _MIN_SNAPLEN <= self.snaplen <= _MAX_SNAPLEN:
             word = "truncates headers" if self.snaplen < _MIN_SNAPLEN else "is longer than any packet"
             hint = f'use from "{_MIN_SNAPLEN} B" to "{_MAX_SNAPLEN // 1024} KiB", which keeps whole packets'
-            raise invalid(word, hint, "snaplen")
+            raise value_error(word, hint, "snaplen")
         if self.filter is not None and self.filter.lstrip().startswith("-"):
             hint = 'write a filter, like filter = "tcp port 5001"'
-            raise invalid("is an option of tcpdump, not a filter", hint, "filter")
+            raise value_error("is an option of tcpdump, not a filter", hint, "filter")
         return self
 
 
@@ -66,7 +66,7 @@ class Record(Part):
         "captures": ("capture", "pcap", "pcaps", "tcpdump", "packets"),
     }
 
-    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] | None = Field(
+    interval: Annotated[Time, whole_multiple(Duration(10**6), "milliseconds")] | None = Field(
         default=None,
         description="time between samples of every socket and queue; default: about a hundredth of the expected "
         "duration of the workloads, from 10 ms to 1 s",
@@ -80,5 +80,5 @@ class Record(Part):
     @model_validator(mode="after")
     def _check(self) -> Record:
         if self.interval == 0:
-            raise invalid("is not an interval", 'use "1 ms" or more', "interval")
+            raise value_error("is not an interval", 'use "1 ms" or more', "interval")
         return self

@@ -125,7 +125,8 @@ def _sections_of_node(kind: type[NodeBase]) -> Iterator[str]:
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
     fields = {key: field for key, field in fields_of(model).items() if key not in leave_out}
     rows = (
-        f"| `{key}` | {takes(field)} | {_default(field)} | {meaning(key, field)} |" for key, field in fields.items()
+        f"| `{key}` | {describe_values(field)} | {_default(field)} | {describe_key(key, field)} |"
+        for key, field in fields.items()
     )
     return "\n".join((f"### {title}", "", _HEAD, *rows))
 
@@ -133,23 +134,25 @@ def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] =
 def _behaviours() -> str:
     """Return the table of link behaviours: the keys that events and traces change, and their counters."""
     rows = []
-    for one in BEHAVIOURS:
-        columns = _words(name for variable in one.variable.values() for name in variable.columns)
-        rows.append(f"| {one.name} | {_words(one.variable)} | {columns} | {_counters(one.counters)} |")
+    for behaviour in BEHAVIOURS:
+        columns = _words(name for variable in behaviour.variable.values() for name in variable.columns)
+        rows.append(
+            f"| {behaviour.name} | {_words(behaviour.variable)} | {columns} | {_counters(behaviour.counters)} |"
+        )
     rows += [f"| {name} | | | {_counters(kind.counters)} |" for name, kind in DISCIPLINES.items() if kind.counters]
     head = "| behaviour | keys of events | columns of traces | counters in `tc.json` |\n| --- | --- | --- | --- |"
     return "\n".join(("### Link behaviours: changes and counters", "", head, *rows))
 
 
 def _counters(counters: Iterable[EffectCounter]) -> str:
-    return ", ".join(f"`{one.key}` of `{one.kind}`: {one.meaning}" for one in counters)
+    return ", ".join(f"`{counter.key}` of `{counter.kind}`: {counter.meaning}" for counter in counters)
 
 
 def _words(names: Iterable[str]) -> str:
     return ", ".join(f"`{name}`" for name in names)
 
 
-def takes(field: FieldInfo) -> str:
+def describe_values(field: FieldInfo) -> str:
     """Return the values that a key takes, in words."""
     words = list(dict.fromkeys(_kinds(_with_choices(field))))
     lower = next((item.ge for item in field.metadata if hasattr(item, "ge")), None)
@@ -178,7 +181,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
     elif origin is Literal:
         yield from (f'`"{value}"`' for value in arguments)
     elif origin is tuple:
-        yield _list_of(arguments)
+        yield _describe_list(arguments)
     elif origin is dict:
         yield "table"
     elif annotation is QueueLength:
@@ -191,7 +194,7 @@ def _kinds(annotation: Any) -> Iterator[str]:
         yield _WORDS[annotation]
 
 
-def _list_of(members: tuple[Any, ...]) -> str:
+def _describe_list(members: tuple[Any, ...]) -> str:
     kinds = " or ".join(dict.fromkeys(_kinds(members[0])))
     return f"list of {kinds}" if members[-1] is Ellipsis else f"list of {len(members)}: {kinds}"
 
@@ -218,7 +221,7 @@ def _toml(value: Any) -> str:
     return str(value)
 
 
-def meaning(key: str, field: FieldInfo) -> str:
+def describe_key(key: str, field: FieldInfo) -> str:
     """Return the description of a key, for a table cell."""
     return (field.description or MEANINGS.get(key, "")).replace("|", "\\|")
 
@@ -226,10 +229,10 @@ def meaning(key: str, field: FieldInfo) -> str:
 def replace(document: str) -> str:
     """Return ``document`` with the reference between its markers. :raises InputError: if it has no markers."""
     pattern = re.compile(f"{re.escape(BEGIN)}\n.*?{re.escape(END)}", re.DOTALL)
-    found = pattern.search(document)
-    if found is None:
+    match = pattern.search(document)
+    if match is None:
         raise InputError("the document has no markers for the reference", hint=f"add the lines {BEGIN} and {END}")
-    return f"{document[: found.start()]}{BEGIN}\n\n{reference()}\n\n{END}{document[found.end() :]}"
+    return f"{document[: match.start()]}{BEGIN}\n\n{reference()}\n\n{END}{document[match.end() :]}"
 
 
 def main(arguments: list[str]) -> None:

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Misnomers, OneOf, Part, Whole, conflict, invalid
+from mptcplab.fields import Misnomers, OneOf, Part, Whole, conflict, value_error
 from mptcplab.units import Probability
 
 MAX_REPEATS = 10_000
@@ -46,7 +46,7 @@ class Repeats(Part):
     @model_validator(mode="after")
     def _check(self) -> Repeats:
         if self.until == 0:
-            raise invalid("is never reached", 'use a share, like until = "2 %"', "until")
+            raise value_error("is never reached", 'use a share, like until = "2 %"', "until")
         if self.min > self.max:
             raise conflict(f"is more than max = {self.max}", "raise max, or lower min", "min")
         return self

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError
-from mptcplab.scenario.place import Place
+from mptcplab.scenario.place import SourcePlace
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.sweep import Choice
 
@@ -15,7 +15,7 @@ from mptcplab.scenario.sweep import Choice
 _OF_THE_VALUE = (Mistake.TYPE, Mistake.CHOICE, Mistake.QUANTITY, Mistake.VALUE, Mistake.UNKNOWN)
 
 
-def or_removed(hint: str) -> str:
+def removal_hint(hint: str) -> str:
     """Return the hint for a mistake in such a value."""
     return f"{hint}{' Or' if hint.endswith('?') else ', or'} remove it: the sweep replaces it"
 
@@ -28,18 +28,18 @@ def with_replaced(document: Document, choice: Choice, scenario_of: Callable[[Cho
     """
     for setting in choice:
         paths = () if setting.is_label else document.matches(setting.pattern)
-        own = [document.place(path) for path in paths if path in document.places]
-        if not own:
+        own_places = [document.place(path) for path in paths if path in document.places]
+        if not own_places:
             continue
         try:
             yield scenario_of(tuple(other for other in choice if other is not setting))
         except ScenarioError as error:
-            if error.kind in _OF_THE_VALUE and any(_is_at(error.place, place) for place in own):
-                error.hint = or_removed(str(error.hint))
+            if error.kind in _OF_THE_VALUE and any(_is_at(error.place, place) for place in own_places):
+                error.hint = removal_hint(str(error.hint))
                 raise
 
 
-def _is_at(found: Place, place: Place) -> bool:
-    """Return whether ``found`` is the key at ``place``, or below it."""
+def _is_at(source_place: SourcePlace, place: SourcePlace) -> bool:
+    """Return whether ``source_place`` is the key at ``place``, or below it."""
     key = place.written or ()
-    return found.file == place.file and (found.written or ())[: len(key)] == key
+    return source_place.file == place.file and (source_place.written or ())[: len(key)] == key

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, SerializerFunctionWrapHandler, create_model, model_serializer
 
-from mptcplab.fields import GatewayName, Line, LinkName, Misnomers, NodeName, Part, Version, WorkloadName, invalid
+from mptcplab.fields import GatewayName, Line, LinkName, Misnomers, NodeName, Part, Version, WorkloadName, value_error
 from mptcplab.gateway.registry import Gateway
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
@@ -32,9 +32,9 @@ _MIN_MEMORY, _MAX_MEMORY = Size(1 << 30), Size(64 << 30)
 
 def _plausible(memory: Size) -> Size:
     if not _MIN_MEMORY <= memory <= _MAX_MEMORY:
-        raise invalid(f"is too {'little' if memory < _MIN_MEMORY else 'much'}", "use from 1 GiB to 64 GiB")
+        raise value_error(f"is too {'little' if memory < _MIN_MEMORY else 'much'}", "use from 1 GiB to 64 GiB")
     if int(memory) % (1 << 20):
-        raise invalid("is not a whole number of MiB", 'write for example "2 GiB" or "1536 MiB"')
+        raise value_error("is not a whole number of MiB", 'write for example "2 GiB" or "1536 MiB"')
     return memory
 
 
@@ -140,8 +140,8 @@ class Scenario(_Nodes):
     @property
     def transports(self) -> dict[str, Transport]:
         """The transports of all nodes with sockets of their own."""
-        found = {name: node.own_transport for name, node in self.nodes.items()}
-        return {name: transport for name, transport in found.items() if transport is not None}
+        found_transports = {name: node.own_transport for name, node in self.nodes.items()}
+        return {name: transport for name, transport in found_transports.items() if transport is not None}
 
     @property
     def server_ports(self) -> dict[str, int]:
@@ -149,7 +149,7 @@ class Scenario(_Nodes):
         return {name: FIRST_PORT + number for number, name in enumerate(self.workloads)}
 
     @model_serializer(mode="wrap", when_used="json")
-    def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out what is not used, so that a plugin does not change the identity of runs without it."""
         optional = {"gateways", "bpf", *(kind.table for kind in NODE_KINDS.values() if not kind.is_recorded_empty)}
         dumped: dict[str, Any] = dump(self)

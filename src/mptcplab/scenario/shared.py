@@ -14,7 +14,7 @@ from typing import Any
 
 from mptcplab.errors import Mistake
 from mptcplab.node.registry import NODE_KINDS
-from mptcplab.scenario.document import Document, ScenarioError, Table, dotted, lookup
+from mptcplab.scenario.document import Document, ScenarioError, Table, join_key, lookup
 from mptcplab.scenario.link_presets import LINK_PRESETS, keys_of
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.place import SET, SWEPT, KeyPath
@@ -46,7 +46,7 @@ class Idle:
 
 
 def _error(document: Document, source: KeyPath, over: Sequence[KeyPath]) -> ScenarioError:
-    names = list(dict.fromkeys(dotted(document.place(path).written or path) for path in over))
+    names = list(dict.fromkeys(join_key(document.place(path).written or path) for path in over))
     more = f" and {len(names) - _MAX_NAMED} more" if len(names) > _MAX_NAMED else ""
     which = f"{', '.join(names[:_MAX_NAMED])}{more}" if more else " and ".join(names)
     rank = document.place(source).rank
@@ -101,12 +101,12 @@ def note_link_presets(document: Document, idle: Idle) -> None:
         if preset is None:
             continue
         source: KeyPath = ("links", name)
-        own = [
-            next((path for path in ((*source, side, key), (*source, key)) if _has(document, path)), None)
+        own_texts = [
+            next((path for path in ((*source, side, key), (*source, key)) if _has_key(document, path)), None)
             for side in DIRECTIONS
             for key, _ in keys_of(preset, side)
         ]
-        idle.note(document, (*source, "preset"), own)
+        idle.note(document, (*source, "preset"), own_texts)
 
 
 def _note(document: Document, source: KeyPath, shared: Table, targets: Sequence[KeyPath], idle: Idle) -> None:
@@ -123,10 +123,10 @@ def _note(document: Document, source: KeyPath, shared: Table, targets: Sequence[
 
 def _replaces(document: Document, path: KeyPath, shared: Any) -> bool:
     """Return whether the place's own value hides all of the ``shared`` one: two tables are merged."""
-    own = lookup(document.tables, path)
-    return _has(document, path) and not (isinstance(own, dict) and isinstance(shared, dict))
+    own_entry = lookup(document.tables, path)
+    return _has_key(document, path) and not (isinstance(own_entry, dict) and isinstance(shared, dict))
 
 
-def _has(document: Document, path: KeyPath) -> bool:
+def _has_key(document: Document, path: KeyPath) -> bool:
     table = lookup(document.tables, path[:-1])
     return isinstance(table, dict) and path[-1] in table

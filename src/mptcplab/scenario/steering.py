@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Misnomers, NodeName, Number, Part, Time, idle, invalid
+from mptcplab.fields import Misnomers, NodeName, Number, Part, Time, idle, value_error
 from mptcplab.steering.policies import policy_classes
 from mptcplab.units import Duration
 
@@ -71,25 +71,25 @@ class Steering(Part):
 
     @model_validator(mode="after")
     def _check_policy(self) -> Steering:
-        own = _keys_of(self.policy)
+        own_keys = _keys_of(self.policy)
         for policy in _POLICIES:
             for key in _keys_of(policy):
-                if key not in own and self.is_set(key):
+                if key not in own_keys and self.is_set(key):
                     raise idle(
                         f'does nothing with policy = "{self.policy}"', f'remove it, or use policy = "{policy}"', key
                     )
         if self.policy == "ratio" and self.threshold is None:
             hint = "add threshold = 1.15: how much more one access point must have received"
-            raise invalid("has no threshold", hint, kind=Mistake.MISSING)
+            raise value_error("has no threshold", hint, kind=Mistake.MISSING)
         if self.period < _SHORTEST:
-            raise invalid("is too short", f'use at least "{_SHORTEST}"', "period")
+            raise value_error("is too short", f'use at least "{_SHORTEST}"', "period")
         return self
 
 
 def _keys_of(policy: str) -> tuple[str, ...]:
     """Return the keys of a policy as scenarios have them."""
-    own = {written: key for key, written in _NAMES.items()}
-    return tuple(own.get(key, key) for key in _POLICIES[policy].keys)
+    own_texts = {written: key for key, written in _NAMES.items()}
+    return tuple(own_texts.get(key, key) for key in _POLICIES[policy].keys)
 
 
 def _number(value: Any) -> Any:

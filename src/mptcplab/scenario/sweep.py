@@ -28,17 +28,17 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import (
     Document,
     ScenarioError,
-    dotted,
     is_wildcard,
+    join_key,
     lookup,
     members,
     name_hint,
-    nearest,
     show,
     split_key,
+    suggest_name,
 )
 from mptcplab.scenario.keys import home
-from mptcplab.scenario.place import SET, SWEPT, KeyPath, Place
+from mptcplab.scenario.place import SET, SWEPT, KeyPath, SourcePlace
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
@@ -58,14 +58,14 @@ class Setting:
 
     pattern: KeyPath
     value: Any
-    place: Place
+    place: SourcePlace
     is_label: bool = False
     is_hidden: bool = False
 
     @property
     def name(self) -> str:
         """The key as written in the scenario."""
-        return dotted(self.pattern)
+        return join_key(self.pattern)
 
     @property
     def text(self) -> str:
@@ -94,10 +94,10 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
         hint = 'write [sweep], then "key" = [values]'
         raise document.error(("sweep",), "is not a table", hint=hint, kind=Mistake.TYPE)
     axes = [_axis(document, key, values) for key, values in table.items() if key != "zip"]
-    axes += _zipped(document, table.get("zip", []))
+    axes += _parse_zips(document, table.get("zip", []))
     for axis in axes:
         _refuse_hidden(document, axis[0])
-    left = [axis for axis in (_without(axis, fixed) for axis in axes) if axis != [()]]
+    left = [axis for axis in (_drop_covered(axis, fixed) for axis in axes) if axis != [()]]
     points = math.prod(map(len, left))
     if points > _MAX_POINTS:
         hint = f"split the sweep into several files of at most {_MAX_POINTS} points"
@@ -122,7 +122,7 @@ def _refuse_hidden(document: Document, choice: Choice) -> None:
                 )
 
 
-def _without(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
+def _drop_covered(axis: list[Choice], fixed: Sequence[Setting]) -> list[Choice]:
     """Return ``axis`` without covered settings; choices that differed only in these are merged."""
     left: dict[str, Choice] = {}
     for choice in axis:
@@ -154,7 +154,7 @@ def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     return [(setting,) for setting in settings]
 
 
-def _zipped(document: Document, tables: Any) -> Iterator[list[Choice]]:
+def _parse_zips(document: Document, tables: Any) -> Iterator[list[Choice]]:
     zip_path: KeyPath = ("sweep", "zip")
     if not isinstance(tables, list) or not all(isinstance(table, dict) for table in tables):
         hint = 'write [[sweep.zip]] with two brackets, then "key" = [values]'
@@ -213,8 +213,8 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
     """Return the swept key at ``path`` with each of its ``values``."""
     key = str(path[-1])
     if isinstance(values, dict):
-        whole, leaf = _unquoted_key(key, values)
-        hint = f'put the swept key in quotes: "{dotted(whole)}" = {show(leaf)}'
+        whole, leaf = _join_unquoted_key(key, values)
+        hint = f'put the swept key in quotes: "{join_key(whole)}" = {show(leaf)}'
         raise document.error(path, "is a table", hint=hint, kind=Mistake.TYPE)
     if not isinstance(values, list) and key in _NOT_SWEPT:
         # TOML gives a line at the end of a file to the table above it.
@@ -235,12 +235,12 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         if pattern[0] in ("seed", "repeats"):
             hint = "write repeats = N at the top of the file to run every point with N seeds"
         raise document.error(path, "cannot be swept", hint=hint)
-    own = [document.place((*path, index)) for index in range(len(values))]
-    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in own]
+    own_places = [document.place((*path, index)) for index in range(len(values))]
+    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in own_places]
     return [Setting(pattern, value, place) for value, place in zip(values, places, strict=True)]
 
 
-def _unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
+def _join_unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
     """Return the key that TOML has read as nested tables, for lack of quotes, and its values."""
     path: tuple[str, ...] = (key,)
     leaf: Any = values
@@ -261,7 +261,7 @@ def apply(document: Document, settings: Sequence[Setting]) -> None:
             wildcard = next(index for index, part in enumerate(setting.pattern) if is_wildcard(part))
             known = lookup(document.tables, setting.pattern[:wildcard])
             names = ", ".join(map(str, members(known)))
-            table = nearest(str(setting.pattern[0]), document.tables)
+            table = suggest_name(str(setting.pattern[0]), document.tables)
             hint = f"use a pattern that matches one of {names}" if names else "use a key of this scenario"
             hint = f"did you mean `{table}`?" if table not in (None, setting.pattern[0]) else hint
             raise _error(document, setting, "matches no key of this scenario", hint=hint)

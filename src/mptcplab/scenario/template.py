@@ -171,16 +171,16 @@ def _quantity(kind: Any, part: str, hint: str) -> Any:
 
 def parse_event(text: str, count: int) -> EventAnswer:
     """Parse ``"link1 down 4 s"``, an event of one of ``count`` links. :raises InputError: for anything else."""
-    found = _EVENT.fullmatch(text.strip())
+    match = _EVENT.fullmatch(text.strip())
     hint = f'write link, type and time, like "{EVENT_EXAMPLE}"'
-    if found is None:
+    if match is None:
         raise InputError(f"{show(text)} is not an event", hint=hint)
     links = [f"link{number}" for number in range(1, count + 1)]
-    if found["link"] not in links:
-        raise InputError(f"there is no link '{found['link']}'", hint=name_hint(found["link"], links))
-    if found["type"] not in _EVENT_TYPES:
-        raise InputError(f"{show(found['type'])} is not down or up", hint="docs/events.md has all other events")
-    return EventAnswer(found["link"], found["type"], Duration(_quantity(Duration, found["at"], hint)))
+    if match["link"] not in links:
+        raise InputError(f"there is no link '{match['link']}'", hint=name_hint(match["link"], links))
+    if match["type"] not in _EVENT_TYPES:
+        raise InputError(f"{show(match['type'])} is not down or up", hint="docs/events.md has all other events")
+    return EventAnswer(match["link"], match["type"], Duration(_quantity(Duration, match["at"], hint)))
 
 
 def check_events(events: Sequence[EventAnswer], protocols: Sequence[Protocol], count: int) -> None:
@@ -194,21 +194,21 @@ def check_events(events: Sequence[EventAnswer], protocols: Sequence[Protocol], c
         links = {f"link{number}" for number in range(1, count + 1)} if protocol == "mptcp" else {"link1"}
         if links <= down:
             at = max(last[link].at for link in links)
-            which, one = ("link1, the only path of TCP,", "it") if protocol == "tcp" else ("every path", "one")
+            which, text = ("link1, the only path of TCP,", "it") if protocol == "tcp" else ("every path", "one")
             others = ", fail another link, or leave out tcp" if protocol == "tcp" and count > 1 else ""
-            hint = f'let {one} return, like "link1 up {Duration(at + _RETURN_AFTER)}"{others}'
+            hint = f'let {text} return, like "link1 up {Duration(at + _RETURN_AFTER)}"{others}'
             raise InputError(f"{which} stays down after {at}: the run could only fail", hint=hint)
 
 
 def parse_direction(text: str, kind: str) -> Direction:
     """Check that a kind has data in a direction. :raises InputError: if it has not."""
-    found: Direction = "download" if text == "download" else "upload"
+    item: Direction = "download" if text == "download" else "upload"
     model = KINDS[kind]
-    own: Direction = "download" if model.server_sends else "upload"
-    if found != own and not model.has("reverse"):
-        other = ", ".join(name for name, one in KINDS.items() if one.has("reverse"))
-        raise InputError(f"workloads of kind {kind} only {own}", hint=f"use one of {other}")
-    return found
+    own_item: Direction = "download" if model.server_sends else "upload"
+    if item != own_item and not model.has_key("reverse"):
+        other = ", ".join(name for name, cls in KINDS.items() if cls.has_key("reverse"))
+        raise InputError(f"workloads of kind {kind} only {own_item}", hint=f"use one of {other}")
+    return item
 
 
 def parse_duration(text: str, kind: str) -> Duration:
@@ -223,10 +223,10 @@ def parse_size(text: str, kind: str) -> Size:
 
 def parse_protocols(text: str) -> tuple[Protocol, ...]:
     """Parse the protocols to compare, ``tcp,mptcp``, or a single one. :raises InputError: for anything else."""
-    found = tuple(part.strip().lower() for part in text.split(","))
-    if len(set(found)) < len(found) or not set(found) <= set(PROTOCOLS):
+    texts = tuple(part.strip().lower() for part in text.split(","))
+    if len(set(texts)) < len(texts) or not set(texts) <= set(PROTOCOLS):
         raise InputError(f"{show(text)} is not a list of protocols", hint="write tcp,mptcp, or only one of them")
-    return found  # type: ignore[return-value]  # checked above
+    return texts  # type: ignore[return-value]  # checked above
 
 
 def parse_title(text: str) -> str:
@@ -249,12 +249,12 @@ def parse_goal(duration: str | None, size: str | None, kind: str) -> tuple[Durat
     if duration is not None and size is not None:
         raise InputError("a workload ends by a duration or a size, not both", hint="remove one of them")
     for key, given in (("duration", duration), ("size", size)):
-        if given is not None and not KINDS[kind].has(key):
-            others = ", ".join(name for name, one in KINDS.items() if one.has(key))
+        if given is not None and not KINDS[kind].has_key(key):
+            others = ", ".join(name for name, cls in KINDS.items() if cls.has_key(key))
             raise InputError(f"workloads of kind {kind} have no {key}", hint=f"these have one: {others}")
     if size is not None:
         return None, parse_size(size, kind)
-    if not KINDS[kind].has("duration"):
+    if not KINDS[kind].has_key("duration"):
         return None, DEFAULT_SIZE
     return (DEFAULT_DURATION if duration is None else parse_duration(duration, kind)), None
 

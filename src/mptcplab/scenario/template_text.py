@@ -35,7 +35,7 @@ def _head(answers: Answers) -> str:
             "# The reference of the scenario language, docs/scenario.md, explains every key.",
             "#",
             *drawing,
-            f"title = {_quoted(answers.title)}",
+            f"title = {_quote(answers.title)}",
             '# question = "Is MPTCP faster than TCP?" # printed with the results',
             repeats,
             "# seed = 1 # of the first repeat: it determines random losses, ports and initial sequence numbers",
@@ -83,7 +83,7 @@ def _link_rows(path: PathAnswer) -> Iterator[tuple[str, str, str]]:
 def _workload(answers: Answers) -> str:
     model = KINDS[answers.kind]
     rows = [
-        f"# {model.about()}",
+        f"# {model.summarize()}",
         "# It connects to the server's address on link1, whose path TCP uses; `via` selects another one.",
         f"[workloads.{_name_of(answers)}]",
         f'kind = "{answers.kind}"',
@@ -92,15 +92,15 @@ def _workload(answers: Answers) -> str:
         *(f'{key} = "{value}"' for key, value in model.first.items()),
     ]
     if answers.duration is not None:
-        other = ' # or size, like "1 GiB"' if model.has("size") else ""
+        other = ' # or size, like "1 GiB"' if model.has_key("size") else ""
         rows.append(f'duration = "{answers.duration}"{other}')
     else:
-        other = ' # or duration, like "10 s"' if model.has("duration") else ""
+        other = ' # or duration, like "10 s"' if model.has_key("duration") else ""
         rows.append(f'size = "{answers.size}"{other}')
     rates = (max(path.rate, path.uplink or path.rate) for path in answers.paths)
-    if model.has("read_quantum") and sum(rates) <= _MAX_QUANTUM_RATE:
+    if model.has_key("read_quantum") and sum(rates) <= _MAX_QUANTUM_RATE:
         rows.append('read_quantum = "5 ms" # the receiver reads every 5 ms, which makes runs several times faster')
-    if model.has("reverse"):
+    if model.has_key("reverse"):
         rows.append(f"{'' if answers.direction == 'download' else '# '}reverse = true # the server sends")
     return "\n".join([*rows, *_events(answers)])
 
@@ -132,7 +132,7 @@ def _sweep(answers: Answers) -> list[str]:
         "[sweep]",
         *([f'"transport.protocol" = [{chosen}]{alone}'] if len(answers.protocols) > 1 and not each else []),
         '# "links.link1.delay" = ["10 ms", "50 ms", "100 ms"]',
-        *(_each_alone(answers) if each else _each_alone_as_comment(answers)),
+        *(_single_path_axis(answers) if each else _single_path_comment(answers)),
     ]
     return ["\n".join(transport), "\n".join(sweep)]
 
@@ -149,16 +149,16 @@ def compares_each(answers: Answers) -> bool:
     return len(set(answers.paths)) > 1 and len(answers.protocols) > 1 and not answers.events
 
 
-def _each_alone(answers: Answers) -> Iterator[str]:
+def _single_path_axis(answers: Answers) -> Iterator[str]:
     """Yield the axis that compares TCP on each path alone with MPTCP on all, and as a comment the one with TCP once."""
     yield ""
     yield "# TCP on each path alone, and MPTCP on all. For TCP on link1 only, remove it and write into [sweep]:"
-    yield f'#   "transport.protocol" = [{", ".join(map(_quoted, answers.protocols))}]'
+    yield f'#   "transport.protocol" = [{", ".join(map(_quote, answers.protocols))}]'
     yield "[[sweep.zip]]"
     yield from _rows_of_each(answers)
 
 
-def _each_alone_as_comment(answers: Answers) -> Iterator[str]:
+def _single_path_comment(answers: Answers) -> Iterator[str]:
     """Yield that axis as comments, if there is anything to compare."""
     if len(answers.paths) < 2 or len(answers.protocols) < 2:
         return
@@ -177,7 +177,7 @@ def _rows_of_each(answers: Answers) -> Iterator[str]:
         f'"workloads.{_name_of(answers)}.via"': [*links, "link1"],
     }
     for key, values in columns.items():
-        yield f"{key} = [{', '.join(map(_quoted, values))}]"
+        yield f"{key} = [{', '.join(map(_quote, values))}]"
 
 
 def _name_of(answers: Answers) -> str:
@@ -185,6 +185,6 @@ def _name_of(answers: Answers) -> str:
     return "bulk" if KINDS[answers.kind].is_bulk else answers.kind
 
 
-def _quoted(text: str) -> str:
+def _quote(text: str) -> str:
     escaped = text.replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

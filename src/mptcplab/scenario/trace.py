@@ -22,7 +22,7 @@ from typing import Annotated, ClassVar, Literal
 from pydantic import ConfigDict, Field, InstanceOf, model_validator
 from pydantic.json_schema import SkipJsonSchema
 
-from mptcplab.fields import Line, Misnomers, OneOf, Part, Time, invalid, matching
+from mptcplab.fields import Line, Misnomers, OneOf, Part, Time, text_matching, value_error
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.units import Duration
 
@@ -51,7 +51,9 @@ _MAX_STAMP_NS = 10**11 * _SECOND_NS
 ColumnName = Annotated[str, OneOf(lambda: _COLUMNS)]
 Digest = Annotated[
     str,
-    matching(re.compile(r"[0-9a-f]{64}\Z"), "is not a SHA-256 digest", "use the output of sha256sum, or remove it"),
+    text_matching(
+        re.compile(r"[0-9a-f]{64}\Z"), "is not a SHA-256 digest", "use the output of sha256sum, or remove it"
+    ),
 ]
 
 
@@ -64,7 +66,7 @@ class TraceError(ValueError):
 
 
 @dataclass(frozen=True)
-class Step:
+class TraceStep:
     """The values from ``at_ns`` on, each in the smallest unit of its kind."""
 
     at_ns: int
@@ -72,10 +74,10 @@ class Step:
 
 
 @dataclass(frozen=True)
-class Series:
+class TraceSeries:
     """A trace as read: steps from 0 on, and its total duration."""
 
-    steps: tuple[Step, ...]
+    steps: tuple[TraceStep, ...]
     period_ns: int
     sha256: str
 
@@ -94,7 +96,7 @@ class Series:
         """Return the value of ``key`` at each step."""
         return [dict(step.values)[key] for step in self.steps]
 
-    def mean(self, key: str) -> int:
+    def mean_of(self, key: str) -> int:
         """Return the mean of ``key`` over time, rounded down."""
         held = (value * lasts for value, lasts in zip(self.values(key), self.durations_ns, strict=True))
         return sum(held) // self.period_ns
@@ -125,16 +127,16 @@ class Trace(Part):
         default=None, description="digest of the file; the lab refuses any other", examples=["e3b0c44298fc1c14" * 4]
     )
     #: Read when the scenario is loaded; elsewhere the digest represents it.
-    series: SkipJsonSchema[InstanceOf[Series] | None] = Field(default=None, exclude=True, repr=False)
+    series: SkipJsonSchema[InstanceOf[TraceSeries] | None] = Field(default=None, exclude=True, repr=False)
 
     @model_validator(mode="after")
     def _check(self) -> Trace:
         if self.window < _MIN_STEP_NS or self.window % _MS_NS:
-            raise invalid("is not a whole number of milliseconds", 'write for example window = "100 ms"', "window")
+            raise value_error("is not a whole number of milliseconds", 'write for example window = "100 ms"', "window")
         return self
 
     @property
-    def read(self) -> Series:
+    def read(self) -> TraceSeries:
         """The content of the file."""
         assert self.series is not None, "read when the scenario was loaded"
         return self.series
@@ -145,7 +147,7 @@ TraceOrFile = Trace | Line | None
 
 
 @lru_cache(maxsize=64)
-def parse(data: bytes, *, window_ns: int, columns: tuple[str, ...] | None = None) -> Series:
+def parse(data: bytes, *, window_ns: int, columns: tuple[str, ...] | None = None) -> TraceSeries:
     """Parse a trace of either format; a file with ``columns`` is a CSV file without a line of names.
 
     :raises TraceError: with the number of the line in question.
@@ -161,14 +163,14 @@ def parse(data: bytes, *, window_ns: int, columns: tuple[str, ...] | None = None
     digest = hashlib.sha256(data).hexdigest()
     is_mahimahi = columns is None and all(_is_whole(line) for _, line in rows[:1])
     steps, period_ns = _mahimahi(rows, window_ns) if is_mahimahi else _csv(rows, columns)
-    merged = tuple(_merged(steps))
+    merged = tuple(_changing_steps(steps))
     if len(merged) > _MAX_STEPS:
         hint = f"use at most {_MAX_STEPS}: a longer window, or fewer lines"
         raise TraceError(f"has {len(merged)} steps", hint)
-    return Series(merged, period_ns, digest)
+    return TraceSeries(merged, period_ns, digest)
 
 
-def _merged(steps: list[Step]) -> Iterator[Step]:
+def _changing_steps(steps: list[TraceStep]) -> Iterator[TraceStep]:
     """Yield the steps that change a value."""
     for _, same in groupby(steps, key=lambda step: step.values):
         yield next(same)
@@ -178,10 +180,10 @@ def _is_whole(text: str) -> bool:
     return text.isascii() and text.isdigit()
 
 
-def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[Step], int]:
+def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[TraceStep], int]:
     stamps = [_stamp(line, number) for number, line in rows]
-    for (number, _), (one, other) in zip(rows[1:], pairwise(stamps), strict=True):
-        if other < one:
+    for (number, _), (index, other) in zip(rows[1:], pairwise(stamps), strict=True):
+        if other < index:
             raise TraceError(f"goes back in time in line {number}", "write milliseconds in ascending order")
     if not stamps or not stamps[-1]:
         raise TraceError("has no duration", "write a last line with the duration of the trace in ms")
@@ -196,7 +198,7 @@ def _mahimahi(rows: list[tuple[int, str]], window_ns: int) -> tuple[list[Step], 
         start_ns = number * window_ns
         durations_ns = min(window_ns, period_ns - start_ns)
         rate = count * OPPORTUNITY_BYTES * 8 * _SECOND_NS // durations_ns
-        steps.append(Step(start_ns, (("rate", rate),)))
+        steps.append(TraceStep(start_ns, (("rate", rate),)))
     return steps, period_ns
 
 
@@ -206,7 +208,7 @@ def _stamp(line: str, number: int) -> int:
     return int(line)
 
 
-def _csv(lines: list[tuple[int, str]], columns: tuple[str, ...] | None) -> tuple[list[Step], int]:
+def _csv(lines: list[tuple[int, str]], columns: tuple[str, ...] | None) -> tuple[list[TraceStep], int]:
     rows = [(number, _cells(line, number)) for number, line in lines]
     if columns is None:
         head, rows = _head(rows[0][1]), rows[1:]
@@ -229,14 +231,14 @@ def _csv(lines: list[tuple[int, str]], columns: tuple[str, ...] | None) -> tuple
         for key, bound in _bounds(values):
             if values[key] > values[bound]:
                 raise TraceError(f"has more {key} than {bound} in line {number}", f"use a {key} of at most the {bound}")
-        steps.append(Step(at_ns, tuple(values.items())))
+        steps.append(TraceStep(at_ns, tuple(values.items())))
     if any(name in _STAMPS for name in head):
-        steps = [Step(step.at_ns - steps[0].at_ns, step.values) for step in steps]
+        steps = [TraceStep(step.at_ns - steps[0].at_ns, step.values) for step in steps]
     elif steps[0].at_ns:
         hint = f"add a line for time 0, or name the column {_STAMPS[0]}: the first line is then time 0"
         raise TraceError("does not begin at time 0", hint)
-    for (number, _), (one, other) in zip(rows[1:], pairwise(steps), strict=True):
-        if other.at_ns - one.at_ns < _MIN_STEP_NS:
+    for (number, _), (trace_step, other) in zip(rows[1:], pairwise(steps), strict=True):
+        if other.at_ns - trace_step.at_ns < _MIN_STEP_NS:
             hint = "write instants in ascending order, at least 1 ms apart"
             raise TraceError(f"has an instant less than 1 ms after the one before in line {number}", hint)
         if other.at_ns > _MAX_NS:

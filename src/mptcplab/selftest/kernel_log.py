@@ -11,7 +11,7 @@ _MARK = "# The kernel complained. Its log:"
 _SIGNS = "WARNING:|BUG:|UBSAN:|KASAN:|ODEBUG:|Oops|INFO: (possible|trying|suspicious)"
 
 
-def watched(command: str) -> str:
+def watch_log(command: str) -> str:
     """Return a shell command that runs ``command`` and prints the kernel's log if it has complaints.
 
     Its exit status is that of ``command``.
@@ -22,6 +22,6 @@ def watched(command: str) -> str:
 def kernel_result(printed: str) -> Result | None:
     """Return a failed test if the kernel complained; None otherwise."""
     _, _, log = printed.partition(f"\n{_MARK}\n")
-    found = complaints_in(log)
-    more = f" (and others, {len(found)} in total)" if len(found) > 1 else ""
-    return Result("the kernel's own checks", "not ok", f"{found[0]}{more}") if found else None
+    complaints = complaints_in(log)
+    more = f" (and others, {len(complaints)} in total)" if len(complaints) > 1 else ""
+    return Result("the kernel's own checks", "not ok", f"{complaints[0]}{more}") if complaints else None

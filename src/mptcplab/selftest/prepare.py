@@ -15,15 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import build_environment, compiler_version
-from mptcplab.kernel.data import NamedFile, given_patches
+from mptcplab.kernel.data import NamedFile, select_patches
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter
-from mptcplab.kernel.source import Source, local_source, unpack
+from mptcplab.kernel.source import KernelSource, local_source, unpack
 from mptcplab.kernel.steps import apply_patches
 
 #: Increase this when the module makes other files from the same source.
@@ -40,7 +40,7 @@ class SelftestTree:
     """Selftests in the cache; ``folder`` contains ``net/mptcp/``."""
 
     folder: Path
-    source: Source
+    source: KernelSource
 
     @property
     def scripts(self) -> Path:
@@ -66,36 +66,36 @@ def prepare(
     :raises LabError: if a patch does not apply, or the helpers do not compile.
     """
     require_tools(_BUILD_TOOLS)
-    given = given_patches(patches)
+    given = select_patches(patches)
     cache = cache_root()
     (cache / "logs").mkdir(parents=True, exist_ok=True)
     with sigterm_as_interrupt(), (cache / "logs" / "selftests.log").open("w") as log:
         origin = _origin(kernel, source, cache, progress, log)
         target = cache / "selftests" / f"{kernel.version}-{_key(origin, given)[:KEY_CHARS]}"
-        with locked(f"selftests-{target.name}", cache):
+        with hold_lock(f"selftests-{target.name}", cache):
             if not target.is_dir():
-                with work_dir("selftests", cache) as work:
+                with make_work_folder("selftests", cache) as work:
                     _build(origin, given, work, target, jobs=jobs, progress=progress, log=log)
     return SelftestTree(target, origin)
 
 
-def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Reporter, log: TextIO) -> Source:
+def _origin(kernel: KernelBuild, source: Path | None, cache: Path, progress: Reporter, log: TextIO) -> KernelSource:
     if source is not None:
         return local_source(source)
-    found = debian_source(kernel.version, cache, progress=progress, log=log)
-    if found.sha256 != kernel.source_sha256:
+    kernel_source = debian_source(kernel.version, cache, progress=progress, log=log)
+    if kernel_source.sha256 != kernel.source_sha256:
         hint = "name that tarball or tree with --source"
         raise MissingError(f"the kernel {kernel.path.name} was built from another source than Debian's", hint=hint)
-    return found
+    return kernel_source
 
 
-def _key(source: Source, patches: Sequence[NamedFile]) -> str:
+def _key(source: KernelSource, patches: Sequence[NamedFile]) -> str:
     parts = (str(_RECIPE), source.sha256, compiler_version(), *(patch.sha256 for patch in patches))
     return hashlib.sha256("\0".join(parts).encode()).hexdigest()
 
 
 def _build(
-    source: Source,
+    source: KernelSource,
     patches: Sequence[NamedFile],
     work: Path,
     target: Path,

@@ -41,10 +41,10 @@ def check_programs(prepared: SelftestTree, scripts: Sequence[str]) -> None:
     for program, error in errors.items():
         names = needing[program]
         error.message += f", which {' and '.join(names)} {'needs' if len(names) == 1 else 'need'}"
-    found = combine(errors.values())
-    if found is None:
+    missing_error = combine(errors.values())
+    if missing_error is None:
         return
     others = [script for script, missing in lacking.items() if not missing]
     if others:
-        found.hint = f"{found.hint}\n  or without it: mptcplab selftest {' '.join(others)}"
-    raise found
+        missing_error.hint = f"{missing_error.hint}\n  or without it: mptcplab selftest {' '.join(others)}"
+    raise missing_error

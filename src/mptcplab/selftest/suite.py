@@ -18,7 +18,7 @@ from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
 from mptcplab.selftest import DEFAULT_SCRIPTS
-from mptcplab.selftest.kernel_log import kernel_result, watched
+from mptcplab.selftest.kernel_log import kernel_result, watch_log
 from mptcplab.selftest.prepare import SelftestTree
 from mptcplab.selftest.tap import Result, Verdict, results, skip_reason
 
@@ -32,7 +32,7 @@ _GROUP = re.compile(r"^\t(\w)@(\w+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True)
-class Part:
+class SuitePart:
     """The tests of one lab: a script, or one group of its tests."""
 
     script: str
@@ -69,17 +69,17 @@ class SocketDefaults:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class PartOutcome:
     """The results of one part. ``error`` is why its lab failed, if it did."""
 
-    part: Part
+    part: SuitePart
     results: tuple[Result, ...]
     status: int
     virtual_ns: int
     error: str = ""
 
 
-def parts(prepared: SelftestTree, names: Sequence[str]) -> list[Part]:
+def parts(prepared: SelftestTree, names: Sequence[str]) -> list[SuitePart]:
     """Return the parts of the scripts ``names``: one per script, or one per group of a script that has groups.
 
     :raises InputError: for a name that this source does not have.
@@ -87,13 +87,13 @@ def parts(prepared: SelftestTree, names: Sequence[str]) -> list[Part]:
     folders = (prepared.scripts, prepared.scripts.parent)
     known = sorted(file.stem for folder in folders for file in folder.glob("*.sh") if prepared.find(file.stem))
     requested = list(names) or [name for name in DEFAULT_SCRIPTS if name in known]
-    chosen: list[Part] = []
+    chosen: list[SuitePart] = []
     for name in requested:
         script, _, group = name.removesuffix(".sh").partition("/")
         if script not in known:
             raise InputError(f"there is no selftest '{script}'", hint=f"there are {', '.join(known)}")
         text = _file(prepared, script).read_text()
-        groups = [Part(script, found, option) for option, found in _GROUP.findall(text)] or [Part(script)]
+        groups = [SuitePart(script, entry, option) for option, entry in _GROUP.findall(text)] or [SuitePart(script)]
         selected = [part for part in groups if not group or part.group == group]
         if not selected:
             group_names = ", ".join(part.group for part in groups if part.group)
@@ -106,15 +106,15 @@ def parts(prepared: SelftestTree, names: Sequence[str]) -> list[Part]:
 def run_parts(
     kernel: KernelBuild,
     prepared: SelftestTree,
-    chosen: Sequence[Part],
+    chosen: Sequence[SuitePart],
     *,
     defaults: SocketDefaults,
     seed: int,
     logs: Path,
     cpus: Sequence[int],
     stop: int | None,
-    finished: Callable[[Outcome], None],
-) -> list[Outcome]:
+    finished: Callable[[PartOutcome], None],
+) -> list[PartOutcome]:
     """Run all of ``chosen``, one lab on each of ``cpus`` at a time, the longest first.
 
     ``finished`` receives the outcomes in the order of ``chosen``. The output of every part goes to ``logs``.
@@ -124,7 +124,7 @@ def run_parts(
     for cpu in cpus:
         free.put(cpu)
 
-    def run(part: Part) -> Outcome:
+    def run(part: SuitePart) -> PartOutcome:
         cpu = free.get()
         line = " && ".join([*defaults.commands(), _line(prepared, part)])
         log = logs / f"{part.name.replace('/', '.')}.log"
@@ -147,7 +147,7 @@ _COSTS = {"mptcp_connect": 30, "simult_flows": 15, "diag": 12, "userspace_pm": 8
 _COSTLY_GROUPS = {"remove_tests": 20, "link_failure_tests": 20, "endpoint_tests": 15}
 
 
-def _cost(part: Part) -> int:
+def _cost(part: SuitePart) -> int:
     return _COSTLY_GROUPS.get(part.group, _COSTS.get(part.script, 6))
 
 
@@ -168,14 +168,14 @@ def check_defaults(kernel: KernelBuild, defaults: SocketDefaults, *, cpu: int) -
 def _run(
     kernel: KernelBuild,
     prepared: SelftestTree,
-    part: Part,
+    part: SuitePart,
     line: str,
     *,
     seed: int,
     log: Path,
     cpu: int,
     stop: int | None,
-) -> Outcome:
+) -> PartOutcome:
     session = Session(
         argv=("bash", "-c", line),
         exposed=(prepared.folder,),
@@ -189,16 +189,16 @@ def _run(
         except RunInterruptedError:
             raise
         except LabError as error:
-            return Outcome(part, (), 1, 0, error.message)
+            return PartOutcome(part, (), 1, 0, error.message)
     printed = log.read_text(errors="replace")
-    found = results(printed)
-    if not found or (result.status not in (0, _SKIPPED) and all(one.verdict != "not ok" for one in found)):
+    items = results(printed)
+    if not items or (result.status not in (0, _SKIPPED) and all(item.verdict != "not ok" for item in items)):
         verdict: Verdict = "skip" if result.status == _SKIPPED else "ok" if result.status == 0 else "not ok"
         reason = skip_reason(printed) if verdict == "skip" else ""
-        found.append(Result("exit status", verdict, reason or f"status {result.status}"))
+        items.append(Result("exit status", verdict, reason or f"status {result.status}"))
     if complaint := kernel_result(printed):
-        found.append(complaint)
-    return Outcome(part, tuple(found), result.status, result.virtual_ns)
+        items.append(complaint)
+    return PartOutcome(part, tuple(items), result.status, result.virtual_ns)
 
 
 def _file(prepared: SelftestTree, script: str) -> Path:
@@ -207,16 +207,16 @@ def _file(prepared: SelftestTree, script: str) -> Path:
     return file
 
 
-def _line(prepared: SelftestTree, part: Part) -> str:
+def _line(prepared: SelftestTree, part: SuitePart) -> str:
     """Return the lab's shell command: the test in a writable folder with the layout of a kernel's tree."""
     source = shlex.quote(str(prepared.folder / "net"))
     folder = _file(prepared, part.script).parent.relative_to(prepared.folder)
     steps = [f"cp -r {source} /tmp/", f"cd /tmp/{folder}", *_global_symbols(prepared, part)]
     script = f"./{part.script}.sh" + (f" -{part.option}" if part.option else "")
-    return " && ".join([*steps, f"{{ {watched(script)}; }}"])
+    return " && ".join([*steps, f"{{ {watch_log(script)}; }}"])
 
 
-def _global_symbols(prepared: SelftestTree, part: Part) -> list[str]:
+def _global_symbols(prepared: SelftestTree, part: SuitePart) -> list[str]:
     """Return commands that show symbols as global where the script expects that: User-Mode Linux makes all local."""
     text = _file(prepared, part.script).read_text()
     names = sorted(set(re.findall(r'kallsyms_has "T (\w+)\$"', text)))

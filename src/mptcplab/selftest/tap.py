@@ -34,11 +34,11 @@ def results(text: str) -> list[Result]:
     the earlier heading of the same test.
     """
     lines = text.splitlines()
-    found = list(_results(lines))
+    pairs = list(_results(lines))
     reasons = _reasons(lines)
     printed = [
         Result(name, verdict, _reason(name, reasons) or comment if verdict != "ok" else "")
-        for name, verdict, comment in found
+        for name, verdict, comment in pairs
     ]
     plans = [int(match[1]) for line in lines if (match := _PLAN.match(line))]
     missing = max(plans, default=0) - len(printed)
@@ -68,14 +68,14 @@ def _results(lines: list[str]) -> Iterator[tuple[str, Verdict, str]]:
 
 def _reasons(lines: list[str]) -> list[tuple[str, str]]:
     """Return pairs of a heading and the first failure message below it."""
-    found: list[tuple[str, str]] = []
+    reasons: list[tuple[str, str]] = []
     heading = ""
     for line in lines:
         if re.match(r"^\d+ ", line):
             heading = line
-        if _FAILURE.search(line) and (not found or found[-1][0] != heading or not heading):
-            found.append((heading or line, _complaint(line)))
-    return found
+        if _FAILURE.search(line) and (not reasons or reasons[-1][0] != heading or not heading):
+            reasons.append((heading or line, _complaint(line)))
+    return reasons
 
 
 def _complaint(line: str) -> str:
@@ -85,11 +85,11 @@ def _complaint(line: str) -> str:
 
 
 def _reason(name: str, reasons: list[tuple[str, str]]) -> str:
-    key = _bare(name)
-    found = next((complaint for heading, complaint in reasons if key and key in _bare(heading)), "")
-    return found.removeprefix(" ".join(name.split())).strip()
+    key = _normalize(name)
+    reason = next((complaint for heading, complaint in reasons if key and key in _normalize(heading)), "")
+    return reason.removeprefix(" ".join(name.split())).strip()
 
 
-def _bare(text: str) -> str:
+def _normalize(text: str) -> str:
     """Return ``text`` in a form for comparison, since scripts pad headings with blanks and add numbers."""
     return re.sub(r"[^a-z0-9>]+", "", re.sub(r"^\d+ ", "", text.lower()))

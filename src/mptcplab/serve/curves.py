@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
-from mptcplab.figure.rates import coarse, stack
+from mptcplab.figure.rates import coarsen, stack
 from mptcplab.figure.timelines import timelines
 from mptcplab.metrics.points import short_names
 from mptcplab.recording.record import Recording
@@ -38,7 +38,7 @@ def read_curves(folder: Path) -> list[Curve]:
         recording = Recording(folder)
         settings = dict(recording.manifest["settings"])
         curves = []
-        for timeline in map(coarse, timelines(recording, max_values=_MAX_VALUES)):
+        for timeline in map(coarsen, timelines(recording, max_values=_MAX_VALUES)):
             if len(timeline.edges) > 1 and timeline.received:
                 rates, _ = stack(timeline)
                 group = _label(settings, timeline.workload)

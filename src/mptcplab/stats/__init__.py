@@ -20,7 +20,7 @@ from mptcplab.stats.intervals import (
     jain_index,
     mean_interval,
     median_interval,
-    nearest_rank,
+    nearest_rank_quantile,
     quantile_interval,
 )
 from mptcplab.stats.letters import letters
@@ -36,7 +36,7 @@ __all__ = [
     "letters",
     "mean_interval",
     "median_interval",
-    "nearest_rank",
+    "nearest_rank_quantile",
     "paired_difference",
     "quantile_interval",
     "runs_needed",

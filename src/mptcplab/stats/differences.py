@@ -70,18 +70,18 @@ def paired_difference(first: Sequence[float], second: Sequence[float]) -> Differ
     if len(first) != len(second):
         raise ValueError("values without a partner")
     differences = [b - a for a, b in zip(first, second, strict=True)]
-    found, n = mean_interval(differences), len(differences)
-    if found.half_width is None:
-        return Difference(found.mean, None, None, "paired t", (n, n))
+    interval, n = mean_interval(differences), len(differences)
+    if interval.half_width is None:
+        return Difference(interval.mean, None, None, "paired t", (n, n))
     from scipy.special import stdtr
 
-    deviation = math.sqrt(variance(differences, found.mean))
+    deviation = math.sqrt(variance(differences, interval.mean))
     error = deviation / math.sqrt(n)
     if not error:
-        p = 1.0 if found.mean == 0 else 0.0
-        return Difference(found.mean, found.half_width, p, "paired t", (n, n), deviation=0.0)
-    p = 2 * float(stdtr(n - 1, -abs(found.mean) / error))
-    return Difference(found.mean, found.half_width, p, "paired t", (n, n), error, n - 1, deviation)
+        p = 1.0 if interval.mean == 0 else 0.0
+        return Difference(interval.mean, interval.half_width, p, "paired t", (n, n), deviation=0.0)
+    p = 2 * float(stdtr(n - 1, -abs(interval.mean) / error))
+    return Difference(interval.mean, interval.half_width, p, "paired t", (n, n), error, n - 1, deviation)
 
 
 def welch_difference(first: Sequence[float], second: Sequence[float]) -> Difference:
@@ -97,12 +97,12 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
     if min(n) < 2:
         return Difference(difference, None, None, "Welch's t", n)
     variances = [variance(part, mean) for part, mean in zip((first, second), means, strict=True)]
-    error = math.sqrt(sum(one / count for one, count in zip(variances, n, strict=True)))
+    error = math.sqrt(sum(this_variance / count for this_variance, count in zip(variances, n, strict=True)))
     if not error:
         return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n, deviation=0.0)
     from scipy.special import stdtr, stdtrit
 
-    shares = [one / count for one, count in zip(variances, n, strict=True)]
+    shares = [this_variance / count for this_variance, count in zip(variances, n, strict=True)]
     # Welch, Biometrika 34, 1947; as shares, because squares of very small and very large numbers exceed a float.
     whole = sum(shares)
     freedom = 1 / sum((share / whole) ** 2 / (count - 1) for share, count in zip(shares, n, strict=True))
@@ -178,8 +178,8 @@ def _share_above(freedom: float, noncentrality: float, critical: float) -> float
     """Return the probability that a noncentral t is above ``critical``."""
     from scipy.special import chdtr, nctdtr
 
-    found = float(nctdtr(freedom, noncentrality, critical)) if noncentrality < _MAX_NONCENTRALITY else math.nan
-    if math.isnan(found):
+    value = float(nctdtr(freedom, noncentrality, critical)) if noncentrality < _MAX_NONCENTRALITY else math.nan
+    if math.isnan(value):
         # SciPy has no value. Far from zero, the divisor of t varies and its normal part hardly does.
         return float(chdtr(freedom, freedom * (noncentrality / critical) ** 2))
-    return 1 - found
+    return 1 - value

@@ -85,7 +85,7 @@ class Interval:
         """
         return self.half_width == 0.0
 
-    def scaled(self, factor: float) -> Interval:
+    def scale(self, factor: float) -> Interval:
         """Return the interval in another unit: that of values ``factor`` times as high."""
         return Interval(self.mean * factor, None if self.half_width is None else self.half_width * factor, self.n)
 
@@ -149,7 +149,7 @@ def median_interval(values: Sequence[float]) -> QuantileInterval:
     return quantile_interval(values, 0.5)
 
 
-def nearest_rank(ordered: Sequence[float], percent: int) -> float:
+def nearest_rank_quantile(ordered: Sequence[float], percent: int) -> float:
     """Return the smallest of sorted values that at least ``percent`` % of them do not exceed; there must be some."""
     return ordered[max(1, -(-percent * len(ordered) // 100)) - 1]
 
@@ -167,16 +167,16 @@ def quantile_interval(values: Sequence[float], quantile: float) -> QuantileInter
         raise ValueError(f"{quantile} is not a quantile")
     import numpy as np
 
-    found = float(np.quantile(values, quantile))
+    value = float(np.quantile(values, quantile))
     if n == 1:
-        return QuantileInterval(found, None, None, 1)
+        return QuantileInterval(value, None, None, 1)
     if min(values) == max(values):
-        return QuantileInterval(found, found, found, n)
-    low, high = _bootstrapped(np.asarray(values, dtype=float), quantile)
-    return QuantileInterval(found, low, high, n)
+        return QuantileInterval(value, value, value, n)
+    low, high = _bootstrap_interval(np.asarray(values, dtype=float), quantile)
+    return QuantileInterval(value, low, high, n)
 
 
-def _bootstrapped(values: FloatArray, quantile: float) -> tuple[float, float]:
+def _bootstrap_interval(values: FloatArray, quantile: float) -> tuple[float, float]:
     """Return the ends of the interval by the percentile bootstrap (Efron, Annals of Statistics 7, 1979).
 
     ``scipy.stats.bootstrap`` gives the same numbers. But most commands need this, and nothing else of ``scipy.stats``.
@@ -184,15 +184,15 @@ def _bootstrapped(values: FloatArray, quantile: float) -> tuple[float, float]:
     import numpy as np
 
     generator, n = np.random.default_rng(_BOOTSTRAP_SEED), len(values)
-    batch, found = max(1, _BATCH_NUMBERS // n), []
+    batch, arrays = max(1, _BATCH_NUMBERS // n), []
     for done in range(0, _RESAMPLES, batch):
         chosen = generator.integers(0, n, (min(batch, _RESAMPLES - done), n))
-        found.append(np.quantile(values[chosen], quantile, axis=1))
-    ranked, tail = np.sort(np.concatenate(found)), (1 - CONFIDENCE) / 2
-    return _between_ranks(ranked, tail), _between_ranks(ranked, 1 - tail)
+        arrays.append(np.quantile(values[chosen], quantile, axis=1))
+    ranked, tail = np.sort(np.concatenate(arrays)), (1 - CONFIDENCE) / 2
+    return _interpolate_quantile(ranked, tail), _interpolate_quantile(ranked, 1 - tail)
 
 
-def _between_ranks(ranked: FloatArray, quantile: float) -> float:
+def _interpolate_quantile(ranked: FloatArray, quantile: float) -> float:
     """Return a quantile of sorted values by linear interpolation, to the last bit as ``scipy.stats.quantile`` does."""
     place = quantile * len(ranked) + (1 - quantile)
     rank = math.floor(place)

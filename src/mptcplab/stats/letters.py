@@ -18,14 +18,14 @@ def letters(count: int, different: Iterable[tuple[int, int]]) -> list[str]:
     groups = [frozenset(range(count))]
     for pair in different:
         both = frozenset(pair)
-        split = [group - {one} for group in groups for one in (pair if both <= group else ())]
+        split = [group - {index} for group in groups for index in (pair if both <= group else ())]
         kept = [group for group in groups if not both <= group]
-        groups = _largest([*kept, *split])
+        groups = _maximal_groups([*kept, *split])
     ordered = sorted(groups, key=sorted)
-    return ["".join(_letter(place) for place, group in enumerate(ordered) if one in group) for one in range(count)]
+    return ["".join(_letter(place) for place, group in enumerate(ordered) if index in group) for index in range(count)]
 
 
-def _largest(groups: list[frozenset[int]]) -> list[frozenset[int]]:
+def _maximal_groups(groups: list[frozenset[int]]) -> list[frozenset[int]]:
     """Return the groups that no other group contains, each once."""
     once = list(dict.fromkeys(groups))
     return [group for group in once if not any(group < other for other in once)]

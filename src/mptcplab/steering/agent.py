@@ -24,7 +24,7 @@ from mptcplab.guest.netlink import (
     integer,
     integer_attribute,
 )
-from mptcplab.steering.reports import Report, Station
+from mptcplab.steering.reports import Station, StationReport
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ _DISCARD = 9
 _CONTROL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
 
 
-class Radio:
+class WirelessDevice:
     """The stations of a wireless device. :raises RefusedError: if it is none."""
 
     def __init__(self, device: str) -> None:
@@ -62,10 +62,10 @@ class Radio:
         """Yield each station by its MAC address. ``neighbours`` are addresses by MAC address."""
         body = _GENERIC_HEADER.pack(_GET_STATION, 0) + self._device
         for _, message in self._netlink.dump(self._family, body):
-            found = dict(attributes(message[_GENERIC_HEADER.size :]))
-            if _MAC not in found or _STATION not in found:
+            entries = dict(attributes(message[_GENERIC_HEADER.size :]))
+            if _MAC not in entries or _STATION not in entries:
                 continue
-            mac, info = bytes(found[_MAC]).hex(":"), dict(attributes(found[_STATION]))
+            mac, info = bytes(entries[_MAC]).hex(":"), dict(attributes(entries[_STATION]))
             rssi = struct.unpack("=b", info[_SIGNAL])[0] if _SIGNAL in info else None
             counts = [integer(info[kind]) if kind in info else 0 for kind in (_RX_BYTES, _TX_BYTES)]
             heard_ms = integer(info[_INACTIVE_MS]) if _INACTIVE_MS in info else 0
@@ -94,10 +94,10 @@ class Wire:
         return 0, 0
 
 
-def source_of(device: str) -> Radio | Wire:
+def source_of(device: str) -> WirelessDevice | Wire:
     """Return what reads the stations of a device. :raises OSError: if there is no such device."""
     try:
-        return Radio(device)
+        return WirelessDevice(device)
     except RefusedError:
         return Wire(device)
 
@@ -110,7 +110,7 @@ class Neighbours:
 
     def read(self) -> dict[str, list[str]]:
         """Return the known addresses by MAC address, and by the name of the device."""
-        found: dict[str, list[str]] = {}
+        texts: dict[str, list[str]] = {}
         for family in (AF_INET, AF_INET6):
             for _, message in self._netlink.dump(_GET_NEIGHBOURS, _NEIGHBOUR.pack(family, 0, 0, 0, 0)):
                 _, index, state, *_ = _NEIGHBOUR.unpack_from(message)
@@ -120,11 +120,11 @@ class Neighbours:
                     if address.startswith(_LINK_LOCAL):
                         continue
                     for name in (bytes(given[_LINK_ADDRESS]).hex(":"), if_indextoname(index)):
-                        found.setdefault(name, []).append(address)
-        return found
+                        texts.setdefault(name, []).append(address)
+        return texts
 
 
-class Agent:
+class AccessPointAgent:
     """One access point."""
 
     def __init__(self, config: AgentConfig) -> None:
@@ -152,9 +152,9 @@ class Agent:
 
     def _report(self) -> None:
         neighbours = self._neighbours.read()
-        stations = {name: one for source in self._sources for name, one in source.stations(neighbours)}
-        report = Report(self._config.access_point, time.time_ns(), stations)
-        self._socket.sendto(report.sealed(self._config.key), self._server)
+        stations = {name: station for source in self._sources for name, station in source.stations(neighbours)}
+        report = StationReport(self._config.access_point, time.time_ns(), stations)
+        self._socket.sendto(report.to_datagram(self._config.key), self._server)
         if self._config.is_probing:
             self._probe(stations)
 

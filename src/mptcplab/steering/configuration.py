@@ -7,7 +7,7 @@ import ipaddress
 
 from mptcplab.steering.policies import policy_classes
 from mptcplab.steering.reports import MAX_NAME
-from mptcplab.steering.tables import Table, read_table
+from mptcplab.steering.tables import ConfigurationTable, read_table
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class AccessPointConfig:
 class DaemonConfig:
     """The configuration of the daemon. :raises InputError: for the first mistake."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ConfigurationTable) -> None:
         self.listen = table.endpoint("listen")
         self.period_ns = round(_NS * table.number("period_s", 0.1, _HOUR_S))
         self.floor_dbm = table.number("floor_dbm", -150, 40)
@@ -42,20 +42,20 @@ class DaemonConfig:
         self.clock_tolerance_ns = round(_NS * table.number("clock_tolerance_s", 0.001, _HOUR_S, 5))
         self.max_signal_age_ms = round(1000 * table.number("max_signal_age_s", 0.1, 24 * _HOUR_S, 300))
         self.block_ns = round(_NS * table.number("block_s", 0, _HOUR_S, 60))
-        self.control = table.text("control") if table.has("control") else None
+        self.control = table.text("control") if table.has_key("control") else None
         self.control_users = table.whole_numbers("control_users", [0])
         classes = policy_classes()
         policy = classes[table.choice("policy", list(classes))]
         seed = round(table.number("seed", 0, 2**53, 0))
         self.policy: Policy = policy.read(table, self.floor_dbm, seed)
         points = table.tables("access_points")
-        self.access_points = [_access_point(name, one) for name, one in points.items()]
+        self.access_points = [_access_point(name, point) for name, point in points.items()]
         if len(points) < 2:
             raise table.error("access_points", "has fewer than two", "add [access_points.NAME] for each")
         table.finish()
 
 
-def _access_point(name: str, table: Table) -> AccessPointConfig:
+def _access_point(name: str, table: ConfigurationTable) -> AccessPointConfig:
     if not name.isascii() or not name.isprintable() or not 0 < len(name) <= MAX_NAME:
         raise table.error("", "is not a name", f"use at most {MAX_NAME} letters and digits")
     networks: list[Network] = []
@@ -78,7 +78,7 @@ def _access_point(name: str, table: Table) -> AccessPointConfig:
 class AgentConfig:
     """The configuration of an agent. :raises InputError: for the first mistake."""
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: ConfigurationTable) -> None:
         self.access_point = table.text("access_point")
         if not self.access_point.isascii() or len(self.access_point) > MAX_NAME:
             raise table.error("access_point", "is not a name", f"use at most {MAX_NAME} letters and digits")

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The MPTCP connections of this machine, as its sockets are, and the changes of priority that leave one subflow active.
 
-Both directions have a flag of their own: :attr:`Subflow.is_backup` is what this side asked for, and may change;
-:attr:`Subflow.is_peers_backup` is what the terminal asked for, which this side cannot take back.
+Both directions have a flag of their own: :attr:`SteeredSubflow.is_backup` is what this side asked for, and may change;
+:attr:`SteeredSubflow.is_peers_backup` is what the terminal asked for, which this side cannot take back.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _JOINED, _PEERS_BACKUP, _BACKUP = 1 << 2 | 1 << 3, 1 << 4, 1 << 5
 _SENDING = (1, 8)
 
 
-class Subflow:
+class SteeredSubflow:
     """One subflow: its ends, whether it is the connection's first one, its flags and counters."""
 
     def __init__(self, row: Mapping[str, Any]) -> None:
@@ -36,37 +36,37 @@ class Subflow:
         return self.local, self.remote
 
 
-class Connection:
+class SteeredConnection:
     """The subflows of one connection that may carry data, the first one first."""
 
-    def __init__(self, token: int, subflows: Iterable[Subflow]) -> None:
+    def __init__(self, token: int, subflows: Iterable[SteeredSubflow]) -> None:
         self.token = token
-        self.subflows = sorted(subflows, key=lambda one: (not one.is_first, one.local, one.remote))
+        self.subflows = sorted(subflows, key=lambda subflow: (not subflow.is_first, subflow.local, subflow.remote))
 
     @property
-    def active(self) -> list[Subflow]:
+    def active(self) -> list[SteeredSubflow]:
         """The subflows that neither side made a backup, or else those that this side did not."""
-        mine = [one for one in self.subflows if not one.is_backup]
-        return [one for one in mine if not one.is_peers_backup] or mine
+        mine = [subflow for subflow in self.subflows if not subflow.is_backup]
+        return [subflow for subflow in mine if not subflow.is_peers_backup] or mine
 
-    def over(self, address: str) -> Subflow | None:
+    def subflow_to(self, address: str) -> SteeredSubflow | None:
         """Return the subflow to an address of the terminal; one that the terminal lets carry data comes first."""
-        fit = [one for one in self.subflows if one.remote[0] == address]
-        return min(fit, key=lambda one: one.is_peers_backup, default=None)
+        fit = [subflow for subflow in self.subflows if subflow.remote[0] == address]
+        return min(fit, key=lambda subflow: subflow.is_peers_backup, default=None)
 
 
 class Change:
     """A subflow is to become active, or a backup."""
 
-    def __init__(self, subflow: Subflow, *, backup: bool) -> None:
+    def __init__(self, subflow: SteeredSubflow, *, backup: bool) -> None:
         self.subflow, self.backup = subflow, backup
 
 
-def changes_to(connection: Connection, keep: Subflow) -> list[Change]:
+def changes_to(connection: SteeredConnection, keep: SteeredSubflow) -> list[Change]:
     """Return the changes after which only ``keep`` is active. It becomes active before others cease to be."""
     first = [Change(keep, backup=False)] if keep.is_backup else []
-    others = [one for one in connection.subflows if one is not keep and not one.is_backup]
-    return [*first, *(Change(one, backup=True) for one in others)]
+    others = [subflow for subflow in connection.subflows if subflow is not keep and not subflow.is_backup]
+    return [*first, *(Change(subflow, backup=True) for subflow in others)]
 
 
 def carry_out(changes: Iterable[Change], send: Callable[[Change], int]) -> int:
@@ -85,13 +85,13 @@ def carry_out(changes: Iterable[Change], send: Callable[[Change], int]) -> int:
     return first_error
 
 
-def connections_of(rows: Iterable[Mapping[str, Any]]) -> list[Connection]:
+def connections_of(rows: Iterable[Mapping[str, Any]]) -> list[SteeredConnection]:
     """Return the connections of sampled sockets, by token. Sockets that are no subflows are left out."""
-    found: dict[int, list[Subflow]] = {}
+    connections: dict[int, list[SteeredSubflow]] = {}
     for row in rows:
         if row.get("protocol") == "mptcp" and row["state"] in _SENDING and "token" in row:
-            found.setdefault(int(row["token"]), []).append(Subflow(row))
-    return [Connection(token, subflows) for token, subflows in sorted(found.items())]
+            connections.setdefault(int(row["token"]), []).append(SteeredSubflow(row))
+    return [SteeredConnection(token, subflows) for token, subflows in sorted(connections.items())]
 
 
 def _end(written: str) -> End:

@@ -25,7 +25,7 @@ _BUFFER_BYTES = 1 << 20
 _TIMEOUT_S = 5.0
 
 
-class Control:
+class ControlSocket:
     """The socket at ``path``. :raises OSError: if it cannot be made there."""
 
     def __init__(self, path: str, users: Iterable[int]) -> None:
@@ -75,7 +75,7 @@ def read_status(path: str) -> dict[str, Any]:
     if not data:
         raise LabError(f"the daemon at {path} refuses this user", hint="use sudo, or add the user to control_users")
     try:
-        found: dict[str, Any] = json.loads(data)
+        loads: dict[str, Any] = json.loads(data)
     except ValueError as error:
         raise LabError(f"what answers at {path} is no steering daemon", hint=hint) from error
-    return found
+    return loads

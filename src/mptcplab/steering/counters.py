@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from mptcplab.steering.configuration import AccessPointConfig
-    from mptcplab.steering.reports import Report, Station
+    from mptcplab.steering.reports import Station, StationReport
 
 _NS = 1_000_000_000
 #: A TCP segment without data, with the shortest headers of IPv4.
@@ -37,17 +37,17 @@ class Period:
         self.is_wired = is_wired
 
 
-class AccessPoint:
+class AccessPointCounters:
     """The reports of one agent: the last one, and the one at the last decision. ``is_new``: these are not the same."""
 
     def __init__(self, config: AccessPointConfig, *, tolerance_ns: int, max_signal_age_ms: int) -> None:
         self._config, self._tolerance_ns, self._max_signal_age_ms = config, tolerance_ns, max_signal_age_ms
-        self.last: Report | None = None
+        self.last: StationReport | None = None
         self.at_ns = 0
         self.is_new = False
         self._before: dict[str, Station] | None = None
 
-    def take(self, report: Report, now_ns: int, clock_ns: int) -> None:
+    def take(self, report: StationReport, now_ns: int, clock_ns: int) -> None:
         """Take a report at an instant of the monotonic clock and of the time of day.
 
         :raises ReportError: if it is old, comes a second time, or is not credible.
@@ -61,7 +61,7 @@ class AccessPoint:
             self._check_rate(self.last, report)
         self.last, self.at_ns, self.is_new = report, now_ns, True
 
-    def _check_addresses(self, report: Report) -> None:
+    def _check_addresses(self, report: StationReport) -> None:
         given = [address for station in report.stations.values() for address in station.addresses]
         if len(set(given)) < len(given):
             raise ReportError("has two stations with one address")
@@ -69,7 +69,7 @@ class AccessPoint:
             if not self._config.covers(address):
                 raise ReportError("has an address outside of the access point's networks")
 
-    def _check_rate(self, last: Report, report: Report) -> None:
+    def _check_rate(self, last: StationReport, report: StationReport) -> None:
         most = self._config.max_bps * (report.time_ns - last.time_ns) / (8 * _NS)
         if max(_growths(last.stations, report.stations)) > most:
             raise ReportError("has more bytes than the access point can carry")
@@ -85,13 +85,13 @@ class AccessPoint:
         before, self._before, self.is_new = self._before, self.last.stations, False
         if before is None:
             return None
-        found = Period(is_wired=self._config.is_wired)
-        found.received, found.sent = _growths(before, self.last.stations)
+        found_period = Period(is_wired=self._config.is_wired)
+        found_period.received, found_period.sent = _growths(before, self.last.stations)
         for station in self.last.stations.values():
             is_recent = station.heard_ms <= self._max_signal_age_ms
             for address in station.addresses:
-                found.rssi_dbm[address] = station.rssi_dbm if is_recent else None
-        return found
+                found_period.rssi_dbm[address] = station.rssi_dbm if is_recent else None
+        return found_period
 
 
 def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tuple[int, int]:
@@ -102,12 +102,12 @@ def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tup
     """
     pairs = [(before[name], station) for name, station in after.items() if name in before]
     return (
-        sum(_grown(one.rx_bytes, two.rx_bytes) for one, two in pairs),
-        sum(_grown(one.tx_bytes, two.tx_bytes) for one, two in pairs),
+        sum(_counter_growth(this_station.rx_bytes, two.rx_bytes) for this_station, two in pairs),
+        sum(_counter_growth(this_station.tx_bytes, two.tx_bytes) for this_station, two in pairs),
     )
 
 
-def _grown(before: int, after: int) -> int:
+def _counter_growth(before: int, after: int) -> int:
     return after - before if after >= before else after
 
 
@@ -124,24 +124,26 @@ class Counters:
     ) -> None:
         self._patience_ns = patience_ns
         self.points = {
-            one.name: AccessPoint(one, tolerance_ns=tolerance_ns, max_signal_age_ms=max_signal_age_ms)
-            for one in access_points
+            access_point.name: AccessPointCounters(
+                access_point, tolerance_ns=tolerance_ns, max_signal_age_ms=max_signal_age_ms
+            )
+            for access_point in access_points
         }
 
-    def take(self, report: Report, now_ns: int, clock_ns: int) -> None:
+    def take(self, report: StationReport, now_ns: int, clock_ns: int) -> None:
         """Take a report. :raises ReportError: if it is not credible."""
         self.points[report.access_point].take(report, now_ns, clock_ns)
 
-    def silent(self, now_ns: int) -> list[str]:
+    def silent_access_points(self, now_ns: int) -> list[str]:
         """Return the access points that have not reported yet, or whose reports have stopped."""
-        return [name for name, one in sorted(self.points.items()) if self._is_silent(one, now_ns)]
+        return [name for name, point in sorted(self.points.items()) if self._is_silent(point, now_ns)]
 
-    def _is_silent(self, point: AccessPoint, now_ns: int) -> bool:
+    def _is_silent(self, point: AccessPointCounters, now_ns: int) -> bool:
         return point.last is None or now_ns - point.at_ns > self._patience_ns
 
     def is_complete(self, now_ns: int, since_ns: int) -> bool:
         """Return whether every access point that is not silent has reported since an instant."""
-        awaited = [one.at_ns >= since_ns for one in self.points.values() if not self._is_silent(one, now_ns)]
+        awaited = [point.at_ns >= since_ns for point in self.points.values() if not self._is_silent(point, now_ns)]
         return bool(awaited) and all(awaited)
 
     def periods(self, now_ns: int) -> dict[str, Period]:
@@ -149,13 +151,13 @@ class Counters:
 
         What was counted while an agent was silent is not that of a period.
         """
-        found: dict[str, Period] = {}
+        found_periods: dict[str, Period] = {}
         for name, point in sorted(self.points.items()):
             if self._is_silent(point, now_ns):
                 point.forget()
             elif (period := point.period()) is not None:
-                found[name] = period
-        return found
+                found_periods[name] = period
+        return found_periods
 
 
 def contradicts(period: Period, packets: int) -> bool:
@@ -168,7 +170,7 @@ def contradicts(period: Period, packets: int) -> bool:
     return packets >= _MIN_PACKETS and 2 * period.received < packets * _MIN_PACKET_BYTES
 
 
-def without_conflicts(periods: Mapping[str, Period]) -> set[str]:
+def drop_conflicts(periods: Mapping[str, Period]) -> set[str]:
     """Remove each address that several access points claim from all of them; return these addresses."""
     seen: set[str] = set()
     claimed: set[str] = set()

@@ -13,11 +13,11 @@ import signal
 import time
 from _socket import AF_INET, AF_INET6, MSG_DONTWAIT, SOCK_CLOEXEC, SOCK_DGRAM, socket  # `socket` loads slowly
 
-from mptcplab.steering.control import Control
+from mptcplab.steering.control import ControlSocket
 from mptcplab.steering.counters import Counters
 from mptcplab.steering.decision_log import log
 from mptcplab.steering.kernel_link import KernelLink
-from mptcplab.steering.reports import MAX_BYTES, ReportError, sender_of, unsealed
+from mptcplab.steering.reports import MAX_BYTES, ReportError, sender_of, verify
 from mptcplab.steering.steerer import Steerer
 
 TYPE_CHECKING = False
@@ -37,7 +37,7 @@ class Daemon:
 
     def __init__(self, config: DaemonConfig) -> None:
         self._config = config
-        self._keys = {one.name: one.key for one in config.access_points}
+        self._keys = {access_point.name: access_point.key for access_point in config.access_points}
         self._counters = Counters(
             config.access_points,
             patience_ns=round(config.patience_periods * config.period_ns),
@@ -46,8 +46,8 @@ class Daemon:
         )
         self._kernel = KernelLink()
         self._steerer = Steerer(config, self._kernel, self._counters)
-        self._reports = _bound(*config.listen)
-        self._control = Control(config.control, config.control_users) if config.control else None
+        self._reports = _bind_socket(*config.listen)
+        self._control = ControlSocket(config.control, config.control_users) if config.control else None
         self._refused = 0
         self._settle_ns: int | None = None
         self._settled_ns = self._decided_ns = time.monotonic_ns()
@@ -55,7 +55,7 @@ class Daemon:
     def run(self) -> None:
         """Steer until SIGTERM or SIGINT. Priorities stay as they are then."""
         stop = _stop_descriptor()
-        names = [one.name for one in self._config.access_points]
+        names = [access_point.name for access_point in self._config.access_points]
         log("ready", policy=self._config.policy.name, access_points=names)
         self._settle(time.monotonic_ns())
         while True:
@@ -126,21 +126,21 @@ class Daemon:
         key = self._keys.get(sender_of(datagram))
         if key is None:
             raise ReportError("is of an unknown access point")
-        self._counters.take(unsealed(key, datagram), time.monotonic_ns(), time.time_ns())
+        self._counters.take(verify(key, datagram), time.monotonic_ns(), time.time_ns())
 
     def status(self) -> dict[str, Any]:
         """Return what ``mptcplab steer status`` prints."""
         now_ns = time.monotonic_ns()
-        silent = set(self._counters.silent(now_ns))
+        silent = set(self._counters.silent_access_points(now_ns))
         return {
             "policy": self._config.policy.name,
             "access_points": {
                 name: {
                     "silent": name in silent,
-                    "report_age_s": None if one.last is None else round((now_ns - one.at_ns) / 1e9, 3),
-                    "stations": 0 if one.last is None else len(one.last.stations),
+                    "report_age_s": None if point.last is None else round((now_ns - point.at_ns) / 1e9, 3),
+                    "stations": 0 if point.last is None else len(point.last.stations),
                 }
-                for name, one in self._counters.points.items()
+                for name, point in self._counters.points.items()
             },
             "decisions": self._steerer.decisions,
             "switches": self._steerer.switches,
@@ -150,7 +150,7 @@ class Daemon:
         }
 
 
-def _bound(address: str, port: int) -> socket:
+def _bind_socket(address: str, port: int) -> socket:
     made = socket(AF_INET6 if ":" in address else AF_INET, SOCK_DGRAM | SOCK_CLOEXEC)
     made.bind((address, port))
     return made

@@ -12,13 +12,13 @@ import os
 import time
 
 from mptcplab.guest.mptcp_pm import Kernel
-from mptcplab.steering.connections import Connection, connections_of
+from mptcplab.steering.connections import SteeredConnection, connections_of
 from mptcplab.steering.machine import PeersFlags
 from mptcplab.steering.sockets import SocketSampler
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from mptcplab.steering.connections import Subflow
+    from mptcplab.steering.connections import SteeredSubflow
 
 _ATTEMPTS = 3
 
@@ -47,7 +47,7 @@ class KernelLink:
         self.overruns += 1
         return True
 
-    def prefer(self, token: int, subflow: Subflow, *, backup: bool) -> int:
+    def prefer(self, token: int, subflow: SteeredSubflow, *, backup: bool) -> int:
         """Send MP_PRIO; return 0 or the number of the error. A subflow that has just ended is one."""
         try:
             error = self._commands.prefer(token, subflow.local, subflow.remote, backup=backup)
@@ -56,19 +56,19 @@ class KernelLink:
             self.overruns += 1
             return lost.errno or errno.EIO
         if backup and not error:
-            self._peers_flags.asked(token, subflow)
+            self._peers_flags.note_request(token, subflow)
         return error
 
-    def connections(self) -> list[Connection] | None:
+    def connections(self) -> list[SteeredConnection] | None:
         """Return all connections; None if the kernel cannot list its sockets now."""
         for _ in range(_ATTEMPTS):
             try:
-                found = connections_of(SocketSampler("").sample(time.monotonic_ns()))
+                steered_connections = connections_of(SocketSampler("").sample(time.monotonic_ns()))
             except OSError:
                 self.overruns += 1
                 continue
-            self._peers_flags.correct(found)
-            return found
+            self._peers_flags.correct(steered_connections)
+            return steered_connections
         return None
 
 

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from mptcplab.guest.mptcp_pm import End
-    from mptcplab.steering.connections import Connection, Subflow
+    from mptcplab.steering.connections import SteeredConnection, SteeredSubflow
 
 _SETTINGS = "/proc/sys/net/mptcp"
 _USERSPACE = "1"
@@ -28,11 +28,11 @@ def check_path_manager(settings: str = _SETTINGS) -> None:
         raise MissingError(f"Linux {release} has no MPTCP here", hint="use Linux 5.19 or later with CONFIG_MPTCP")
     try:
         with open(f"{settings}/pm_type") as file:
-            found = file.read().strip()
+            text = file.read().strip()
     except FileNotFoundError as error:
         message = f"Linux {release} has no path managers in user space, which set the priorities of single subflows"
         raise MissingError(message, hint="use Linux 5.19 or later") from error
-    if found != _USERSPACE:
+    if text != _USERSPACE:
         message = "the path manager is the kernel's own, with which nobody can set the priorities of single subflows"
         hint = "sudo sysctl net.mptcp.pm_type=1, before connections are opened"
         raise MissingError(message, hint=hint)
@@ -50,24 +50,24 @@ class PeersFlags:
         self.is_echo = _version(release) < _APART
         self._asked: set[tuple[int, End, End]] = set()
 
-    def asked(self, token: int, subflow: Subflow) -> None:
+    def note_request(self, token: int, subflow: SteeredSubflow) -> None:
         """Take note that this side has made a subflow a backup."""
         if not subflow.is_peers_backup:
             self._asked.add((token, *subflow.ends))
 
-    def correct(self, connections: Iterable[Connection]) -> None:
+    def correct(self, connections: Iterable[SteeredConnection]) -> None:
         """Learn from connections as the kernel lists them now, and clear flags that only echo those of this side."""
-        subflows = [(connection.token, one) for connection in connections for one in connection.subflows]
-        for token, one in subflows:
-            if one.is_backup and (token, *one.ends) in self._asked:
-                self.is_echo = one.is_peers_backup
+        subflows = [(connection.token, subflow) for connection in connections for subflow in connection.subflows]
+        for token, subflow in subflows:
+            if subflow.is_backup and (token, *subflow.ends) in self._asked:
+                self.is_echo = subflow.is_peers_backup
         self._asked.clear()
-        for _, one in subflows:
-            if self.is_echo and one.is_backup:
-                one.is_peers_backup = False
+        for _, subflow in subflows:
+            if self.is_echo and subflow.is_backup:
+                subflow.is_peers_backup = False
 
 
 def _version(release: str) -> tuple[int, int]:
     """Return the numbers of a release like ``6.1.0-50-amd64``; of one without any, those of a recent one."""
-    found = re.match(r"(\d+)\.(\d+)", release)
-    return (int(found[1]), int(found[2])) if found else _APART
+    match = re.match(r"(\d+)\.(\d+)", release)
+    return (int(match[1]), int(match[2])) if match else _APART

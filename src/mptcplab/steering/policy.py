@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
     from typing import ClassVar, Self
 
-    from mptcplab.steering.tables import Table
+    from mptcplab.steering.tables import ConfigurationTable
 
 
 class Terminal:
@@ -21,7 +21,7 @@ class Terminal:
     def __init__(self, name: str, active: str, rssi_dbm: Mapping[str, int | None], wired: Collection[str] = ()) -> None:
         self.name, self.active, self.rssi_dbm, self.wired = name, active, rssi_dbm, wired
 
-    def hears(self, access_point: str, floor_dbm: float) -> bool:
+    def hears_one_of(self, access_point: str, floor_dbm: float) -> bool:
         """Return whether an access point of one of its subflows hears it above a signal, which must be known."""
         if access_point not in self.rssi_dbm:
             return False
@@ -38,9 +38,9 @@ class State:
     def __init__(self, now_ns: int, received: Mapping[str, int], terminals: Sequence[Terminal]) -> None:
         self.now_ns, self.received, self.terminals = now_ns, received, terminals
 
-    def of(self, access_point: str) -> list[Terminal]:
+    def terminals_at(self, access_point: str) -> list[Terminal]:
         """Return the terminals whose active subflow goes over an access point."""
-        return [one for one in self.terminals if one.active == access_point]
+        return [terminal for terminal in self.terminals if terminal.active == access_point]
 
 
 class Move:
@@ -62,7 +62,7 @@ class Policy:
         self.floor_dbm = floor_dbm
 
     @classmethod
-    def read(cls, table: Table, floor_dbm: float, seed: int) -> Self:  # noqa: ARG003
+    def read(cls, table: ConfigurationTable, floor_dbm: float, seed: int) -> Self:  # noqa: ARG003
         """Return the policy of a configuration. :raises InputError: if one of its keys is wrong."""
         return cls(floor_dbm)
 

@@ -31,12 +31,12 @@ def run_daemon(source: str) -> None:
 
 def run_agent(source: str) -> None:
     """Report as a configuration says. :raises LabError: if that is wrong, or this machine lacks something."""
-    from mptcplab.steering.agent import Agent
+    from mptcplab.steering.agent import AccessPointAgent
     from mptcplab.steering.configuration import agent_config
 
     config = agent_config(source)
     try:
-        agent = Agent(config)
+        agent = AccessPointAgent(config)
     except OSError as error:
         hint = f"are these interfaces of this machine: {', '.join(config.devices)}?"
         raise MissingError(f"the agent cannot start: {reason(error)}", hint=hint) from error

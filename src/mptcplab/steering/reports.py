@@ -9,7 +9,7 @@
               stays, such as the MAC address
 
 Nothing of the body is parsed before the seal is checked. The receiver accepts only growing times close to its own clock
-(:class:`mptcplab.steering.counters.AccessPoint`), so that no datagram counts twice or much later.
+(:class:`mptcplab.steering.counters.AccessPointCounters`), so that no datagram counts twice or much later.
 """
 
 from __future__ import annotations
@@ -63,20 +63,20 @@ class Station:
         }
 
 
-class Report:
+class StationReport:
     """All stations of an access point at one instant."""
 
     def __init__(self, access_point: str, time_ns: int, stations: dict[str, Station]) -> None:
         self.access_point, self.time_ns, self.stations = access_point, time_ns, stations
 
-    def sealed(self, key: bytes) -> bytes:
+    def to_datagram(self, key: bytes) -> bytes:
         """Return the datagram."""
         stations = {name: station.to_json() for name, station in self.stations.items()}
         body = json.dumps({"time_ns": self.time_ns, "stations": stations}, separators=(",", ":")).encode()
-        return sealed(self.access_point, key, body)
+        return sign(self.access_point, key, body)
 
 
-def sealed(name: str, key: bytes, body: bytes) -> bytes:
+def sign(name: str, key: bytes, body: bytes) -> bytes:
     """Return a datagram with any body."""
     written = name.encode("ascii")
     head = _MAGIC + bytes([len(written)]) + written
@@ -97,7 +97,7 @@ def sender_of(datagram: bytes) -> str:
         raise ReportError("has a name that is not ASCII") from error
 
 
-def unsealed(key: bytes, datagram: bytes) -> Report:
+def verify(key: bytes, datagram: bytes) -> StationReport:
     """Return the report in a datagram. :raises ReportError: if it is none, or not sealed with this key."""
     name = sender_of(datagram)
     start = len(_MAGIC) + 1 + len(name)
@@ -112,8 +112,10 @@ def unsealed(key: bytes, datagram: bytes) -> Report:
     stations = given["stations"]
     if not isinstance(stations, dict) or len(stations) > _MAX_STATIONS:
         raise ReportError(f"has no table of at most {_MAX_STATIONS} stations")
-    return Report(
-        name, _count(given, "time_ns"), {_name(one): _station(described) for one, described in stations.items()}
+    return StationReport(
+        name,
+        _count(given, "time_ns"),
+        {_name(this_key): _station(described) for this_key, described in stations.items()},
     )
 
 
@@ -125,7 +127,7 @@ def _station(given: Any) -> Station:
     if rssi is not None and (type(rssi) is not int or rssi not in _RSSI_DBM):
         raise ReportError("has an impossible RSSI")
     rx_bytes, tx_bytes, heard_ms = (_count(described, key) for key in ("rx_bytes", "tx_bytes", "heard_ms"))
-    return Station([_address(one) for one in addresses], rx_bytes, tx_bytes, rssi, heard_ms)
+    return Station([_address(address) for address in addresses], rx_bytes, tx_bytes, rssi, heard_ms)
 
 
 def _table(given: Any, name: str, keys: tuple[str, ...]) -> dict[str, Any]:

@@ -110,6 +110,6 @@ def _tcp_info(data: memoryview) -> dict[str, int]:
 def _mptcp(data: memoryview) -> dict[str, Any]:
     for kind, inner in attributes(data):
         if kind == _ULP_MPTCP:
-            found = {key: integer(value) for key, value in attributes(inner)}
-            return {"protocol": "mptcp", **{name: found[key] for key, name in _SUBFLOW.items() if key in found}}
+            numbers = {key: integer(value) for key, value in attributes(inner)}
+            return {"protocol": "mptcp", **{name: numbers[key] for key, name in _SUBFLOW.items() if key in numbers}}
     return {}

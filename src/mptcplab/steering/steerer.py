@@ -8,7 +8,7 @@ without harm: which of several active subflows was kept, checks of moves, packet
 from __future__ import annotations
 
 from mptcplab.steering.connections import carry_out, changes_to
-from mptcplab.steering.counters import contradicts, without_conflicts
+from mptcplab.steering.counters import contradicts, drop_conflicts
 from mptcplab.steering.decision_log import log
 from mptcplab.steering.policy import State
 from mptcplab.steering.terminals import peers_of
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
     from mptcplab.guest.mptcp_pm import End
     from mptcplab.steering.configuration import DaemonConfig
-    from mptcplab.steering.connections import Change, Connection, Subflow
+    from mptcplab.steering.connections import Change, SteeredConnection, SteeredSubflow
     from mptcplab.steering.counters import Counters, Period
     from mptcplab.steering.kernel_link import KernelLink
     from mptcplab.steering.policy import Terminal
@@ -50,14 +50,14 @@ class Steerer:
             return
         self._settle(connections)
 
-    def _settle(self, connections: Iterable[Connection]) -> None:
+    def _settle(self, connections: Iterable[SteeredConnection]) -> None:
         """The one that was active before, if it is there; else the first active one, else the first of all."""
         kept: dict[int, tuple[End, End]] = {}
         for connection in connections:
             before = self._kept.get(connection.token)
-            fit = sorted(connection.active, key=lambda one: one.ends != before)
+            fit = sorted(connection.active, key=lambda subflow: subflow.ends != before)
             # If one cannot become active, since it has just ended, another one can.
-            for keep in fit or sorted(connection.subflows, key=lambda one: one.is_peers_backup):
+            for keep in fit or sorted(connection.subflows, key=lambda subflow: subflow.is_peers_backup):
                 if not self._change(connection, keep):
                     kept[connection.token] = keep.ends
                     break
@@ -66,25 +66,27 @@ class Steerer:
     def decide(self, now_ns: int) -> None:
         """Decide once, with the reports since the last decision."""
         periods = self._counters.periods(now_ns)
-        conflicts = without_conflicts(periods)
+        conflicts = drop_conflicts(periods)
         connections = self._kernel.connections()
         if connections is None:
             log("unreadable")
             return
         self._settle(connections)
-        doubted = self._doubted(connections, periods)
+        doubted = self._contradicted_access_points(connections, periods)
         peers = peers_of(connections, periods)
-        usable = {name: one for name, one in periods.items() if name not in doubted}
+        usable = {name: period for name, period in periods.items() if name not in doubted}
         self._check_moves(peers, now_ns)
         self._align(peers)
-        terminals = {peer.name: one for peer in peers if (one := peer.terminal(self._blocked_of(peer, now_ns)))}
-        received = {name: one.received for name, one in usable.items()}
+        terminals = {
+            peer.name: terminal for peer in peers if (terminal := peer.terminal(self._blocked_of(peer, now_ns)))
+        }
+        received = {name: period.received for name, period in usable.items()}
         moves = self._config.policy.decide(State(now_ns, received, list(terminals.values()))) if terminals else []
         self.decisions += 1
         self.last = {
             "received": received,
-            "terminals": {one.name: one.active for one in terminals.values()},
-            "silent": self._counters.silent(now_ns),
+            "terminals": {terminal.name: terminal.active for terminal in terminals.values()},
+            "silent": self._counters.silent_access_points(now_ns),
             "doubted": doubted,
             "conflicts": sorted(conflicts),
             "moves": [[move.terminal, move.to] for move in moves],
@@ -95,23 +97,25 @@ class Steerer:
             if move.terminal in terminals and move.to in usable:
                 self._move(by_name[move.terminal], terminals[move.terminal], move.to)
 
-    def _doubted(self, connections: Iterable[Connection], periods: dict[str, Period]) -> dict[str, dict[str, int]]:
+    def _contradicted_access_points(
+        self, connections: Iterable[SteeredConnection], periods: dict[str, Period]
+    ) -> dict[str, dict[str, int]]:
         """Return the access points whose counters contradict what came over them, with both numbers."""
         packets: dict[tuple[object, ...], int] = {}
         grown: dict[str, int] = {}
         for connection in connections:
-            for one in connection.subflows:
-                key = (connection.token, *one.ends)
-                packets[key] = one.received_packets
-                new = one.received_packets - self._packets.get(key, one.received_packets)
-                grown[one.remote[0]] = grown.get(one.remote[0], 0) + new
+            for subflow in connection.subflows:
+                key = (connection.token, *subflow.ends)
+                packets[key] = subflow.received_packets
+                new = subflow.received_packets - self._packets.get(key, subflow.received_packets)
+                grown[subflow.remote[0]] = grown.get(subflow.remote[0], 0) + new
         self._packets = packets
-        found: dict[str, dict[str, int]] = {}
+        points: dict[str, dict[str, int]] = {}
         for name, period in periods.items():
             came = sum(grown.get(address, 0) for address in period.rssi_dbm)
             if contradicts(period, came):
-                found[name] = {"received": period.received, "packets": came}
-        return found
+                points[name] = {"received": period.received, "packets": came}
+        return points
 
     def _blocked_of(self, peer: Peer, now_ns: int) -> list[str]:
         self._blocked = {pair: until for pair, until in self._blocked.items() if until > now_ns}
@@ -119,12 +123,16 @@ class Steerer:
 
     def _move(self, peer: Peer, terminal: Terminal, to: str, *, why: str = "policy") -> None:
         """Move a terminal with all its connections, unless its signal there is too weak: whatever the policy says."""
-        if not terminal.hears(to, self._config.floor_dbm):
+        if not terminal.hears_one_of(to, self._config.floor_dbm):
             log("kept", terminal=peer.name, to=to, rssi_dbm=terminal.rssi_dbm.get(to))
             return
         address = peer.address_at[to]
         sent = peer.sent_bytes()
-        over = [(one, subflow) for one in peer.connections if (subflow := one.over(address)) is not None]
+        over = [
+            (steered_connection, subflow)
+            for steered_connection in peer.connections
+            if (subflow := steered_connection.subflow_to(address)) is not None
+        ]
         errors = [self._change(connection, subflow) for connection, subflow in over]
         self.switches += 1
         log(
@@ -140,13 +148,13 @@ class Steerer:
         if not all(errors):
             self._checks[peer.name] = Check(terminal.active, to, address, sent)
 
-    def _change(self, connection: Connection, keep: Subflow) -> int:
+    def _change(self, connection: SteeredConnection, keep: SteeredSubflow) -> int:
         """Make a subflow the only active one; return 0 or the number of the first error."""
 
         def send(change: Change) -> int:
-            one = change.subflow
-            error = self._kernel.prefer(connection.token, one, backup=change.backup)
-            log("priority", token=connection.token, remote=list(one.remote), backup=change.backup, error=error)
+            subflow = change.subflow
+            error = self._kernel.prefer(connection.token, subflow, backup=change.backup)
+            log("priority", token=connection.token, remote=list(subflow.remote), backup=change.backup, error=error)
             return error
 
         error = carry_out(changes_to(connection, keep), send)
@@ -175,10 +183,10 @@ class Steerer:
         """Let new connections of a terminal follow those that it has."""
         for peer in peers:
             terminal = peer.terminal()
-            if terminal is None or not terminal.hears(terminal.active, self._config.floor_dbm):
+            if terminal is None or not terminal.hears_one_of(terminal.active, self._config.floor_dbm):
                 continue
             for connection in peer.connections:
-                subflow = connection.over(peer.address_at[terminal.active])
+                subflow = connection.subflow_to(peer.address_at[terminal.active])
                 if subflow is not None and peer.place_of(connection) not in (None, terminal.active):
                     error = self._change(connection, subflow)
                     log("follow", terminal=peer.name, to=terminal.active, token=connection.token, error=error)

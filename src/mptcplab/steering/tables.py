@@ -19,7 +19,7 @@ _PAGE = "see docs/steering.md for the keys"
 _MAX_BYTES = 1 << 20
 
 
-class Table:
+class ConfigurationTable:
     """One table of a configuration. Each key is read once; :meth:`finish` refuses those that nobody has read."""
 
     def __init__(self, content: Mapping[str, Any], file: str, place: str = "") -> None:
@@ -28,9 +28,9 @@ class Table:
 
     def error(self, key: str, message: str, hint: str) -> InputError:
         """Return the error of a key."""
-        return InputError(_printable(f"{self._file}: {self._place}{key} {message}"), hint=_printable(hint))
+        return InputError(_check_printable(f"{self._file}: {self._place}{key} {message}"), hint=_check_printable(hint))
 
-    def has(self, key: str) -> bool:
+    def has_key(self, key: str) -> bool:
         """Return whether the key is there."""
         return key in self._content
 
@@ -65,7 +65,7 @@ class Table:
     def texts(self, key: str, default: Sequence[str] | None = None) -> list[str]:
         """Return a list of texts, which is not empty if the key is required."""
         value = self._value(key, default)
-        if not isinstance(value, (list, tuple)) or not all(isinstance(one, str) and one for one in value):
+        if not isinstance(value, (list, tuple)) or not all(isinstance(entry, str) and entry for entry in value):
             raise self.error(key, "is not a list of texts", 'write for example ["one", "two"]')
         if not value and default is None:
             raise self.error(key, "is empty", "name at least one")
@@ -74,16 +74,19 @@ class Table:
     def whole_numbers(self, key: str, default: Sequence[int]) -> list[int]:
         """Return a list of whole numbers that are not negative."""
         value = self._value(key, default)
-        if not isinstance(value, (list, tuple)) or not all(type(one) is int and one >= 0 for one in value):
+        if not isinstance(value, (list, tuple)) or not all(type(entry) is int and entry >= 0 for entry in value):
             raise self.error(key, "is not a list of whole numbers", "write for example [1000]")
         return list(value)
 
-    def tables(self, key: str) -> dict[str, Table]:
+    def tables(self, key: str) -> dict[str, ConfigurationTable]:
         """Return the tables in a table, by name."""
         value = self._value(key, None)
-        if not isinstance(value, dict) or not all(isinstance(one, dict) for one in value.values()):
+        if not isinstance(value, dict) or not all(isinstance(entry, dict) for entry in value.values()):
             raise self.error(key, "is not a table of tables", f"write [{key}.NAME] and its keys below it")
-        return {str(name): Table(one, self._file, f"{self._place}{key}.{name}.") for name, one in value.items()}
+        return {
+            str(name): ConfigurationTable(entry, self._file, f"{self._place}{key}.{name}.")
+            for name, entry in value.items()
+        }
 
     def endpoint(self, key: str) -> tuple[str, int]:
         """Return an address and a port, written as ``192.0.2.1:9100`` or ``[2001:db8::1]:9100``."""
@@ -91,26 +94,26 @@ class Table:
 
         address, _, port = self.text(key).rpartition(":")
         try:
-            found = ipaddress.ip_address(address.removeprefix("[").removesuffix("]"))
+            ip_address = ipaddress.ip_address(address.removeprefix("[").removesuffix("]"))
             number = int(port) if port.isascii() and port.isdigit() else 0
             if not 0 < number < 1 << 16:
                 raise ValueError(port)
         except ValueError as error:
             hint = 'write for example "192.0.2.1:9100" or "[2001:db8::1]:9100"'
             raise self.error(key, "is not an address and a port", hint) from error
-        return str(found), number
+        return str(ip_address), number
 
     def key(self) -> bytes:
         """Return the secret of ``key`` or in the file ``key_file``: at least 16 bytes, in hexadecimal digits."""
-        name = "key_file" if self.has("key_file") else "key"
+        name = "key_file" if self.has_key("key_file") else "key"
         text = self._secret_of_file(name) if name == "key_file" else self.text(name)
         try:
-            found = bytes.fromhex(text)
+            data = bytes.fromhex(text)
         except ValueError as error:
             raise self.error(name, "has something else than hexadecimal digits", _MAKE_KEY) from error
-        if len(found) < _MIN_KEY_BYTES:
+        if len(data) < _MIN_KEY_BYTES:
             raise self.error(name, f"has fewer than {_MIN_KEY_BYTES} bytes", _MAKE_KEY)
-        return found
+        return data
 
     def _secret_of_file(self, name: str) -> str:
         given = self.text(name)
@@ -142,7 +145,7 @@ class Table:
         return default
 
 
-def _printable(text: str) -> str:
+def _check_printable(text: str) -> str:
     """Return a text that is one line whatever names a configuration has."""
     return "".join(letter if letter.isprintable() else "\N{REPLACEMENT CHARACTER}" for letter in text)
 
@@ -151,13 +154,13 @@ _MIN_KEY_BYTES = 16
 _MAKE_KEY = "make one: (umask 077; openssl rand -hex 32 > FILE)"
 
 
-def read_table(source: str) -> Table:
+def read_table(source: str) -> ConfigurationTable:
     """Read a configuration: a TOML file, or JSON itself, which begins with a brace.
 
     :raises InputError: if it cannot be read, or has no table.
     """
     if source.startswith("{"):
-        return parsed(source, "argument", json.loads)
+        return parse_table(source, "argument", json.loads)
     try:
         with open(source, encoding="utf-8") as file:
             text = file.read(_MAX_BYTES)
@@ -167,27 +170,27 @@ def read_table(source: str) -> Table:
     except OSError as error:
         hint = "name an existing TOML file; docs/steering.md has examples"
         raise InputError(f"configuration '{source}' cannot be read: {reason(error)}", hint=hint) from error
-    table = parsed(text, source, tomllib.loads)
+    table = parse_table(text, source, tomllib.loads)
     if mode & 0o077 and _has_key(table):
         raise InputError(f"{source} has a key, and others may use the file", hint=f"chmod 600 {source}")
     return table
 
 
-def _has_key(table: Table) -> bool:
+def _has_key(table: ConfigurationTable) -> bool:
     points = table._content.get("access_points")
     inner = points.values() if isinstance(points, dict) else ()
-    return any(isinstance(one, dict) and "key" in one for one in (table._content, *inner))
+    return any(isinstance(entry, dict) and "key" in entry for entry in (table._content, *inner))
 
 
-def parsed(text: str, name: str, parse: Any) -> Table:
+def parse_table(text: str, name: str, parse: Any) -> ConfigurationTable:
     """Parse a configuration. :raises InputError: if it cannot be parsed, or is no table."""
     try:
         content = parse(text)
     except (ValueError, RecursionError) as error:
-        said = _printable(" ".join(str(error).split()))
+        said = _check_printable(" ".join(str(error).split()))
         raise InputError(
             f"configuration '{name}' cannot be parsed: {said}", hint="docs/steering.md has examples"
         ) from error
     if not isinstance(content, dict):
         raise InputError(f"configuration '{name}' is not a table", hint=_PAGE)
-    return Table(content, name)
+    return ConfigurationTable(content, name)

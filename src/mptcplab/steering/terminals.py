@@ -9,7 +9,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from mptcplab.steering.connections import Connection
+    from mptcplab.steering.connections import SteeredConnection
     from mptcplab.steering.counters import Period
 
 
@@ -19,9 +19,9 @@ class Peer:
     Its name is its lowest address, so that it keeps it when connections come and go.
     """
 
-    def __init__(self, connections: Sequence[Connection], periods: Mapping[str, Period]) -> None:
+    def __init__(self, connections: Sequence[SteeredConnection], periods: Mapping[str, Period]) -> None:
         self.connections = connections
-        addresses = sorted({subflow.remote[0] for one in connections for subflow in one.subflows})
+        addresses = sorted({subflow.remote[0] for connection in connections for subflow in connection.subflows})
         self.name = addresses[0]
         self.address_at: dict[str, str] = {}
         self.rssi_dbm: dict[str, int | None] = {}
@@ -32,7 +32,7 @@ class Peer:
                     self.address_at[access_point] = address
                     self.rssi_dbm[access_point] = period.rssi_dbm[address]
 
-    def place_of(self, connection: Connection) -> str | None:
+    def place_of(self, connection: SteeredConnection) -> str | None:
         """Return the access point of a connection's active subflow; None if it does not report."""
         for subflow in connection.active:
             for access_point, address in self.address_at.items():
@@ -48,15 +48,15 @@ class Peer:
             place = self.place_of(connection)
             if place is not None:
                 count, sent = votes.get(place, (0, 0))
-                votes[place] = count + 1, sent + sum(one.sent_bytes for one in connection.subflows)
+                votes[place] = count + 1, sent + sum(subflow.sent_bytes for subflow in connection.subflows)
         return max(votes, key=lambda place: (*votes[place], place), default=None)
 
     def sent_bytes(self) -> dict[tuple[object, ...], tuple[str, int]]:
         """Return the address and the bytes sent of each subflow, by what identifies it."""
         return {
-            (connection.token, *one.ends): (one.remote[0], one.sent_bytes)
+            (connection.token, *subflow.ends): (subflow.remote[0], subflow.sent_bytes)
             for connection in self.connections
-            for one in connection.subflows
+            for subflow in connection.subflows
         }
 
     def terminal(self, blocked: Collection[str] = ()) -> Terminal | None:
@@ -72,18 +72,21 @@ class Peer:
         return Terminal(self.name, active, rssi_dbm, self.wired)
 
     def _may_use(self, access_point: str) -> bool:
-        over = [one.over(self.address_at[access_point]) for one in self.connections]
+        over = [connection.subflow_to(self.address_at[access_point]) for connection in self.connections]
         return any(subflow is not None and not subflow.is_peers_backup for subflow in over)
 
 
-def peers_of(connections: Iterable[Connection], periods: Mapping[str, Period]) -> list[Peer]:
+def peers_of(connections: Iterable[SteeredConnection], periods: Mapping[str, Period]) -> list[Peer]:
     """Return all terminals. Connections that have an address in common are those of one terminal."""
-    groups: list[tuple[set[str], list[Connection]]] = []
+    groups: list[tuple[set[str], list[SteeredConnection]]] = []
     for connection in connections:
         addresses = {subflow.remote[0] for subflow in connection.subflows}
         same = [group for group in groups if group[0] & addresses]
-        merged = (addresses.union(*(group[0] for group in same)), [one for group in same for one in group[1]])
+        merged = (
+            addresses.union(*(group[0] for group in same)),
+            [steered_connection for group in same for steered_connection in group[1]],
+        )
         groups = [group for group in groups if group not in same]
         groups.append((merged[0], [*merged[1], connection]))
     peers = [Peer(members, periods) for _, members in groups]
-    return sorted(peers, key=lambda one: one.name)
+    return sorted(peers, key=lambda peer: peer.name)

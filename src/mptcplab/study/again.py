@@ -16,7 +16,7 @@ _ROWS = ("published", "rows")
 _SUFFIX = ", through the gateways"
 
 
-def expanded(study: Any) -> Any:
+def expand_remeasured_tables(study: Any) -> Any:
     """Return the data of a study with all keys of tables that say ``again``. What is damaged is left to the checks."""
     tables = study.get("tables") if isinstance(study, dict) else None
     if not isinstance(tables, dict):
@@ -26,34 +26,34 @@ def expanded(study: Any) -> Any:
     for first, name in beds.items():
         if first not in tables:
             raise ValueError(f"table {name} measures table {first} again, which the study does not have")
-        own = dict(tables[name])
-        reasons = own.pop("claim_reasons", {})
-        if not any(key in own for key in _ROWS):
+        own_tables = dict(tables[name])
+        reasons = own_tables.pop("claim_reasons", {})
+        if not any(key in own_tables for key in _ROWS):
             claims += _claims(study.get("claims", ()), first, name, reasons)
         elif reasons:
             raise ValueError(f"table {name} has claims of its own, which have their reasons")
-        whole[name] = _table(tables[first], own, beds)
+        whole[name] = _table(tables[first], own_tables, beds)
     return study | {"tables": whole, "claims": claims}
 
 
-def _table(first: dict[str, Any], own: dict[str, Any], beds: dict[str, str]) -> dict[str, Any]:
-    rows = () if any(key in own for key in _ROWS) else _ROWS
-    found = {key: first[key] for key in (*_INHERITED, *rows, "kind") if key in first} | own
-    found.setdefault("title", f"{first['title']}{_SUFFIX}")
+def _table(first: dict[str, Any], own_entry: dict[str, Any], beds: dict[str, str]) -> dict[str, Any]:
+    rows = () if any(key in own_entry for key in _ROWS) else _ROWS
+    entry = {key: first[key] for key in (*_INHERITED, *rows, "kind") if key in first} | own_entry
+    entry.setdefault("title", f"{first['title']}{_SUFFIX}")
     if rows and "same_as" in first:
-        found["same_as"] = [one | {"table": beds[one["table"]]} for one in first["same_as"]]
-    return found
+        entry["same_as"] = [item | {"table": beds[item["table"]]} for item in first["same_as"]]
+    return entry
 
 
 def _claims(claims: Any, first: str, name: str, reasons: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the claims about ``first`` as claims about ``name``."""
-    own = [claim for claim in claims if claim["table"] == first]
-    unknown = set(reasons) - {claim["text"] for claim in own}
+    own_claims = [claim for claim in claims if claim["table"] == first]
+    unknown = set(reasons) - {claim["text"] for claim in own_claims}
     if unknown:
         raise ValueError(f"table {name} has a reason for a claim that table {first} does not have: {min(unknown)}")
-    found = []
-    for claim in own:
+    entries = []
+    for claim in own_claims:
         kept = {key: value for key, value in claim.items() if key != "because"}
         because = {"because": reasons[claim["text"]]} if claim["text"] in reasons else {}
-        found.append(kept | {"table": name} | because)
-    return found
+        entries.append(kept | {"table": name} | because)
+    return entries

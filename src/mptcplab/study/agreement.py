@@ -24,7 +24,7 @@ _DIGITS = 6
 
 
 @dataclass(frozen=True)
-class Point:
+class AgreementPoint:
     """One published value that was measured. ``tolerance`` in percent; ``anchor`` is where its sheet is on a page."""
 
     name: str
@@ -35,7 +35,7 @@ class Point:
     anchor: str = ""
 
 
-def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
+def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[AgreementPoint]:
     """Return the points of a table, each published value once: a table of another test bed has none.
 
     ``anchors`` has one for every cell of the table.
@@ -43,45 +43,49 @@ def points_of(judged: JudgedTable, anchors: Sequence[str] = ()) -> list[Point]:
     table = judged.selected.table
     if not judged.selected.study.counts(judged.selected.number):
         return []
-    found = []
+    points = []
     for number, cell in enumerate(judged.cells):
         if cell.measured is not None and cell.first is None and min(cell.published.mean, cell.measured.mean) > 0:
             place = f"{table.columns[cell.column].title} at {cell.row}, {table.unit_of(cell.column)}"
             name, anchor = f"{judged.selected.name}, {place}", anchors[number] if anchors else ""
-            found.append(Point(name, cell.published.mean, cell.measured, table.tolerance, cell.counted_as, anchor))
-    return found
+            points.append(
+                AgreementPoint(name, cell.published.mean, cell.measured, table.tolerance, cell.counted_as, anchor)
+            )
+    return points
 
 
-def _bounds(points: Sequence[Point]) -> tuple[float, float]:
-    lows = [min(one.published, one.measured.low if one.measured.low > 0 else one.measured.mean) for one in points]
-    highs = [max(one.published, one.measured.high) for one in points]
+def _bounds(points: Sequence[AgreementPoint]) -> tuple[float, float]:
+    lows = [
+        min(point.published, point.measured.low if point.measured.low > 0 else point.measured.mean) for point in points
+    ]
+    highs = [max(point.published, point.measured.high) for point in points]
     return min(lows) / _SPARE, max(highs) * _SPARE
 
 
-def agreement_drawing(title: str, points: Sequence[Point]) -> Drawing:
+def agreement_drawing(title: str, points: Sequence[AgreementPoint]) -> Drawing:
     """Return the interactive picture: a click on a point leads to its sheet."""
     low, high = _bounds(points)
     data = {
         "range": [low, high],
-        "tolerances": sorted({one.tolerance for one in points}),
+        "tolerances": sorted({point.tolerance for point in points}),
         "classes": [
-            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": own}
+            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": own_rows}
             for kind in VALUE_CLASSES
-            if (own := [_row(one) for one in points if one.verdict == kind.name])
+            if (own_rows := [_row(point) for point in points if point.verdict == kind.name])
         ],
     }
     return Drawing("agreement", title, caption(points), data, ("agreement",))
 
 
-def _row(one: Point) -> list[Any]:
-    half = one.measured.half_width
+def _row(point: AgreementPoint) -> list[Any]:
+    half = point.measured.half_width
     spread = None if half is None else round(half, _DIGITS)
-    return [one.name, one.published, round(one.measured.mean, _DIGITS), spread, one.measured.n, one.anchor]
+    return [point.name, point.published, round(point.measured.mean, _DIGITS), spread, point.measured.n, point.anchor]
 
 
-def caption(points: Sequence[Point]) -> str:
+def caption(points: Sequence[AgreementPoint]) -> str:
     """Return the caption of the figure."""
-    tolerances = " and ".join(f"{one:g} %" for one in sorted({one.tolerance for one in points}))
+    tolerances = " and ".join(f"{tolerance:g} %" for tolerance in sorted({point.tolerance for point in points}))
     return (
         f"{len(points)} published values, each once. On the line, measured equals published; bands: tolerance of "
         f"{tolerances}. Bars: 95 % interval; without a bar, a point is a single run, or its interval is smaller than "
@@ -89,7 +93,7 @@ def caption(points: Sequence[Point]) -> str:
     )
 
 
-def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str) -> list[Path]:
+def save_agreement(title: str, points: Sequence[AgreementPoint], folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png if there are points. Equal points give equal bytes and are not drawn again."""
     if not points:
         return []
@@ -98,24 +102,24 @@ def save_agreement(title: str, points: Sequence[Point], folder: Path, name: str)
     return save_drawing(folder, name, key, (7.2, 5.6), note, lambda _, axes: _draw(axes, title, points))
 
 
-def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
+def _draw(axes: Axes, title: str, points: Sequence[AgreementPoint]) -> None:
     low, high = _bounds(points)
-    tolerances = sorted({one.tolerance for one in points}, reverse=True)
+    tolerances = sorted({point.tolerance for point in points}, reverse=True)
     for number, tolerance in enumerate(tolerances, start=1):
         share = tolerance / 100
         ends = ([low * (1 - share), high * (1 - share)], [low * (1 + share), high * (1 + share)])
         axes.fill_between([low, high], *ends, color=str(0.93 - 0.1 * number), linewidth=0, label=f"± {tolerance:g} %")
     axes.plot([low, high], [low, high], color="0.35", linewidth=0.9)
     for kind in VALUE_CLASSES:
-        own = [one for one in points if one.verdict == kind.name]
-        if not own:
+        own_points = [point for point in points if point.verdict == kind.name]
+        if not own_points:
             continue
         # A single run has no interval, so it gets no bar.
-        above = [math.nan if one.measured.half_width is None else one.measured.half_width for one in own]
-        below = [min(width, 0.999 * one.measured.mean) for width, one in zip(above, own, strict=True)]
+        above = [math.nan if point.measured.half_width is None else point.measured.half_width for point in own_points]
+        below = [min(width, 0.999 * point.measured.mean) for width, point in zip(above, own_points, strict=True)]
         axes.errorbar(
-            [one.published for one in own],
-            [one.measured.mean for one in own],
+            [point.published for point in own_points],
+            [point.measured.mean for point in own_points],
             yerr=[below, above],
             fmt=kind.marker,
             color=kind.colour,
@@ -123,7 +127,7 @@ def _draw(axes: Axes, title: str, points: Sequence[Point]) -> None:
             elinewidth=1.1,
             capsize=2,
             alpha=0.85,
-            label=f"{kind.head} ({len(own)})",
+            label=f"{kind.head} ({len(own_points)})",
         )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     for axis in (axes.xaxis, axes.yaxis):

@@ -22,7 +22,7 @@ from pydantic import Field, ValidationError, model_validator
 
 from mptcplab.errors import InputError, LabError
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.parts import Part
+from mptcplab.study.parts import StudyPart
 from mptcplab.study.schema import Study
 
 FILE = "beds.toml"
@@ -36,14 +36,14 @@ _QUANTITY = re.compile(r"(?P<number>[0-9.]+) ?(?P<unit>.*)")
 _COUNTED = ("packets", "B", "")
 
 
-class FixedSettings(Part):
+class FixedSettings(StudyPart):
     """Keys that every bed has: what the stated machine implies, where scenarios still have something else."""
 
     why: str
     set: dict[str, str]
 
 
-class ShortenedRuns(Part):
+class ShortenedRuns(StudyPart):
     """Keys that beds set for some tables to make their runs shorter than the study's."""
 
     why: str
@@ -51,14 +51,14 @@ class ShortenedRuns(Part):
     tables: tuple[str, ...] = Field(min_length=1)
 
 
-class UnvariedParameters(Part):
+class UnvariedParameters(StudyPart):
     """Parameters that the source leaves open and that are not varied."""
 
     names: tuple[str, ...] = Field(min_length=1)
     why: str
 
 
-class Axis(Part):
+class OpenParameter(StudyPart):
     """A parameter that the source leaves open, and its possible values.
 
     ``values`` is a list, ``range`` the lowest and the highest value with the same unit, ``options`` names alternatives
@@ -77,7 +77,7 @@ class Axis(Part):
     tables: tuple[str, ...] = ()
 
     @model_validator(mode="after")
-    def _check(self) -> Axis:
+    def _check(self) -> OpenParameter:
         if sum((bool(self.values), self.range is not None, bool(self.options))) != 1:
             raise ValueError(f"axis '{self.name}' has one of `values`, `range` and `options`")
         if len(self.values) == 1 or len(self.options) == 1:
@@ -110,7 +110,7 @@ class Axis(Part):
         return {key: template.replace(_PLACE, text) for key, template in self.set.items()}
 
 
-class BedSpace(Part):
+class BedSpace(StudyPart):
     """The content of ``beds.toml``: what every bed has, what differs between them, and what is not varied.
 
     Runs that are ``shortened`` cost less; a source's own duration would make many beds too expensive. An axis may set
@@ -119,7 +119,7 @@ class BedSpace(Part):
 
     settled: FixedSettings | None = None
     shortened: ShortenedRuns | None = None
-    axes: tuple[Axis, ...] = Field(min_length=1)
+    axes: tuple[OpenParameter, ...] = Field(min_length=1)
     kept: tuple[UnvariedParameters, ...] = ()
 
     @property
@@ -143,7 +143,7 @@ class BedSpace(Part):
                 keys.update(axis.set, *axis.options.values())
         return keys
 
-    def overrides(self, bed: Bed, table: str) -> list[str]:
+    def overrides(self, bed: SampledBed, table: str) -> list[str]:
         """Return the settings of ``bed`` for a table, as ``--set`` takes them."""
         settings = self._fixed(table)
         for axis in self.axes:
@@ -160,7 +160,7 @@ class BedSpace(Part):
 
 
 @dataclass(frozen=True)
-class Bed:
+class SampledBed:
     """One complete test bed. ``coordinates`` are uniform from 0 to 1, ``values`` the texts, both by axis."""
 
     number: int
@@ -171,7 +171,7 @@ class Bed:
 def is_drawn(study: Study, number: str) -> bool:
     """Return whether beds measure a table: whether the source has it, with values or claims that can be judged."""
     table = study.tables[number]
-    return table.is_of_the_source and (bool(table.published) or any(one.table == number for one in study.claims))
+    return table.is_of_the_source and (bool(table.published) or any(claim.table == number for claim in study.claims))
 
 
 def read_beds(folder: Path, study: Study) -> BedSpace:
@@ -195,7 +195,7 @@ def read_beds(folder: Path, study: Study) -> BedSpace:
         raise _damage_error(folder, error) from error
 
 
-def draw(beds: BedSpace, count: int) -> list[Bed]:
+def draw(beds: BedSpace, count: int) -> list[SampledBed]:
     """Return the first ``count`` beds of the sequence."""
     from scipy.stats import qmc  # late: it takes longer to import than most commands
 
@@ -205,7 +205,7 @@ def draw(beds: BedSpace, count: int) -> list[Bed]:
         warnings.simplefilter("ignore", UserWarning)
         coordinates = sequence.random(count)
     return [
-        Bed(
+        SampledBed(
             number,
             tuple(map(float, row)),
             {axis.name: axis.text(float(u)) for axis, u in zip(beds.axes, row, strict=True)},
@@ -220,7 +220,7 @@ def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
     drawn = [selected.number for selected in tables if is_drawn(study, selected.number)]
     named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
     for parameter in study.parameters:
-        about = [number for number in drawn if parameter.is_about(number, own=True)]
+        about = [number for number in drawn if parameter.is_about(number, own_flag=True)]
         if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
             yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
     known = {parameter.name for parameter in study.parameters}
@@ -228,7 +228,7 @@ def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
         yield from (f"{FILE} keeps '{name}', which no parameter is called" for name in kept.names if name not in known)
 
 
-def _fill_defaults(axis: Axis, study: Study) -> Axis:
+def _fill_defaults(axis: OpenParameter, study: Study) -> OpenParameter:
     """Return the axis with the keys and the tables that it leaves to the parameter of its name."""
     parameter = next((known for known in study.parameters if known.name == axis.name), None)
     changes: dict[str, object] = {}
@@ -243,7 +243,9 @@ def _fill_defaults(axis: Axis, study: Study) -> Axis:
         drawn = [number for number in study.tables if is_drawn(study, number)]
         if parameter is not None:
             elsewhere = {number for other in parameter.other for number in other.tables}
-            drawn = [number for number in drawn if parameter.is_about(number, own=True) and number not in elsewhere]
+            drawn = [
+                number for number in drawn if parameter.is_about(number, own_flag=True) and number not in elsewhere
+            ]
         changes["tables"] = tuple(drawn)
     return axis.model_copy(update=changes)
 

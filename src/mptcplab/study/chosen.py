@@ -14,7 +14,7 @@ from pathlib import Path
 from mptcplab.files import write_text
 from mptcplab.report.table import Table
 from mptcplab.study.load import SelectedTable, select, study_names
-from mptcplab.study.parts import Choice, OtherChoice
+from mptcplab.study.parts import OtherChoice, ParameterChoice
 from mptcplab.study.words import ORIGINS, origin_text
 
 _BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
@@ -26,14 +26,22 @@ def parameters_table(tables: Sequence[SelectedTable]) -> Table:
     """Return every parameter of a study with all its values. ``tables`` are all tables of the study."""
     study = tables[0].study
     rows = tuple(
-        (one.name, choice.value, _where(choice, one.tables), origin_text(choice), one.says, one.place, choice.why)
-        for one in study.parameters
-        for choice in one.choices
+        (
+            parameter.name,
+            choice.value,
+            _describe_tables(choice, parameter.tables),
+            origin_text(choice),
+            parameter.says,
+            parameter.place,
+            choice.why,
+        )
+        for parameter in study.parameters
+        for choice in parameter.choices
     )
     return Table(f"{study.name}: parameters", _COLUMNS, rows, notes=(sets_text(tables),))
 
 
-def _where(choice: Choice, tables: Sequence[str]) -> str:
+def _describe_tables(choice: ParameterChoice, tables: Sequence[str]) -> str:
     if isinstance(choice, OtherChoice):
         return ", ".join(choice.tables)
     return ", ".join(tables) or "all others"
@@ -47,8 +55,10 @@ def sets_of(tables: Sequence[SelectedTable]) -> list[list[str]]:
     groups: dict[tuple[str, ...], list[str]] = {}
     for selected in tables:
         if selected.table.is_of_the_source:
-            of_test_bed = (one for one in selected.study.parameters if not _NOT_OF_TEST_BED.intersection(one.key))
-            choices = [one.choice(selected.number) for one in of_test_bed]
+            of_test_bed = (
+                parameter for parameter in selected.study.parameters if not _NOT_OF_TEST_BED.intersection(parameter.key)
+            )
+            choices = [parameter.choice(selected.number) for parameter in of_test_bed]
             values = tuple("" if choice.origin == "stated" else choice.value for choice in choices)
             groups.setdefault(values, []).append(selected.number)
     return list(groups.values())
@@ -63,33 +73,38 @@ def sets_text(tables: Sequence[SelectedTable]) -> str:
     return f"The tables of the study have {len(groups)} sets of values that it does not state: {listed}."
 
 
-def chosen_text() -> str:
+def choices_text() -> str:
     """Return as Markdown every value that a study does not state, by study and origin."""
-    return "\n".join(line for name in study_names() for line in _of_study(select(name)))
+    return "\n".join(line for name in study_names() for line in _study_lines(select(name)))
 
 
-def _of_study(tables: Sequence[SelectedTable]) -> Iterator[str]:
+def _study_lines(tables: Sequence[SelectedTable]) -> Iterator[str]:
     study = tables[0].study
     yield f"**`{study.name}`.** {sets_text(tables)}"
     yield ""
     for origin in ("fitted", "after", "before"):
-        own = [(one, choice) for one in study.parameters for choice in one.choices if choice.origin == origin]
-        if own:
+        own_pairs = [
+            (parameter, choice)
+            for parameter in study.parameters
+            for choice in parameter.choices
+            if choice.origin == origin
+        ]
+        if own_pairs:
             yield f"{ORIGINS[origin].capitalize()}:"
             yield ""
-        for one, choice in own:
+        for parameter, choice in own_pairs:
             to = origin_text(choice).removeprefix(ORIGINS[origin]).strip()
-            where = f" in {_where(choice, one.tables)}" if isinstance(choice, OtherChoice) else ""
-            yield f"- {one.name}: `{choice.value}`{where}{f', {to}' if to else ''}. {choice.why}"
-        if own:
+            where = f" in {_describe_tables(choice, parameter.tables)}" if isinstance(choice, OtherChoice) else ""
+            yield f"- {parameter.name}: `{choice.value}`{where}{f', {to}' if to else ''}. {choice.why}"
+        if own_pairs:
             yield ""
 
 
-def replaced(page: str) -> str:
+def replace_part(page: str) -> str:
     """Return the page with the part between its marks regenerated."""
     before, _, rest = page.partition(_BEGIN)
     _, _, after = rest.partition(_END)
-    return f"{before}{_BEGIN}\n\n{chosen_text()}\n{_END}{after}"
+    return f"{before}{_BEGIN}\n\n{choices_text()}\n{_END}{after}"
 
 
 def main(arguments: list[str]) -> None:
@@ -97,7 +112,7 @@ def main(arguments: list[str]) -> None:
     if arguments[:1] != ["--write"] or len(arguments) != 2:
         sys.exit("usage: python -m mptcplab.study.chosen --write docs/studies.md")
     file = Path(arguments[1])
-    write_text(file, replaced(file.read_text()))
+    write_text(file, replace_part(file.read_text()))
 
 
 if __name__ == "__main__":

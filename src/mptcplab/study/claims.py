@@ -32,7 +32,7 @@ from mptcplab.study.classes import (
 )
 from mptcplab.study.evidence import measured_of
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import TableValues, Value, combined, ratio
+from mptcplab.study.measured import TableValues, Value, combine_values, ratio
 from mptcplab.study.parts import ClaimReason, is_explained
 from mptcplab.study.schema import Claim
 from mptcplab.study.source import Sources
@@ -44,7 +44,7 @@ _MAX_LEFT = 0.5
 
 
 @dataclass(frozen=True)
-class Quantity:
+class ClaimQuantity:
     """The quantity of a claim in one row. ``to`` names the divisor if a claim compares with several columns."""
 
     row: str
@@ -66,7 +66,7 @@ class ClaimVerdict:
     """
 
     claim: Claim
-    quantities: tuple[Quantity, ...]
+    quantities: tuple[ClaimQuantity, ...]
     verdict: str
     evidence: ClaimVerdict | None = None
     fitted: tuple[str, ...] = ()
@@ -97,7 +97,7 @@ class ClaimVerdict:
         """The largest distance of a mean from the bounds, or the smallest with ``some``; None without bounds."""
         low = -math.inf if self.claim.min is None else self.claim.min
         high = math.inf if self.claim.max is None else self.claim.max
-        apart = [max(low - one.interval.mean, one.interval.mean - high, 0.0) for one in self.quantities]
+        apart = [max(low - quantity.interval.mean, quantity.interval.mean - high, 0.0) for quantity in self.quantities]
         if not apart or (self.claim.min is None and self.claim.max is None):
             return None
         return min(apart) if self.claim.some else max(apart)
@@ -105,13 +105,13 @@ class ClaimVerdict:
 
 def judge_claims(selected: SelectedTable, measured: TableValues, sources: Sources) -> list[ClaimVerdict]:
     """Return the study's claims that are about this table. ``sources`` have the evidence."""
-    found = []
+    claims = []
     for claim in selected.study.claims:
         if claim.table == selected.number:
             judged = _judge(claim, selected.table.all_rows, measured, _rows(measured))
-            judged = replace(judged, fitted=tuple(_fitted_titles(selected, claim)))
-            found.append(_with_evidence(judged, selected, measured, sources))
-    return found
+            judged = replace(judged, fitted=tuple(_fitted_column_titles(selected, claim)))
+            claims.append(_with_evidence(judged, selected, measured, sources))
+    return claims
 
 
 def judge_claim(claim: Claim, all_rows: Sequence[str], measured: TableValues) -> str:
@@ -119,7 +119,7 @@ def judge_claim(claim: Claim, all_rows: Sequence[str], measured: TableValues) ->
     return _judge(claim, all_rows, measured, _rows(measured)).verdict
 
 
-def _fitted_titles(selected: SelectedTable, claim: Claim) -> Iterator[str]:
+def _fitted_column_titles(selected: SelectedTable, claim: Claim) -> Iterator[str]:
     """Yield the titles of a claim's columns that a parameter was fitted to."""
     table = selected.table
     for part in dict.fromkeys((claim.of, *claim.to)):
@@ -127,32 +127,32 @@ def _fitted_titles(selected: SelectedTable, claim: Claim) -> Iterator[str]:
         # A column that is a ratio is fitted where one of its parts is.
         columns = table.columns[name].ratio or (name,)
         rows = (fixed,) if fixed else claim.rows or table.all_rows
-        if any(selected.study.fitted(selected.number, row, column) for row in rows for column in columns):
+        if any(selected.study.fitted_parameters(selected.number, row, column) for row in rows for column in columns):
             yield table.columns[name].title
 
 
 def _with_evidence(
-    found: ClaimVerdict, selected: SelectedTable, measured: TableValues, sources: Sources
+    verdict: ClaimVerdict, selected: SelectedTable, measured: TableValues, sources: Sources
 ) -> ClaimVerdict:
     """Return the claim with its evidence, if it needs evidence."""
-    shown = found.why.shown_by if found.why is not None else None
+    shown = verdict.why.shown_by if verdict.why is not None else None
     if shown is None:
-        return found
+        return verdict
     given = shown.model_dump(exclude_none=True)
-    claim = found.claim.model_copy(update=given)
+    claim = verdict.claim.model_copy(update=given)
     other, there = selected.study.tables[shown.table], measured_of(selected, sources, shown.table)
     # Columns that the other table lacks are taken from this one: TCP, if only MPTCP was run differently.
-    own = {place: value for place, value in measured.items() if place[1] not in other.columns}
-    return replace(found, evidence=_judge(claim, other.all_rows, {**own, **there}, _rows(there)))
+    own_values = {place: value for place, value in measured.items() if place[1] not in other.columns}
+    return replace(verdict, evidence=_judge(claim, other.all_rows, {**own_values, **there}, _rows(there)))
 
 
-def _class_by_evidence(found: ClaimVerdict, evidence: ClaimVerdict) -> str:
+def _class_by_evidence(verdict: ClaimVerdict, evidence: ClaimVerdict) -> str:
     """Return the class of a claim that does not hold, by its evidence."""
     if evidence.verdict == HOLDS:
         return FAILS_SHOWN
-    before, after = found.distance, evidence.distance
+    before, after = verdict.distance, evidence.distance
     # A trend has no distance. Nothing moved if the claim itself is within its bounds.
-    if found.claim.trend is not None or before is None or after is None:
+    if verdict.claim.trend is not None or before is None or after is None:
         return FAILS_SUPPOSED
     return FAILS_PARTLY if before > 0 and after <= _MAX_LEFT * before else FAILS_SUPPOSED
 
@@ -164,38 +164,40 @@ def _rows(measured: TableValues) -> set[str]:
 def _judge(claim: Claim, all_rows: Sequence[str], measured: TableValues, run: set[str]) -> ClaimVerdict:
     """Judge a claim. ``run`` are the rows in which anything of its table was measured."""
     rows = claim.rows or all_rows
-    quantities = tuple(found for row in rows for found in _quantities(claim, measured, row))
+    quantities = tuple(quantity for row in rows for quantity in _quantities(claim, measured, row))
     if not quantities:
         return ClaimVerdict(claim, (), OPEN)
     answers = [_bounds(claim, quantities)] if claim.min is not None or claim.max is not None else []
     if claim.trend is not None:
-        groups = dict.fromkeys(one.to for one in quantities)
-        answers += [_trend(claim.trend, [one.value for one in quantities if one.to == to]) for to in groups]
-    if any(one.value.missing for one in quantities) or _lacking(rows, quantities, run):
+        groups = dict.fromkeys(quantity.to for quantity in quantities)
+        answers += [
+            _trend(claim.trend, [quantity.value for quantity in quantities if quantity.to == to]) for to in groups
+        ]
+    if any(quantity.value.missing for quantity in quantities) or _lacks_quantity(rows, quantities, run):
         answers.append(UNCERTAIN)
-    return ClaimVerdict(claim, quantities, _all(answers))
+    return ClaimVerdict(claim, quantities, _combine_all(answers))
 
 
-def _lacking(rows: Sequence[str], quantities: Sequence[Quantity], run: set[str]) -> bool:
+def _lacks_quantity(rows: Sequence[str], quantities: Sequence[ClaimQuantity], run: set[str]) -> bool:
     """Return whether a row was run but lacks the quantity: none of its runs recovered, for example."""
-    known = {one.row for one in quantities}
+    known = {quantity.row for quantity in quantities}
     return any(row in run and row not in known for row in rows)
 
 
-def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[Quantity]:
+def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[ClaimQuantity]:
     of = _value(measured, claim.of, row)
     # A list, because a sum may have one column twice, as two paths of one rate.
-    found = [(name, _value(measured, name, row)) for name in claim.to]
-    known = [(name, value) for name, value in found if value is not None]
-    if of is None or len(known) < len(found):
+    pairs = [(name, _value(measured, name, row)) for name in claim.to]
+    known = [(name, value) for name, value in pairs if value is not None]
+    if of is None or len(known) < len(pairs):
         return
     if not known:
-        yield Quantity(row, "", of)
+        yield ClaimQuantity(row, "", of)
     elif claim.each:
         for name, value in known:
-            yield Quantity(row, name, combined(of, [value], ratio))
+            yield ClaimQuantity(row, name, combine_values(of, [value], ratio))
     else:
-        yield Quantity(row, "", combined(of, [value for _, value in known], ratio))
+        yield ClaimQuantity(row, "", combine_values(of, [value for _, value in known], ratio))
 
 
 def _value(measured: TableValues, column: str, row: str) -> Value | None:
@@ -203,18 +205,18 @@ def _value(measured: TableValues, column: str, row: str) -> Value | None:
     return measured.get((fixed or row, name))
 
 
-def _less(of: float, parts: Sequence[float]) -> float:
+def _subtract(of: float, parts: Sequence[float]) -> float:
     return of - math.fsum(parts)
 
 
-def _bounds(claim: Claim, quantities: Sequence[Quantity]) -> str:
+def _bounds(claim: Claim, quantities: Sequence[ClaimQuantity]) -> str:
     low = -math.inf if claim.min is None else claim.min
     high = math.inf if claim.max is None else claim.max
-    answers = [_within(one.interval, low, high) for one in quantities]
-    return _any(answers) if claim.some else _all(answers)
+    answers = [_compare_with_bounds(quantity.interval, low, high) for quantity in quantities]
+    return _combine_any(answers) if claim.some else _combine_all(answers)
 
 
-def _within(interval: Interval, low: float, high: float) -> str:
+def _compare_with_bounds(interval: Interval, low: float, high: float) -> str:
     if interval.half_width is None:
         return UNCERTAIN
     if low <= interval.low and interval.high <= high:
@@ -237,7 +239,7 @@ def _trend(trend: str, values: Sequence[Value]) -> str:
 
 def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float, float]:
     """Return the interval of a change, minus a plateau. A change between single runs is not certain."""
-    change = combined(right, [left], _less).interval
+    change = combine_values(right, [left], _subtract).interval
     smallest = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
     if change.half_width is None:
         return -math.inf, math.inf
@@ -245,13 +247,13 @@ def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float
     return low - smallest, high - smallest
 
 
-def _all(answers: Sequence[str]) -> str:
+def _combine_all(answers: Sequence[str]) -> str:
     if FAILS in answers:
         return FAILS
     return UNCERTAIN if UNCERTAIN in answers else HOLDS
 
 
-def _any(answers: Sequence[str]) -> str:
+def _combine_any(answers: Sequence[str]) -> str:
     if HOLDS in answers:
         return HOLDS
     return UNCERTAIN if UNCERTAIN in answers else FAILS

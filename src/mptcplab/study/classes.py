@@ -81,6 +81,6 @@ CLAIM_CLASSES = (
     Class(OPEN, "not judged", "not judged", "yellow"),
 )
 #: Names in the order in which they are counted.
-VALUES = tuple(one.name for one in VALUE_CLASSES)
-CLAIMS = tuple(one.name for one in CLAIM_CLASSES)
-VALUE_STYLES = {one.name: one.style for one in VALUE_CLASSES}
+VALUES = tuple(value_class.name for value_class in VALUE_CLASSES)
+CLAIMS = tuple(claim_class.name for claim_class in CLAIM_CLASSES)
+VALUE_STYLES = {value_class.name: value_class.style for value_class in VALUE_CLASSES}

@@ -22,7 +22,7 @@ from statistics import median
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.stats import Interval
-from mptcplab.study.beds import Bed, BedSpace
+from mptcplab.study.beds import BedSpace, SampledBed
 from mptcplab.study.claims import judge_claim
 from mptcplab.study.classes import FAILS, HOLDS
 from mptcplab.study.forms import digest
@@ -75,7 +75,7 @@ class CloudValue:
         """The measured values of the beds that have the value."""
         return [value for value in self.measured if value is not None]
 
-    def agrees_in(self, position: int) -> bool:
+    def agrees_with(self, position: int) -> bool:
         """Return whether the bed at ``position`` has the value in its band."""
         value = self.measured[position]
         return value is not None and abs(value - self.published) <= abs(self.published) * self.tolerance / 100
@@ -83,12 +83,12 @@ class CloudValue:
     @property
     def within(self) -> list[bool]:
         """Whether the value is in the band, for each bed whose runs succeeded. A bed without it does not agree."""
-        return [self.agrees_in(position) for position in range(len(self.measured)) if position not in self.failed]
+        return [self.agrees_with(position) for position in range(len(self.measured)) if position not in self.failed]
 
     @property
     def verdict(self) -> str:
         """The class of the value."""
-        return class_of(self.within) if self.known else NOT_MEASURED
+        return agreement_class(self.within) if self.known else NOT_MEASURED
 
 
 @dataclass(frozen=True)
@@ -108,11 +108,11 @@ class CloudClaim:
     @property
     def verdict(self) -> str:
         """The class of the claim."""
-        return class_of(self.judged) if self.judged else NOT_MEASURED
+        return agreement_class(self.judged) if self.judged else NOT_MEASURED
 
 
 @dataclass(frozen=True)
-class Calibration:
+class BedSplit:
     """The bed that serves most of one half of the values, and how many of the other half it serves.
 
     The halves are fixed: the rows of all tables in the order of the data, every second one. ``expected`` is the mean
@@ -132,7 +132,7 @@ class Cloud:
     """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result."""
 
     study: str
-    beds: tuple[Bed, ...]
+    beds: tuple[SampledBed, ...]
     values: tuple[CloudValue, ...]
     claims: tuple[CloudClaim, ...]
     is_quick: bool
@@ -145,9 +145,9 @@ class Cloud:
 
     def count_served(self) -> list[int]:
         """Return how many values each bed serves at once."""
-        return [sum(value.agrees_in(at) for value in self.counted) for at in range(len(self.beds))]
+        return [sum(value.agrees_with(at) for value in self.counted) for at in range(len(self.beds))]
 
-    def calibrate(self) -> Calibration | None:
+    def calibrate(self) -> BedSplit | None:
         """Return what a calibration with half of the values would be worth; None if there are too few values."""
         rows = dict.fromkeys((value.table, value.row) for value in self.values)
         first = set(list(rows)[::2])
@@ -156,13 +156,13 @@ class Cloud:
             halves[(value.table, value.row) not in first].append(value)
         if not all(halves):
             return None
-        scores, others = ([sum(v.agrees_in(at) for v in half) for at in range(len(self.beds))] for half in halves)
+        scores, others = ([sum(v.agrees_with(at) for v in half) for at in range(len(self.beds))] for half in halves)
         best = scores.index(max(scores))
         mean = sum(others) / len(others)
-        return Calibration(self.beds[best].number, scores[best], len(halves[0]), others[best], len(halves[1]), mean)
+        return BedSplit(self.beds[best].number, scores[best], len(halves[0]), others[best], len(halves[1]), mean)
 
 
-def class_of(within: Sequence[bool]) -> str:
+def agreement_class(within: Sequence[bool]) -> str:
     """Return the class of something that agrees in some beds and not in others."""
     share = sum(within) / len(within)
     if share >= _ALMOST_ALL:
@@ -179,13 +179,13 @@ def cloud_entry(selected: SelectedTable, measured: Sequence[TableValues], failed
     values: dict[str, dict[str, list[float | None]]] = {}
     for row, name in places:
         if any((row, name) in bed for bed in measured):
-            values.setdefault(row, {})[name] = [_rounded(bed.get((row, name))) for bed in measured]
+            values.setdefault(row, {})[name] = [_round_mean(bed.get((row, name))) for bed in measured]
     return {"failed": {str(position): count for position, count in failed.items()}, "values": values}
 
 
 def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
     """Return the cloud of a document that `reproduce --beds` has written for ``tables`` of one study."""
-    beds = tuple(Bed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"])
+    beds = tuple(SampledBed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"])
     causes = _Causes(beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
@@ -199,7 +199,7 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
         }
         failed = frozenset(int(position) for position in entry["failed"])
         failed_runs += sum(entry["failed"].values())
-        values += _published(selected, measured, failed, causes, is_quick=document["quick"])
+        values += _published_values(selected, measured, failed, causes, is_quick=document["quick"])
         for claim in selected.study.claims:
             if claim.table == selected.number:
                 held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
@@ -222,7 +222,7 @@ def median_or_nan(values: Sequence[float]) -> float:
     return median(values) if values else math.nan
 
 
-def _published(
+def _published_values(
     selected: SelectedTable, measured: BedValues, failed: frozenset[int], causes: _Causes, *, is_quick: bool
 ) -> Iterator[CloudValue]:
     """Yield the published values that were measured.
@@ -264,7 +264,7 @@ def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, 
     """Return whether a claim holds in the bed at a position; None if that cannot be judged."""
     if is_failed:
         return None
-    values = {place: _certain(cell[at]) for place, cell in measured.items()}
+    values = {place: _without_uncertainty(cell[at]) for place, cell in measured.items()}
     known = {place: value for place, value in values.items() if value is not None}
     rows = [row for row in claim.rows or selected.table.all_rows if any(place[0] == row for place in measured)]
     answers = []
@@ -279,7 +279,7 @@ def _holds(claim: Claim, selected: SelectedTable, measured: BedValues, at: int, 
     return None if None in held else all(held)
 
 
-def _certain(value: float | None) -> Value | None:
+def _without_uncertainty(value: float | None) -> Value | None:
     """Return a value without uncertainty: a bed has one run, and is judged by what that gave."""
     return None if value is None else Value(Interval(value, 0.0, 2), dict.fromkeys((0, 1), value))
 
@@ -287,7 +287,7 @@ def _certain(value: float | None) -> Value | None:
 class _Causes:
     """Finds the axes that move a value."""
 
-    def __init__(self, beds: Sequence[Bed], space: BedSpace) -> None:
+    def __init__(self, beds: Sequence[SampledBed], space: BedSpace) -> None:
         self._space = space
         self._rows = [bed.coordinates for bed in beds]
 
@@ -329,7 +329,7 @@ def _indices(columns: NDArray[np.float64], values: NDArray[np.float64]) -> list[
     return [float(index) for index in pawn.analyze(problem, columns, values, S=_SLICES, seed=_SEED)["mean"]]
 
 
-def _rounded(value: Value | None) -> float | None:
+def _round_mean(value: Value | None) -> float | None:
     if value is None or not math.isfinite(value.interval.mean):
         return None
     return float(f"{value.interval.mean:.{_DIGITS}g}")

@@ -65,10 +65,10 @@ def _values_of(
     cloud = find_cloud(tables, results)
     if cloud is not None and (cloud.is_quick or len(cloud.beds) < MIN_BEDS_FOR_CAUSES):
         cloud = shipped_cloud(tables)
-    found: dict[str, dict[tuple[str, str], CloudValue]] = {}
+    values: dict[str, dict[tuple[str, str], CloudValue]] = {}
     for value in cloud.values if cloud is not None and not cloud.is_quick else ():
-        found.setdefault(value.table, {})[value.row, value.column] = value
-    return found
+        values.setdefault(value.table, {})[value.row, value.column] = value
+    return values
 
 
 def _read(file: Path, tables: Sequence[SelectedTable]) -> Cloud | None:

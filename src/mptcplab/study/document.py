@@ -11,10 +11,10 @@ from mptcplab.study.cloud import CloudValue
 from mptcplab.study.full import excludes
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.notes import asked
+from mptcplab.study.notes import describe_comparison
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import Reason
-from mptcplab.study.verdict import Cell
+from mptcplab.study.verdict import JudgedCell
 
 
 def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any]:
@@ -30,20 +30,21 @@ def study_document(judged: JudgedTable, *, quick: bool = False) -> dict[str, Any
         "why_tolerance": " ".join(selected.table.why_tolerance.split()),
         "quick": quick,
         "changed": list(judged.changes),
-        "note": judged.filled(selected.table.note),
+        "note": judged.fill_quotes(selected.table.note),
         "measured": [
             {"row": row, "column": column, "unit": selected.table.unit_of(column), "sockets": value.sockets}
             | {**value.interval.to_json(), "runs_without": value.missing}
             | _full_document(judged, row, column, value.interval)
-            | {"by_seed": {str(seed): one for seed, one in value.by_seed.items()}}
+            | {"by_seed": {str(seed): number for seed, number in value.by_seed.items()}}
             for (row, column), value in judged.measured.items()
         ],
         "cells": [_cell_document(cell, judged) for cell in judged.cells],
         "shapes": [
-            {"column": one.column, "same": one.is_same, "factor": one.factor, "why": one.why} for one in judged.shapes
+            {"column": shape.column, "same": shape.is_same, "factor": shape.factor, "why": shape.why}
+            for shape in judged.shapes
         ],
         "parameters": parameters_document(selected),
-        "claims": [_claim_document(one, judged) for one in judged.claims],
+        "claims": [_claim_document(claim, judged) for claim in judged.claims],
     }
 
 
@@ -51,22 +52,22 @@ def _full_document(judged: JudgedTable, row: str, column: str, value: Interval) 
     """Return, for a short form, the full form's value or None, and whether this one is outside its interval."""
     if judged.full is None:
         return {}
-    full = judged.full.of(row, column)
+    full = judged.full.interval_of(row, column)
     return {"full": full.to_json() if full else None, "outside_full": bool(full and excludes(full, value))}
 
 
-def _why(because: Reason | None, judged: JudgedTable) -> dict[str, str | None]:
+def _difference_document(because: Reason | None, judged: JudgedTable) -> dict[str, str | None]:
     """Return the reason, or what was tried, and the description of the evidence."""
     if because is None:
         return {"because": None, "open": None, "evidence": None}
     return {
-        "because": judged.filled(because.reason) or None,
-        "open": judged.filled(because.open) or None,
-        "evidence": judged.filled(because.evidence),
+        "because": judged.fill_quotes(because.reason) or None,
+        "open": judged.fill_quotes(because.open) or None,
+        "evidence": judged.fill_quotes(because.evidence),
     }
 
 
-def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
+def _cell_document(cell: JudgedCell, judged: JudgedTable) -> dict[str, Any]:
     return {
         "row": cell.row,
         "column": cell.column,
@@ -78,10 +79,10 @@ def _cell_document(cell: Cell, judged: JudgedTable) -> dict[str, Any]:
         "verdict": cell.verdict,
         "at_half_tolerance": cell.at_half or None,
         "outside_tolerance": cell.outside,
-        "fitted_by": [one.name for one in cell.fitted],
+        "fitted_by": [parameter.name for parameter in cell.fitted],
         "counted_at": list(cell.first) if cell.first else None,
         "shown_by": _evidence_document(cell),
-        **_why(cell.because, judged),
+        **_difference_document(cell.because, judged),
         "over_beds": _beds_document(cell.over_beds),
         "mptcp": cell.mptcp,
         "warnings": list(cell.warnings),
@@ -95,38 +96,49 @@ def _beds_document(value: CloudValue | None) -> dict[str, Any] | None:
     return {"beds": len(value.within), "agrees": sum(value.within), "moved_by": list(value.moved_by)}
 
 
-def _evidence_document(cell: Cell) -> dict[str, Any] | None:
+def _evidence_document(cell: JudgedCell) -> dict[str, Any] | None:
     """Return the evidence cell, its value, and the share of the difference that it removes."""
-    one = cell.evidence
-    if one is None:
+    evidence = cell.evidence
+    if evidence is None:
         return None
-    place = {"table": one.table, "row": one.row, "column": one.column}
-    return place | {"value": one.value.to_json() if one.value else None, "moved": one.moved, "proof": one.proof}
-
-
-def _claim_document(one: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
-    return {
-        "text": one.claim.text,
-        "place": one.claim.place or judged.selected.table.place,
-        "verdict": one.counted_as,
-        "asked": asked(one, judged.selected.table),
-        "fitted_columns": list(one.fitted),
-        "quantities": _quantities(one),
-        **_why(one.why, judged),
-        "shown_by": one.evidence and {"verdict": one.evidence.verdict, "quantities": _quantities(one.evidence)},
+    place = {"table": evidence.table, "row": evidence.row, "column": evidence.column}
+    return place | {
+        "value": evidence.value.to_json() if evidence.value else None,
+        "moved": evidence.moved,
+        "proof": evidence.proof,
     }
 
 
-def _quantities(one: ClaimVerdict) -> list[dict[str, Any]]:
-    return [{"row": q.row, "to": q.to, **q.interval.to_json()} for q in one.quantities]
+def _claim_document(verdict: ClaimVerdict, judged: JudgedTable) -> dict[str, Any]:
+    return {
+        "text": verdict.claim.text,
+        "place": verdict.claim.place or judged.selected.table.place,
+        "verdict": verdict.counted_as,
+        "asked": describe_comparison(verdict, judged.selected.table),
+        "fitted_columns": list(verdict.fitted),
+        "quantities": _quantities(verdict),
+        **_difference_document(verdict.why, judged),
+        "shown_by": verdict.evidence
+        and {"verdict": verdict.evidence.verdict, "quantities": _quantities(verdict.evidence)},
+    }
+
+
+def _quantities(verdict: ClaimVerdict) -> list[dict[str, Any]]:
+    return [{"row": q.row, "to": q.to, **q.interval.to_json()} for q in verdict.quantities]
 
 
 def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
     """Return the parameters of a table: the statement of the study, its place, and the value that the table has."""
-    found = []
-    for one in parameters_of(selected):
-        choice = one.choice(selected.number)
-        own = {"name": one.name, "key": ", ".join(one.key), "says": one.says, "place": one.place, "value": choice.value}
+    texts = []
+    for parameter in parameters_of(selected):
+        choice = parameter.choice(selected.number)
+        own_texts = {
+            "name": parameter.name,
+            "key": ", ".join(parameter.key),
+            "says": parameter.says,
+            "place": parameter.place,
+            "value": choice.value,
+        }
         fitted = [cells.model_dump() for cells in choice.fitted_to]
-        found.append(own | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
-    return found
+        texts.append(own_texts | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
+    return texts

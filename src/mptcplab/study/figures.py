@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from mptcplab.figure.axis import NAMES
-from mptcplab.figure.lines import Figure, Mark, Series
+from mptcplab.figure.lines import Figure, FigureSeries, Mark
 from mptcplab.study.classes import FAILS
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.values import kind_name, kind_of
@@ -39,20 +39,20 @@ def _figure(judged: JudgedTable, kind: str) -> Figure:
     )
 
 
-def _series(judged: JudgedTable, name: str, positions: Sequence[str]) -> Series:
+def _series(judged: JudgedTable, name: str, positions: Sequence[str]) -> FigureSeries:
     table = judged.selected.table
-    found = [judged.measured.get((row, name)) for row in positions]
+    values = [judged.measured.get((row, name)) for row in positions]
     published = [table.published.get(row, {}).get(name) for row in positions]
-    return Series(
+    return FigureSeries(
         table.columns[name].title,
-        tuple(value.interval if value else None for value in found),
+        tuple(value.interval if value else None for value in values),
         tuple(value.mean if value else None for value in published),
     )
 
 
 def _claim_marks(judged: JudgedTable, names: Sequence[str], positions: Sequence[str]) -> Iterator[Mark]:
     """What the study says, over the rows that it says it of, in the figure of the values that it is about."""
-    for one in judged.claims:
-        rows = [row for row in one.claim.rows or positions if row in positions]
-        if one.claim.mark and rows and one.claim.of.partition("@")[0] in names:
-            yield Mark(rows[0], rows[-1], one.claim.mark, one.verdict, one.verdict == FAILS)
+    for claim in judged.claims:
+        rows = [row for row in claim.claim.rows or positions if row in positions]
+        if claim.claim.mark and rows and claim.claim.of.partition("@")[0] in names:
+            yield Mark(rows[0], rows[-1], claim.claim.mark, claim.verdict, claim.verdict == FAILS)

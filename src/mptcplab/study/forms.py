@@ -15,7 +15,7 @@ from typing import Any
 
 from mptcplab.scenario.extends import read
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.schema import Column, PublishedTable
+from mptcplab.study.schema import PublishedColumn, PublishedTable
 
 _QUICK = ".quick"
 _DIGEST = 16
@@ -39,18 +39,18 @@ def short_changes(table: PublishedTable) -> list[str]:
 
 def read_documents(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
     """What ``mptcplab reproduce`` left in the folder of a study. A document that cannot be read is none."""
-    found: dict[tuple[str, bool], dict[str, Any]] = {}
+    documents: dict[tuple[str, bool], dict[str, Any]] = {}
     # Of two about the same form, the one whose name says so: older versions wrote both forms under one name.
     for file in sorted(folder.glob("table-*.json"), key=lambda file: (_QUICK in file.name, file.name)):
         try:
             document: dict[str, Any] = json.loads(file.read_text())
-            found[f"{document['study']}/{document['table']}", bool(document["quick"])] = document
+            documents[f"{document['study']}/{document['table']}", bool(document["quick"])] = document
         except (OSError, ValueError, LookupError, TypeError):
             continue
-    return found
+    return documents
 
 
-def _over_runs(column: Column) -> tuple[object, ...]:
+def _reduction(column: PublishedColumn) -> tuple[object, ...]:
     """Return what becomes of the values of runs, unless that is their mean."""
     return () if (column.of_runs, column.times) == ("mean", 1) else (column.of_runs, column.times)
 
@@ -63,7 +63,8 @@ def digest(selected: SelectedTable) -> str:
     scenario = {key: value for key, value in read(selected.scenario).tables.items() if key not in _NOT_MEANT}
     table = selected.table
     cells = {
-        name: [one.where, one.ratio, table.value_of(name), *_over_runs(one)] for name, one in table.columns.items()
+        name: [column.where, column.ratio, table.value_of(name), *_reduction(column)]
+        for name, column in table.columns.items()
     }
     text = json.dumps([scenario, table.along, cells], sort_keys=True, default=str)
     return hashlib.sha256(text.encode()).hexdigest()[:_DIGEST]

@@ -29,10 +29,10 @@ class FullResult:
     cells: Mapping[tuple[str, str], Interval] = field(default_factory=dict)
     origin: str = ""
 
-    def of(self, row: str, column: str) -> Interval | None:
+    def interval_of(self, row: str, column: str) -> Interval | None:
         """Return the full form's value, if it has an interval."""
-        found = self.cells.get((row, column))
-        return found if found is not None and found.half_width is not None else None
+        cell = self.cells.get((row, column))
+        return cell if cell is not None and cell.half_width is not None else None
 
 
 def excludes(full: Interval, value: Interval) -> bool:
@@ -46,7 +46,7 @@ def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
-        cells = {(one["row"], one["column"]): Interval.from_json(one) for one in document["measured"]}
+        cells = {(entry["row"], entry["column"]): Interval.from_json(entry) for entry in document["measured"]}
         return FullResult(cells, "measured in this folder")
     table = read_reference(selected).get("tables", {}).get(selected.number, {})
     if table.get("form") != wanted:
@@ -59,10 +59,10 @@ def shipped_values(selected: SelectedTable) -> TableValues:
     """Return the values that are shipped with the study, seed by seed, also if the table has another form by now."""
     table = read_reference(selected).get("tables", {}).get(selected.number, {"cells": {}})
     rows = table["cells"].items()
-    return {(row, name): _shipped_value(cell) for row, columns in rows for name, cell in columns.items()}
+    return {(row, name): _parse_value(cell) for row, columns in rows for name, cell in columns.items()}
 
 
-def _shipped_value(cell: Mapping[str, Any]) -> Value:
+def _parse_value(cell: Mapping[str, Any]) -> Value:
     by_seed = {int(seed): value for seed, value in cell.get("by_seed", {}).items()}
     value = Value(Interval(cell["mean"], cell["half_width"], cell["n"]), by_seed)
     # The key is there only if runs lack the value.
@@ -72,34 +72,36 @@ def _shipped_value(cell: Mapping[str, Any]) -> Value:
 def read_reference(selected: SelectedTable) -> dict[str, Any]:
     """Return the reference that is shipped with the table's study; empty if there is none."""
     try:
-        found: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
+        loads: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
     except (OSError, ValueError):
         return {}
-    return found
+    return loads
 
 
-def outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:
+def count_outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:
     """Return how many means are outside the full form's intervals, and how many could be compared."""
-    pairs = [(full.of(*place), value.interval) for place, value in measured.items()] if full is not None else []
+    pairs = (
+        [(full.interval_of(*place), value.interval) for place, value in measured.items()] if full is not None else []
+    )
     known = [(there, value) for there, value in pairs if there is not None]
     return sum(excludes(there, value) for there, value in known), len(known)
 
 
-def beside_note(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
+def outside_note(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
     """Return the note of a short form: how many of its values are outside, and possible reasons."""
     if not full.cells:
         return f"There are no values of the full form to compare with (measure it: mptcplab reproduce {selected.name})."
-    count, of = outside(measured, full)
+    count, of = count_outside(measured, full)
     unknown = f"; {len(measured) - of} more have no full value" if of < len(measured) else ""
     return f"{count} of {of} values lie outside the full form's 95 % interval ({full.origin}){unknown}." + (
-        f" A possible reason: {_shorter(selected, measured, full)}." if count else ""
+        f" A possible reason: {_short_form_changes(selected, measured, full)}." if count else ""
     )
 
 
-def _shorter(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
+def _short_form_changes(selected: SelectedTable, measured: TableValues, full: FullResult) -> str:
     """Return the differences of the short form."""
-    seeds = max((one.n for one in full.cells.values()), default=1)
-    taken = max((one.interval.n for one in measured.values()), default=1)
+    seeds = max((cell.n for cell in full.cells.values()), default=1)
+    taken = max((value.interval.n for value in measured.values()), default=1)
     changes = ", ".join(short_changes(selected.table))
     parts = [f"has {taken} instead of {seeds} seeds"] if taken < seeds else []
     parts += [f"is shorter ({changes})"] if changes else []

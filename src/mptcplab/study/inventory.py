@@ -16,7 +16,7 @@ from typing import Any
 from pydantic import model_validator
 
 from mptcplab.fields import Number
-from mptcplab.study.parts import Part
+from mptcplab.study.parts import StudyPart
 from mptcplab.study.schema import Study
 
 FILE = "source.toml"
@@ -24,7 +24,7 @@ FILE = "source.toml"
 NOT_YET = "no measurement yet"
 
 
-class Entry(Part):
+class Entry(StudyPart):
     """Something that the source says. ``place`` is where, ``note`` what is contradictory about it."""
 
     place: str
@@ -66,7 +66,7 @@ class Statement(Entry):
     stored: str = ""
 
 
-class MachinePart(Part):
+class MachinePart(StudyPart):
     """A property of the study's operating system: what its source states, what that implies, and what the lab runs."""
 
     what: str
@@ -76,7 +76,7 @@ class MachinePart(Part):
     ours: str
 
 
-class Inventory(Part):
+class Inventory(StudyPart):
     """All that a source says of its test bed and its results."""
 
     tables: tuple[SourceTable, ...]
@@ -86,7 +86,7 @@ class Inventory(Part):
     machine: tuple[MachinePart, ...] = ()
 
     @model_validator(mode="after")
-    def _nothing_is_dropped(self) -> Inventory:
+    def _check_entries(self) -> Inventory:
         for entry in self.entries:
             if bool(entry.stored) == bool(entry.left_out):
                 raise ValueError(f"{entry.place}: an entry is either stored or left out for a reason")
@@ -102,19 +102,28 @@ class Inventory(Part):
         known = {f"table {number}" for number in study.tables}
         known |= {f"parameter '{parameter.name}'" for parameter in study.parameters}
         known |= {f"claim '{claim.text}'" for claim in study.claims}
-        named = [(one.place, f"table {number}") for one in self.tables for number in one.stored]
-        named += [(one.place, f"parameter '{one.stored}'") for one in self.settings if one.stored]
-        named += [(one.place, f"table {one.stored}") for one in self.results if one.stored]
-        named += [(one.place, f"claim '{one.stored}'") for one in self.claims if one.stored]
-        found = [f"{place}: the study has no {name}" for place, name in named if name not in known]
-        return found + list(self._missing_numbers(study))
+        named = [
+            (source_table.place, f"table {number}") for source_table in self.tables for number in source_table.stored
+        ]
+        named += [(setting.place, f"parameter '{setting.stored}'") for setting in self.settings if setting.stored]
+        named += [(statement.place, f"table {statement.stored}") for statement in self.results if statement.stored]
+        named += [(statement.place, f"claim '{statement.stored}'") for statement in self.claims if statement.stored]
+        texts = [f"{place}: the study has no {name}" for place, name in named if name not in known]
+        return texts + list(self._missing_number_errors(study))
 
-    def _missing_numbers(self, study: Study) -> Iterator[str]:
-        for group in {one.stored for one in self.tables if one.stored}:
-            printed = Counter(number for one in self.tables if one.stored == group for number in one.numbers)
+    def _missing_number_errors(self, study: Study) -> Iterator[str]:
+        for group in {source_table.stored for source_table in self.tables if source_table.stored}:
+            printed = Counter(
+                number
+                for source_table in self.tables
+                if source_table.stored == group
+                for number in source_table.numbers
+            )
             stored = Counter(number for name in group for number in published_values(study, name))
             for number, count in (printed - stored).items():
-                places = ", ".join(dict.fromkeys(one.place for one in self.tables if one.stored == group))
+                places = ", ".join(
+                    dict.fromkeys(source_table.place for source_table in self.tables if source_table.stored == group)
+                )
                 yield f"{places}: {number:g} is printed {count} times more than tables {', '.join(group)} have it"
 
 

@@ -12,8 +12,8 @@ from mptcplab.study.full import FullResult
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import TableValues
 from mptcplab.study.shape import Shape, shapes_of
-from mptcplab.study.source import Source, Sources, fill
-from mptcplab.study.verdict import Cell, OverBeds, judge_cells
+from mptcplab.study.source import Sources, TableSource, fill
+from mptcplab.study.verdict import JudgedCell, OverBeds, judge_cells
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ class JudgedTable:
 
     selected: SelectedTable
     measured: TableValues
-    cells: tuple[Cell, ...]
+    cells: tuple[JudgedCell, ...]
     claims: tuple[ClaimVerdict, ...]
     shapes: tuple[Shape, ...] = ()
     changes: tuple[str, ...] = ()
@@ -45,11 +45,11 @@ class JudgedTable:
         return f"{self.selected.heading}: {self.selected.table.title}"
 
     @property
-    def counted_once(self) -> tuple[Cell, ...]:
+    def counted_once(self) -> tuple[JudgedCell, ...]:
         """The cells whose published value does not stand in another table first."""
         return tuple(cell for cell in self.cells if cell.first is None)
 
-    def filled(self, text: str) -> str:
+    def fill_quotes(self, text: str) -> str:
         """A text of the study with the measured values that it quotes."""
         return fill(text, self.selected, self.sources)
 
@@ -66,7 +66,7 @@ def judge(
 
     ``others`` are tables measured beside this one, for texts to quote; ``over_beds`` has its values over test beds.
     """
-    sources = {**others, selected.name: Source(measured, tuple(changes))}
+    sources = {**others, selected.name: TableSource(measured, tuple(changes))}
     cells = judge_cells(selected, measured, sources, over_beds)
     claims = judge_claims(selected, measured, sources)
     shapes = shapes_of(selected, measured)

@@ -50,18 +50,18 @@ def select(wanted: str | None) -> list[SelectedTable]:
     """Tables by ``STUDY`` or ``STUDY/TABLE``; all for None. :raises InputError: when there is no such."""
     names = study_names()
     if wanted is None:
-        return [one for name in names for one in _tables(name)]
+        return [selected_table for name in names for selected_table in _tables(name)]
     name, _, number = wanted.partition("/")
     if name not in names:
         raise InputError(f"there is no study '{name}'", hint=_suggest(name, names))
     tables = _tables(name)
     if not number:
         return tables
-    found = [one for one in tables if one.number == number]
-    if not found:
-        numbers = [one.number for one in tables]
+    selected_tables = [selected_table for selected_table in tables if selected_table.number == number]
+    if not selected_tables:
+        numbers = [selected_table.number for selected_table in tables]
         raise InputError(f"study {name} has no table '{number}' here", hint=f"there is {', '.join(numbers)}")
-    return found
+    return selected_tables
 
 
 def _suggest(name: str, names: list[str]) -> str:

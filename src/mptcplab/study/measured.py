@@ -13,7 +13,7 @@ from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
 from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.load import SelectedTable
-from mptcplab.study.schema import ROW, WORKLOAD, Column, PublishedTable
+from mptcplab.study.schema import ROW, WORKLOAD, PublishedColumn, PublishedTable
 from mptcplab.study.values import JAIN, OVER, link_of, over_of
 
 
@@ -38,28 +38,28 @@ TableValues = Mapping[tuple[str, str], Value]
 
 def index_results(selected: SelectedTable, results: Sequence[RunResult]) -> dict[tuple[str, str], Value]:
     """Return every cell that ``results`` have a value for."""
-    found = {
+    values = {
         **index_rows(selected, rows_of(results)),
         **_fairness(selected, results),
         **_shares(selected, results),
-        **_over_workloads(selected, results),
+        **_reduce_workloads(selected, results),
     }
-    return {**found, **dict(_ratios(selected, found))}
+    return {**values, **dict(_ratios(selected, values))}
 
 
 def index_rows(selected: SelectedTable, rows: Iterable[ResultRow]) -> dict[tuple[str, str], Value]:
     """Return the cells that are metrics of a workload."""
-    table, found = selected.table, {}
+    table, values = selected.table, {}
     for row in rows:
         settings = {**row.settings, WORKLOAD: row.workload}
         for name, column in table.columns.items():
-            cell = _of_row(row, table.value_of(name)) if fits(table, column, settings) else None
+            cell = _row_value(row, table.value_of(name)) if fits(table, column, settings) else None
             if cell is not None:
-                found[row.settings[table.along], name] = _as_told(cell, column)
-    return found
+                values[row.settings[table.along], name] = _as_told(cell, column)
+    return values
 
 
-def _of_row(row: ResultRow, value: str) -> Value | None:
+def _row_value(row: ResultRow, value: str) -> Value | None:
     interval = row.metrics.get(value)
     if interval is None:
         return None
@@ -69,9 +69,9 @@ def _of_row(row: ResultRow, value: str) -> Value | None:
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 
 
-def _as_told(value: Value, column: Column) -> Value:
+def _as_told(value: Value, column: PublishedColumn) -> Value:
     """Return the value times the column's factor, over the runs as the column says: an extreme has no interval."""
-    by_seed = {seed: column.times * one for seed, one in value.by_seed.items()}
+    by_seed = {seed: column.times * number for seed, number in value.by_seed.items()}
     if column.of_runs != "mean":
         extreme = (max if column.of_runs == "max" else min)(by_seed.values())
         return replace(value, interval=Interval(extreme, None, 1), by_seed={})
@@ -84,22 +84,22 @@ def _shares(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple
     """Return the cells that are a link's share, in percent of the bytes that subflows received; runs may have none."""
     table = selected.table
     links = {name: link for name in table.columns if (link := link_of(table.value_of(name)))}
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    shares: dict[tuple[str, str], dict[int, float]] = {}
     for result in results:
         for measured in result.measured:
             settings = {**dict(result.settings), WORKLOAD: measured.workload}
             for name, link in links.items():
                 if measured.sockets.shares and fits(table, table.columns[name], settings):
-                    percent = _percent_over(link, measured.sockets.shares)
-                    found.setdefault((settings[table.along], name), {})[result.seed] = percent
-    return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
+                    percent = _share_of_link(link, measured.sockets.shares)
+                    shares.setdefault((settings[table.along], name), {})[result.seed] = percent
+    return {place: _mean_value(by_seed) for place, by_seed in shares.items()}
 
 
-def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
+def _reduce_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
     """Return the cells that are the smallest, largest or mean value of a metric among several workloads of a run."""
     table = selected.table
     reduced = {name: over for name in table.columns if (over := over_of(table.value_of(name))) is not None}
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    workloads: dict[tuple[str, str], dict[int, float]] = {}
     missing: Counter[tuple[str, str]] = Counter()
     for result in results:
         settings = dict(result.settings)
@@ -108,20 +108,24 @@ def _over_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> di
             if not fits(table, column, settings, any_workload=True):
                 continue
             place, wanted = (settings[table.along], name), column.where.get(WORKLOAD, "*")
-            own = [one.metrics.get(metric) for one in result.measured if fnmatch.fnmatchcase(one.workload, wanted)]
-            known = [one for one in own if one is not None]
-            if known and len(known) == len(own):
-                found.setdefault(place, {})[result.seed] = OVER[reduction](known)
+            own_metrics = [
+                measurement.metrics.get(metric)
+                for measurement in result.measured
+                if fnmatch.fnmatchcase(measurement.workload, wanted)
+            ]
+            known = [value for value in own_metrics if value is not None]
+            if known and len(known) == len(own_metrics):
+                workloads.setdefault(place, {})[result.seed] = OVER[reduction](known)
             else:
                 missing[place] += 1
-    return {place: _of_seeds(by_seed, missing[place]) for place, by_seed in found.items()}
+    return {place: _mean_value(by_seed, missing[place]) for place, by_seed in workloads.items()}
 
 
-def _of_seeds(by_seed: Mapping[int, float], missing: int = 0) -> Value:
+def _mean_value(by_seed: Mapping[int, float], missing: int = 0) -> Value:
     return Value(mean_interval(list(by_seed.values())), by_seed, missing=missing)
 
 
-def _percent_over(link: str, shares: Mapping[str, float]) -> float:
+def _share_of_link(link: str, shares: Mapping[str, float]) -> float:
     """Return the share in percent of the paths that begin or end with ``link``."""
     return 100 * math.fsum(share for path, share in shares.items() if link in path.split(">"))
 
@@ -129,15 +133,15 @@ def _percent_over(link: str, shares: Mapping[str, float]) -> float:
 def _fairness(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tuple[str, str], Value]:
     """Return the cells that are Jain's index over the workloads of a run."""
     table = selected.table
-    found: dict[tuple[str, str], dict[int, float]] = {}
+    values: dict[tuple[str, str], dict[int, float]] = {}
     for result in results:
         settings = dict(result.settings)
         for name, column in table.columns.items():
             value = table.value_of(name)
             index = _jain(result, value) if value in JAIN and fits(table, column, settings) else None
             if index is not None:
-                found.setdefault((settings[table.along], name), {})[result.seed] = index
-    return {place: _of_seeds(by_seed) for place, by_seed in found.items()}
+                values.setdefault((settings[table.along], name), {})[result.seed] = index
+    return {place: _mean_value(by_seed) for place, by_seed in values.items()}
 
 
 def _jain(result: RunResult, value: str) -> float | None:
@@ -145,17 +149,17 @@ def _jain(result: RunResult, value: str) -> float | None:
     metric = JAIN[value]
     if METRICS[metric].basic or result.jain is None:
         return result.jain
-    rates = [one.metrics[metric] for one in result.measured if metric in one.metrics]
+    rates = [measurement.metrics[metric] for measurement in result.measured if metric in measurement.metrics]
     return jain_index(rates) if len(rates) == len(result.measured) else None
 
 
-def _ratios(selected: SelectedTable, found: TableValues) -> Iterator[tuple[tuple[str, str], Value]]:
+def _ratios(selected: SelectedTable, ratios: TableValues) -> Iterator[tuple[tuple[str, str], Value]]:
     """Yield the cells of columns that are one column divided by another."""
     for name, column in selected.table.columns.items():
         for row in selected.table.all_rows if column.ratio else ():
-            of, to = (found.get((row, part)) for part in column.ratio or ())
+            of, to = (ratios.get((row, part)) for part in column.ratio or ())
             if of is not None and to is not None:
-                yield (row, name), combined(of, [to], ratio)
+                yield (row, name), combine_values(of, [to], ratio)
 
 
 def ratio(of: float, parts: Sequence[float]) -> float:
@@ -164,18 +168,20 @@ def ratio(of: float, parts: Sequence[float]) -> float:
     return of / whole if whole else math.inf
 
 
-def combined(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
+def combine_values(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
     """Apply the formula to each seed that all have, or to the means if that leaves only one of several, or none."""
-    seeds, missing = set(of.by_seed), max(one.missing for one in (of, *parts))
+    seeds, missing = set(of.by_seed), max(value.missing for value in (of, *parts))
     shared = seeds.intersection(*(part.by_seed for part in parts))
-    if len(shared) > 1 or (shared and all(set(one.by_seed) == shared for one in (of, *parts))):
+    if len(shared) > 1 or (shared and all(set(value.by_seed) == shared for value in (of, *parts))):
         by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(shared)}
-        return _of_seeds(by_seed, missing)
+        return _mean_value(by_seed, missing)
     mean = formula(of.interval.mean, [part.interval.mean for part in parts])
     return Value(Interval(mean, None, 1), missing=missing)
 
 
-def fits(table: PublishedTable, column: Column, settings: Mapping[str, str], *, any_workload: bool = False) -> bool:
+def fits(
+    table: PublishedTable, column: PublishedColumn, settings: Mapping[str, str], *, any_workload: bool = False
+) -> bool:
     """Return whether a column is about measurements with these values of swept keys, and with this workload."""
     row = settings.get(table.along)
     return all(

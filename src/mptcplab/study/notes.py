@@ -8,15 +8,15 @@ from collections.abc import Iterator, Sequence
 from mptcplab.report.result_table import IDENTICAL_NOTE
 from mptcplab.study.claims import ClaimVerdict
 from mptcplab.study.classes import DEPENDS, FAILS_PARTLY, FAILS_SHOWN, IN_BEDS, OPEN, SUPPOSED, UNEXPLAINED
-from mptcplab.study.full import beside_note
+from mptcplab.study.full import outside_note
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.parameters import parameters_of
 from mptcplab.study.parts import is_explained
 from mptcplab.study.quote import quotes_of
 from mptcplab.study.schema import PublishedTable
-from mptcplab.study.source import Source
+from mptcplab.study.source import TableSource
 from mptcplab.study.tolerance import SHOWS, SHOWS_NOTHING, SHOWS_PART
-from mptcplab.study.verdict import Cell
+from mptcplab.study.verdict import JudgedCell
 from mptcplab.study.words import (
     Marks,
     cell_text,
@@ -35,19 +35,21 @@ def notes_of(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     yield from _reasons(judged, marks)
     yield from _over_beds(judged)
     yield from _warnings(judged)
-    yield from (_claim(one, judged, marks) for one in judged.claims)
+    yield from (_claim(claim, judged, marks) for claim in judged.claims)
     yield from _footer(judged, marks)
 
 
 def _sockets(judged: JudgedTable) -> Iterator[str]:
     """Yield congestion controls and schedulers seen on the sockets, by column, if the table has no column for them."""
     table = judged.selected.table
-    found: dict[str, dict[str, None]] = {}
+    sockets: dict[str, dict[str, None]] = {}
     for (_, name), value in judged.measured.items():
         if value.sockets and not table.published:
-            found.setdefault(name, {})[value.sockets] = None
-    if found:
-        parts = [f"{table.columns[name].title}: {' / '.join(found[name])}" for name in table.columns if name in found]
+            sockets.setdefault(name, {})[value.sockets] = None
+    if sockets:
+        parts = [
+            f"{table.columns[name].title}: {' / '.join(sockets[name])}" for name in table.columns if name in sockets
+        ]
         yield f"On the senders' sockets: {'; '.join(parts)}."
 
 
@@ -55,13 +57,13 @@ def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield the reasons with their class, each followed by the values of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
     for reason, mark in marks.items():
-        own = [cell for cell in cells if cell.because is not None and cell.because.text == reason]
-        claims = [one for one in judged.claims if one.why is not None and one.why.text == reason]
-        yield f"{mark} {_reason_class(own, claims)}{judged.filled(reason)}"
-        values = [f"{_place(cell, judged)}: {text}" for cell in own if (text := evidence_text(cell, judged))]
+        own_cells = [cell for cell in cells if cell.because is not None and cell.because.text == reason]
+        claims = [claim for claim in judged.claims if claim.why is not None and claim.why.text == reason]
+        yield f"{mark} {_reason_class(own_cells, claims)}{judged.fill_quotes(reason)}"
+        values = [f"{_place(cell, judged)}: {text}" for cell in own_cells if (text := evidence_text(cell, judged))]
         if values:
             yield f"Evidence for {mark}. {'; '.join(values)}."
-        yield from (f"Evidence for {mark}. {text}." for one in claims if (text := claim_evidence_text(one, judged)))
+        yield from (f"Evidence for {mark}. {text}." for claim in claims if (text := claim_evidence_text(claim, judged)))
 
 
 def _over_beds(judged: JudgedTable) -> Iterator[str]:
@@ -75,64 +77,66 @@ def _over_beds(judged: JudgedTable) -> Iterator[str]:
         yield f"Over test beds that the study could have had. {'; '.join(parts)}."
 
 
-def _reason_class(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> str:
+def _reason_class(cells: Sequence[JudgedCell], claims: Sequence[ClaimVerdict]) -> str:
     """Return ``Shown: `` if runs show all of the reason for all its cells and claims, ``Supposed: `` if none does.
 
     ``Unexplained: `` is for texts about what was tried.
     """
-    if not all(is_explained(one) for one in (*(cell.because for cell in cells), *(claim.why for claim in claims))):
+    if not all(
+        is_explained(reason) for reason in (*(cell.because for cell in cells), *(claim.why for claim in claims))
+    ):
         return "Unexplained: "
     proofs = [SHOWS_NOTHING if cell.evidence is None else cell.evidence.proof for cell in cells]
-    proofs += [_proof_of(one) for one in claims]
+    proofs += [_proof_of(verdict) for verdict in claims]
     if all(proof == SHOWS for proof in proofs):
         return "Shown: "
     return "Supposed: " if all(proof == SHOWS_NOTHING for proof in proofs) else "Shown in part: "
 
 
-def _proof_of(one: ClaimVerdict) -> str:
-    return {FAILS_SHOWN: SHOWS, FAILS_PARTLY: SHOWS_PART}.get(one.counted_as, SHOWS_NOTHING)
+def _proof_of(verdict: ClaimVerdict) -> str:
+    return {FAILS_SHOWN: SHOWS, FAILS_PARTLY: SHOWS_PART}.get(verdict.counted_as, SHOWS_NOTHING)
 
 
-def _place(cell: Cell, judged: JudgedTable) -> str:
+def _place(cell: JudgedCell, judged: JudgedTable) -> str:
     return f"{judged.selected.table.columns[cell.column].title} at {cell.row}"
 
 
-def claim_evidence_text(one: ClaimVerdict, judged: JudgedTable) -> str:
+def claim_evidence_text(claim_verdict: ClaimVerdict, judged: JudgedTable) -> str:
     """Return the verdict of a claim with the cells of its evidence; empty if the study names none."""
-    shown = one.why.shown_by if one.why is not None else None
-    if one.evidence is None or shown is None:
+    shown = claim_verdict.why.shown_by if claim_verdict.why is not None else None
+    if claim_verdict.evidence is None or shown is None:
         return ""
     table = judged.selected.study.tables[shown.table]
     # A claim may compare with columns of its own table, which the evidence table lacks.
     table = table.model_copy(update={"columns": {**judged.selected.table.columns, **table.columns}})
-    where = f'Claim "{one.claim.text}" judged with Table {shown.table}'
-    if one.evidence.verdict == OPEN:
+    where = f'Claim "{claim_verdict.claim.text}" judged with Table {shown.table}'
+    if claim_verdict.evidence.verdict == OPEN:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{shown.table})"
-    verdict = f"{one.evidence.verdict}, {_values(one.evidence, table)}"
-    return f"{where} ({asked(one.evidence, table)}): {verdict}: {_proof_of(one)}"
+    verdict = f"{claim_verdict.evidence.verdict}, {_values(claim_verdict.evidence, table)}"
+    return f"{where} ({describe_comparison(claim_verdict.evidence, table)}): {verdict}: {_proof_of(claim_verdict)}"
 
 
 def _warnings(judged: JudgedTable) -> list[str]:
-    found = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
-    return [f"Warning: {warning}." for warning in found]
+    entries = dict.fromkeys(w for value in judged.measured.values() for w in value.warnings)
+    return [f"Warning: {warning}." for warning in entries]
 
 
-def _claim(one: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
-    text = f'Claim "{one.claim.text}": {one.counted_as}{mark_of(one.why, marks)}'
-    if one.verdict == OPEN:
+def _claim(verdict: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
+    text = f'Claim "{verdict.claim.text}": {verdict.counted_as}{mark_of(verdict.why, marks)}'
+    if verdict.verdict == OPEN:
         return text
-    fitted_text = f"; a parameter was fitted to {' and '.join(one.fitted)}" if one.fitted else ""
-    return f"{text} ({claim_text(one, judged.selected.table)}{fitted_text})"
+    fitted_text = f"; a parameter was fitted to {' and '.join(verdict.fitted)}" if verdict.fitted else ""
+    return f"{text} ({claim_text(verdict, judged.selected.table)}{fitted_text})"
 
 
-def claim_text(one: ClaimVerdict, table: PublishedTable) -> str:
+def claim_text(verdict: ClaimVerdict, table: PublishedTable) -> str:
     """Return the comparison of a claim, and its values."""
-    return f"{asked(one, table)}: {_values(one, table)}"
+    return f"{describe_comparison(verdict, table)}: {_values(verdict, table)}"
 
 
-def asked(one: ClaimVerdict, table: PublishedTable) -> str:
+def describe_comparison(verdict: ClaimVerdict, table: PublishedTable) -> str:
     """Return the comparison of a claim: the quantity and its bounds."""
-    claim = one.claim
+    claim = verdict.claim
     parts = [column_text(name, table) for name in claim.to]
     to = f" / {_divisor(parts, each=claim.each)}" if parts else ""
     bounds = (("at least", claim.min), ("at most", claim.max))
@@ -147,12 +151,12 @@ def _divisor(parts: list[str], *, each: bool) -> str:
     return f"({' + '.join(parts)})" if len(parts) > 1 else parts[0]
 
 
-def _values(one: ClaimVerdict, table: PublishedTable) -> str:
-    column = one.claim.of.partition("@")[0]
-    kind = "ratio" if one.claim.to else table.value_of(column)
-    unit = "" if one.claim.to else with_unit("", table, column)
+def _values(verdict: ClaimVerdict, table: PublishedTable) -> str:
+    column = verdict.claim.of.partition("@")[0]
+    kind = "ratio" if verdict.claim.to else table.value_of(column)
+    unit = "" if verdict.claim.to else with_unit("", table, column)
     parts = []
-    for quantity in one.quantities:
+    for quantity in verdict.quantities:
         to = f" / {column_text(quantity.to, table)}" if quantity.to else ""
         parts.append(f"{quantity.row}{to} {cell_text(kind, quantity.value)}{unit}")
     return "; ".join(parts)
@@ -160,7 +164,7 @@ def _values(one: ClaimVerdict, table: PublishedTable) -> str:
 
 def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     table = judged.selected.table
-    yield from _rows_left_out(judged)
+    yield from _omitted_row_notes(judged)
     several = any(value.interval.half_width is not None for value in judged.measured.values())
     spread = "mean ± half width of the 95 % confidence interval (Student's t)" if several else "one run each"
     if table.place:
@@ -171,27 +175,27 @@ def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     if any(value.interval.is_identical for value in judged.measured.values()):
         yield IDENTICAL_NOTE
     yield from _shapes(judged)
-    yield from _repeated(judged)
-    yield from _ours(judged)
+    yield from _repeated_value_notes(judged)
+    yield from _unstated_parameters(judged)
     if judged.full is not None:
-        yield beside_note(judged.selected, judged.measured, judged.full)
+        yield outside_note(judged.selected, judged.measured, judged.full)
     yield from _sockets(judged)
     if judged.changes:
         yield f"Changed for this measurement: {', '.join(judged.changes)}."
     if table.note:
-        yield judged.filled(table.note)
-    yield from _quoted(judged, (*marks, table.note))
+        yield judged.fill_quotes(table.note)
+    yield from _quoted_table_notes(judged, (*marks, table.note))
 
 
 def _shapes(judged: JudgedTable) -> Iterator[str]:
     """Yield a note with the shapes of all columns that have one."""
     columns = judged.selected.table.columns
-    shapes = [f"{columns[one.column].title}: {one.text}" for one in judged.shapes]
+    shapes = [f"{columns[shape.column].title}: {shape.text}" for shape in judged.shapes]
     if shapes:
         yield f"Shape of columns, beside the verdicts. {'; '.join(shapes)}."
 
 
-def _repeated(judged: JudgedTable) -> Iterator[str]:
+def _repeated_value_notes(judged: JudgedTable) -> Iterator[str]:
     """Yield the published values that another table prints first."""
     places: dict[str, list[str]] = {}
     for cell in judged.cells:
@@ -201,34 +205,37 @@ def _repeated(judged: JudgedTable) -> Iterator[str]:
         yield f"The source also prints these values in Table {table}, where they are counted: {', '.join(cells)}."
 
 
-def _ours(judged: JudgedTable) -> Iterator[str]:
+def _unstated_parameters(judged: JudgedTable) -> Iterator[str]:
     """Yield the parameters that the study does not state."""
     number = judged.selected.number
-    chosen = [one for one in parameters_of(judged.selected) if one.choice(number).origin != "stated"]
+    chosen = [parameter for parameter in parameters_of(judged.selected) if parameter.choice(number).origin != "stated"]
     if chosen:
-        yield f"Parameters that the study does not state. {'; '.join(parameter_text(one, number) for one in chosen)}."
+        yield (
+            "Parameters that the study does not state. "
+            f"{'; '.join(parameter_text(parameter, number) for parameter in chosen)}."
+        )
 
 
-def _rows_left_out(judged: JudgedTable) -> Iterator[str]:
+def _omitted_row_notes(judged: JudgedTable) -> Iterator[str]:
     """Yield the published rows of which nothing was measured."""
     rows = dict.fromkeys(cell.row for cell in judged.cells if not cell.row_is_there)
     if rows:
         yield f"Published, and not measured here: {', '.join(rows)}."
 
 
-def _quoted(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
+def _quoted_table_notes(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
     """Yield the conditions under which the other tables that the texts quote were measured."""
-    study, own = judged.selected.folder.name, judged.selected.number
+    study, own_number = judged.selected.folder.name, judged.selected.number
     alike: dict[str, list[str]] = {}
     for table in dict.fromkeys(quote.table for text in texts for quote in quotes_of(text)):
         source = judged.sources.get(f"{study}/{table}")
-        if source is not None and table != own:
+        if source is not None and table != own_number:
             alike.setdefault(_conditions(source), []).append(table)
     for conditions, tables in alike.items():
         yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {conditions}."
 
 
-def _conditions(source: Source) -> str:
+def _conditions(source: TableSource) -> str:
     runs = sorted({value.interval.n for value in source.measured.values()})
     changed = f"; changed: {', '.join(source.changes)}" if source.changes else ""
     return f"n = {' or '.join(map(str, runs))}{changed}"

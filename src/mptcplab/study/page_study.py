@@ -11,16 +11,16 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.kept import kept_result
+from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html_build import OverTime, section
-from mptcplab.report.html_model import Command, Drawing, Experiment, Report
+from mptcplab.report.html_model import Drawing, ExperimentSection, ReportCommand, ReportPage
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table
 from mptcplab.results import RecordedRun, Results, log_lines
-from mptcplab.study.agreement import Point, agreement_drawing, points_of
+from mptcplab.study.agreement import AgreementPoint, agreement_drawing, points_of
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.cloud_files import find_cloud, values_over_beds
 from mptcplab.study.cloud_page import claims_table, cloud_drawings, cloud_table
@@ -32,7 +32,7 @@ from mptcplab.study.load import SelectedTable, select, study_names
 from mptcplab.study.measured import index_results
 from mptcplab.study.page_sheets import anchor_of_cell, sheets_of
 from mptcplab.study.present import VERDICT, places_of, study_table
-from mptcplab.study.scoreboard import Line, line_of
+from mptcplab.study.scoreboard import ScoreLine, line_of
 from mptcplab.study.source import read_sources
 
 
@@ -50,7 +50,7 @@ class TableForm:
         return bool(self.document["quick"])
 
     @property
-    def line(self) -> Line:
+    def line(self) -> ScoreLine:
         """The table's line on the scoreboard."""
         failed = len(self.document["failed"])
         return line_of(self.judged, quick=self.is_short, failed=failed, runs=len(self.document["runs"]) + failed)
@@ -67,14 +67,14 @@ class StudyFolder:
     @cached_property
     def tables(self) -> list[list[TableForm]]:
         """The forms of every table that was measured, the full one first, in the order of the study."""
-        found = []
-        for selected in self._selected():
+        table_forms = []
+        for selected in self._select_tables():
             forms = (self._documents.get((selected.name, quick)) for quick in (False, True))
             whole = [self._form(selected, document) for document in forms if document and "runs" in document]
-            found += [whole] if whole else []
-        return found
+            table_forms += [whole] if whole else []
+        return table_forms
 
-    def _selected(self) -> list[SelectedTable]:
+    def _select_tables(self) -> list[SelectedTable]:
         names = {name.partition("/")[0] for name, _ in self._documents} & set(study_names())
         return [selected for name in sorted(names) for selected in select(name)]
 
@@ -83,20 +83,20 @@ class StudyFolder:
         measured = index_results(selected, [run.result for run in results.recorded])
         sources = read_sources(self._documents, quick=document["quick"])
         changes = [str(change) for change in document["changed"]]
-        full = self._full(selected, document)
+        full = self._full_result(selected, document)
         over_beds = {} if document["quick"] or changes else values_over_beds(selected, self._folder)
         return TableForm(results, judge(selected, measured, changes, sources, full, over_beds), document)
 
-    def _full(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
+    def _full_result(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
         """Return the full form for comparison with a short one, unless more was changed than usual."""
         usual = document["quick"] and document["changed"] == short_changes(selected.table)
         return full_form(selected, self._documents) if usual else None
 
     def _runs(self, selected: SelectedTable, document: dict[str, Any]) -> Results:
         """Return the recordings that the document names, as far as they exist and can be read."""
-        found, damaged, absent = [], [], 0
-        for one in document["runs"]:
-            place = self._folder / "runs" / one["run"]
+        runs, damaged, absent = [], [], 0
+        for entry in document["runs"]:
+            place = self._folder / "runs" / entry["run"]
             if not is_complete(place):
                 absent += 1
                 continue
@@ -105,23 +105,23 @@ class StudyFolder:
                 damaged.append(f"{place.name}: {result}")
             else:
                 # Another table may have other names for the settings of the same run.
-                named = replace(result, settings=tuple(one["settings"].items()))
-                found.append(RecordedRun(Recording(place), named))
+                named = replace(result, settings=tuple(entry["settings"].items()))
+                runs.append(RecordedRun(Recording(place), named))
         about = {"title": selected.table.title, "failed": document["failed"]}
         log = tuple(log_lines(self._folder / "log.jsonl"))
-        return Results(self._folder, tuple(found), about, log, tuple(damaged), absent=absent + len(damaged))
+        return Results(self._folder, tuple(runs), about, log, tuple(damaged), absent=absent + len(damaged))
 
     def _result(self, place: Path) -> RunResult | str:
         """Return the result of a recording, or its error. Tables may share runs."""
         if place.name not in self._known:
             try:
-                self._known[place.name] = kept_result(Recording(place))
+                self._known[place.name] = cached_result(Recording(place))
             except LabError as error:
                 self._known[place.name] = error.message
         return self._known[place.name]
 
 
-def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> Report | None:
+def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> ReportPage | None:
     """Return the page of one study; None if the folder is not that of a study."""
     tables = StudyFolder(folder, known).tables
     if not tables:
@@ -140,7 +140,7 @@ def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) 
         pictures += tuple(cloud_drawings(cloud, whole, _anchors_of_cells(tables, sections)))
         beds = tuple(table for table in (cloud_table(cloud, whole), claims_table(cloud)) if table.rows)
     name = f"Study {folder.resolve().name}"
-    return Report(name, experiments, pictures=pictures, beds=beds, parameters=parameters)
+    return ReportPage(name, experiments, pictures=pictures, beds=beds, parameters=parameters)
 
 
 def _anchors_of_cells(
@@ -158,17 +158,17 @@ def _anchors_of_cells(
 
 def sections_of(tables: Sequence[Sequence[TableForm]], *, with_study: bool = False) -> dict[str, str]:
     """Return the anchor of each table's section, by the table's name."""
-    found = [forms[0].judged.selected for forms in tables]
-    return {selected.name: anchor_of(selected, with_study=with_study) for selected in found}
+    selected_tables = [forms[0].judged.selected for forms in tables]
+    return {selected.name: anchor_of(selected, with_study=with_study) for selected in selected_tables}
 
 
-def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]) -> list[Point]:
+def points_in(tables: Sequence[Sequence[TableForm]], sections: Mapping[str, str]) -> list[AgreementPoint]:
     """Return the published values of the tables' first forms, for a figure."""
-    found = []
+    points = []
     for judged in (forms[0].judged for forms in tables):
         anchors = [anchor_of_cell(sections[judged.selected.name], cell.row, cell.column) for cell in judged.cells]
-        found += points_of(judged, anchors)
-    return found
+        points += points_of(judged, anchors)
+    return points
 
 
 def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
@@ -179,7 +179,7 @@ def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
 
 def table_section(
     forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
-) -> Experiment:
+) -> ExperimentSection:
     """Return the section of a table: its first form in full, and the table of the other form.
 
     ``in_study``: the page is about one study. ``sections`` has the anchors of tables.
@@ -197,22 +197,22 @@ def table_section(
         title=judged.title if in_study else f"{selected.folder.name}, {judged.title}",
         question=question,
         tables=(
-            _linked(_table(first), judged, anchor),
+            _link_verdicts(_table(first), judged, anchor),
             *(_table(form) for form in forms[1:]),
             result_table("All measured values", rows),
         ),
         figures=tuple(published_drawing(figure) for _, figure in study_figures(judged)) if judged.measured else (),
         rows=rows,
         command=command,
-        whole=tuple(Command(_form_name(form), _command(form)) for form in forms),
+        whole=tuple(ReportCommand(_form_name(form), _command(form)) for form in forms),
         over_time=over_time,
     )
-    own = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
-    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=own)
+    own_texts = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
+    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=own_texts)
     return replace(whole, sheets=tuple(sheets))
 
 
-def _linked(table: Table, judged: JudgedTable, anchor: str) -> Table:
+def _link_verdicts(table: Table, judged: JudgedTable, anchor: str) -> Table:
     """Return the table with links from verdicts to sheets."""
     if VERDICT not in table.columns:
         return table
@@ -235,8 +235,8 @@ def _form_name(form: TableForm) -> str:
 def _command(form: TableForm) -> str:
     quick = ["--quick"] if form.is_short else []
     usual = short_changes(form.judged.selected.table) if form.is_short else []
-    own = [change for change in form.judged.changes if change not in usual]
-    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(own)])
+    own_changes = [change for change in form.judged.changes if change not in usual]
+    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(own_changes)])
 
 
 def _set(changes: Sequence[str]) -> list[str]:

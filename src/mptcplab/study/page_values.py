@@ -19,8 +19,8 @@ _VALUE, _CLAIM = "value", "claim"
 _NOT_IN_ANCHORS = re.compile(r"[^a-z0-9]+")
 #: The group of values or claims that a column of the scoreboard counts, by its head.
 _GROUPS = {
-    **{one.head: (_VALUE, one.name) for one in VALUE_CLASSES},
-    **{one.head: (_CLAIM, one.name) for one in CLAIM_CLASSES},
+    **{value_class.head: (_VALUE, value_class.name) for value_class in VALUE_CLASSES},
+    **{claim_class.head: (_CLAIM, claim_class.name) for claim_class in CLAIM_CLASSES},
     "at half": (_VALUE, AGREES),
 }
 
@@ -59,16 +59,16 @@ class _Line:
 
 
 def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> Table:
-    lines = [line for one in sections for line in (_values(one) if kind == _VALUE else _claims(one))]
-    names = [one.name for one in classes]
+    lines = [line for section in sections for line in (_values(section) if kind == _VALUE else _claims(section))]
+    names = [item.name for item in classes]
     lines.sort(key=lambda line: names.index(line.group))
     seen: set[str] = set()
     anchors = []
     for line in lines:
-        own = [_anchor(kind, line.group, scope) for scope in _scopes(line.section)]
-        anchors.append(tuple(name for name in own if name not in seen))
-        seen.update(own)
-    styles = {one.name: one.style for one in classes}
+        own_anchors = [_anchor(kind, line.group, scope) for scope in _scopes(line.section)]
+        anchors.append(tuple(name for name in own_anchors if name not in seen))
+        seen.update(own_anchors)
+    styles = {item.name: item.style for item in classes}
     columns = ("published", "measured", "difference") if kind == _VALUE else ()
     return Table(
         "Every published value, each once for a test bed" if kind == _VALUE else "Every claim",
@@ -100,9 +100,9 @@ def _values(section: Section) -> Iterator[_Line]:
 
 
 def _claims(section: Section) -> Iterator[_Line]:
-    for number, one in enumerate(section.judged.claims, start=1):
-        cells = (one.counted_as, one.claim.text)
-        yield _Line(one.counted_as, section, cells, anchor_of_claim(section.anchor, number))
+    for number, claim in enumerate(section.judged.claims, start=1):
+        cells = (claim.counted_as, claim.claim.text)
+        yield _Line(claim.counted_as, section, cells, anchor_of_claim(section.anchor, number))
 
 
 def with_links(board: Table, values: Sequence[Table], sections: Sequence[Section]) -> Table:

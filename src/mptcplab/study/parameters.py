@@ -25,7 +25,7 @@ from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.study.load import SelectedTable
 from mptcplab.study.measured import fits
-from mptcplab.study.parts import Cells, Choice, NamedReason, Parameter, ReasonRuns
+from mptcplab.study.parts import Cells, NamedReason, Parameter, ParameterChoice, ReasonRuns
 
 #: A key of the whole file, which resolved scenarios do not have.
 REPEATS = "repeats"
@@ -45,22 +45,26 @@ class ParameterUse:
     """
 
     parameter: Parameter
-    choice: Choice
+    choice: ParameterChoice
     values: tuple[str, ...]
     as_declared: bool
 
 
 def parameters_of(selected: SelectedTable) -> list[Parameter]:
     """Return the parameters of a table: for a table of the source, all that do not exclude it."""
-    own = selected.table.is_of_the_source
-    return [one for one in selected.study.parameters if one.is_about(selected.number, own=own)]
+    own_of_the_source = selected.table.is_of_the_source
+    return [
+        parameter
+        for parameter in selected.study.parameters
+        if parameter.is_about(selected.number, own_flag=own_of_the_source)
+    ]
 
 
-def uses(selected: SelectedTable) -> list[ParameterUse]:
+def compare_parameters(selected: SelectedTable) -> list[ParameterUse]:
     """Compare every parameter of a table with its scenarios. :raises LabError: if a scenario has no such key."""
     experiment = load(selected.scenario)
-    dumped = [_plain(point.scenario) for point in experiment.points]
-    return [_use(selected, one, experiment, dumped) for one in parameters_of(selected)]
+    dumped = [_to_json(point.scenario) for point in experiment.points]
+    return [_use(selected, parameter, experiment, dumped) for parameter in parameters_of(selected)]
 
 
 def check(tables: Sequence[SelectedTable]) -> None:
@@ -70,9 +74,9 @@ def check(tables: Sequence[SelectedTable]) -> None:
     """
     for selected in tables:
         check_reasons(selected)
-        for use in uses(selected):
+        for use in compare_parameters(selected):
             if not use.as_declared:
-                raise _damaged(
+                raise _damage_error(
                     selected, f"{use.parameter.name} should be {use.choice.value}, but is {', '.join(use.values)}"
                 )
 
@@ -91,18 +95,18 @@ def check_reasons(selected: SelectedTable) -> None:
 def _check_runs(selected: SelectedTable, reason: NamedReason, runs: ReasonRuns) -> None:
     points = [point for point in load(selected.scenario).points if _is_among(selected, runs, point.settings)]
     if not points:
-        raise _damaged(selected, f"no run is of the cells that reason '{reason.name}' names", section="reasons")
-    for dumped in (_plain(point.scenario) for point in points):
+        raise _damage_error(selected, f"no run is of the cells that reason '{reason.name}' names", section="reasons")
+    for dumped in (_to_json(point.scenario) for point in points):
         for key in runs.key:
             paths = _paths_of(dumped, key)
             if not paths:
                 problem = f"its scenario has no key {key}, which reason '{reason.name}' names"
-                raise _damaged(selected, problem, section="reasons")
-            values = {_text(_at(dumped, path)) for path in paths}
-            other = values - {_wanted(selected, dumped, path, reason.value) for path in paths}
+                raise _damage_error(selected, problem, section="reasons")
+            values = {_text(_lookup(dumped, path)) for path in paths}
+            other = values - {_resolve_value(selected, dumped, path, reason.value) for path in paths}
             if other:
                 problem = f"reason '{reason.name}' should have {key} = {reason.value}, but has {min(other)}"
-                raise _damaged(selected, problem, section="reasons")
+                raise _damage_error(selected, problem, section="reasons")
 
 
 def _is_among(selected: SelectedTable, cells: Cells, settings: Mapping[str, str]) -> bool:
@@ -123,28 +127,30 @@ def _use(
         return ParameterUse(
             parameter, choice, (str(experiment.repeats),), as_declared=choice.value == str(experiment.repeats)
         )
-    found: dict[str, None] = {}
+    entries: dict[str, None] = {}
     as_declared = True
     for key in parameter.key:
         paths = _paths_of(dumped[0], key)
         if not paths:
-            raise _damaged(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
-        own = {_text(_at(one, path)): None for one in dumped for path in paths}
+            raise _damage_error(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
+        own_entries = {_text(_lookup(entry, path)): None for entry in dumped for path in paths}
         # A varied parameter is not compared: its value need not even be possible there.
-        as_declared &= len(own) > 1 or all(_wanted(selected, dumped[0], path, choice.value) in own for path in paths)
-        found |= own
-    values = tuple(DEFAULT if text == "null" else text for text in found)
+        as_declared &= len(own_entries) > 1 or all(
+            _resolve_value(selected, dumped[0], path, choice.value) in own_entries for path in paths
+        )
+        entries |= own_entries
+    values = tuple(DEFAULT if text == "null" else text for text in entries)
     return ParameterUse(parameter, choice, values, as_declared)
 
 
-def _damaged(selected: SelectedTable, problem: str, section: str = "parameters") -> LabError:
+def _damage_error(selected: SelectedTable, problem: str, section: str = "parameters") -> LabError:
     hint = f"see [[{section}]] in {selected.folder / 'study.toml'} and {selected.scenario.name}"
     return LabError(
         f"the data of study '{selected.folder.name}' is damaged: table {selected.number}: {problem}", hint=hint
     )
 
 
-def _plain(scenario: Scenario) -> dict[str, Any]:
+def _to_json(scenario: Scenario) -> dict[str, Any]:
     return scenario.model_dump(mode="json", by_alias=True)
 
 
@@ -176,7 +182,7 @@ def _paths(values: Any, key: Path, before: Path = ()) -> Iterator[Path]:
         yield from _paths(values[int(key[0])], key[1:], (*before, int(key[0])))
 
 
-def _at(values: Any, path: Path) -> Any:
+def _lookup(values: Any, path: Path) -> Any:
     for part in path:
         if isinstance(values, dict) and part not in values:
             return None
@@ -188,20 +194,20 @@ def _text(value: Any) -> str:
     return value if isinstance(value, str) else json.dumps(value)
 
 
-def _wanted(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: str) -> str:
+def _resolve_value(selected: SelectedTable, dumped: dict[str, Any], path: Path, value: str) -> str:
     """Return the value in the notation of resolved scenarios."""
-    if value == DEFAULT and _at(dumped, path[:-1]).get(path[-1]) is None:
+    if value == DEFAULT and _lookup(dumped, path[:-1]).get(path[-1]) is None:
         return "null"
     changed = json.loads(json.dumps(dumped))
-    _at(changed, path[:-1])[path[-1]] = None if value == DEFAULT else _literal(value)
+    _lookup(changed, path[:-1])[path[-1]] = None if value == DEFAULT else _parse_literal(value)
     try:
-        return _text(_at(_plain(Scenario.model_validate(changed)), path))
+        return _text(_lookup(_to_json(Scenario.model_validate(changed)), path))
     except ValidationError as error:
         message = error.errors()[0]["msg"]
-        raise _damaged(selected, f"{'.'.join(map(str, path))} cannot be {value} ({message})") from error
+        raise _damage_error(selected, f"{'.'.join(map(str, path))} cannot be {value} ({message})") from error
 
 
-def _literal(text: str) -> Any:
+def _parse_literal(text: str) -> Any:
     """Parse numbers, true, false and lists as in TOML; everything else is text."""
     try:
         return tomllib.loads(f"value = {text}")["value"]

@@ -9,13 +9,13 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
 
 
-class Part(BaseModel):
+class StudyPart(BaseModel):
     """A table of ``study.toml``: unknown keys are errors."""
 
     model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-class CellMap(Part):
+class CellMap(StudyPart):
     """Cells of another table of the study, one for each cell of this one.
 
     ``rows`` and ``columns`` map names of this table to names of the other one. If a mapping is given, only what it
@@ -26,14 +26,14 @@ class CellMap(Part):
     rows: dict[str, str] = {}
     columns: dict[str, str] = {}
 
-    def of(self, row: str, column: str) -> tuple[str, str] | None:
+    def map_cell(self, row: str, column: str) -> tuple[str, str] | None:
         """Return row and column in the other table; None if the cell is not mapped."""
         there = self.rows.get(row) if self.rows else row
         across = self.columns.get(column) if self.columns else column
         return None if there is None or across is None else (there, across)
 
 
-class Cells(Part):
+class Cells(StudyPart):
     """Cells of a table. Left out, ``rows`` are all rows, and ``columns`` all columns."""
 
     table: str
@@ -61,7 +61,7 @@ class ReasonRuns(Cells):
         return (said,) if isinstance(said, str) else said
 
 
-class NamedReason(Part):
+class NamedReason(StudyPart):
     """A mechanism that the reasons of several tables name, and the runs in which it is changed.
 
     All of these runs have the same ``value``: a mechanism with another setting for every table that it should explain
@@ -77,7 +77,7 @@ class NamedReason(Part):
         return any(runs.table == table and (not runs.columns or column in runs.columns) for runs in self.runs)
 
 
-class Reason(Part):
+class Reason(StudyPart):
     """The entry of a study's data for a difference: a mechanism, or what was tried in vain; and the runs, in words.
 
     ``reason`` names a mechanism. ``open`` stands in its place where none is known, and says what was tried and what
@@ -91,7 +91,7 @@ class Reason(Part):
     reason: str = ""
     open: str = ""
     evidence: str = ""
-    shown_by: Part | None = None
+    shown_by: StudyPart | None = None
     chosen_by: tuple[Cells, ...] = ()
 
     @model_validator(mode="after")
@@ -140,7 +140,7 @@ def is_explained(because: Reason | None) -> bool:
     return because is not None and not because.is_open
 
 
-class ClaimEvidence(Part):
+class ClaimEvidence(StudyPart):
     """The runs in which the mechanism behind a failed claim is changed: the claim is judged again with their cells.
 
     ``of``, ``to`` and ``rows`` are those of the claim unless given. ``of`` is a column of that table; what ``to`` names
@@ -165,7 +165,7 @@ class ClaimReason(Reason):
 Origin = Literal["stated", "before", "after", "fitted"]
 
 
-class Choice(Part):
+class ParameterChoice(StudyPart):
     """A value of a parameter: what a scenario sets, and how the value came about."""
 
     value: str = Field(description="as a scenario writes it; `default` if scenarios leave it to the kernel")
@@ -174,7 +174,7 @@ class Choice(Part):
     fitted_to: tuple[Cells, ...] = Field(default=(), description="published cells that it was fitted to")
 
     @model_validator(mode="after")
-    def _is_whole(self) -> Choice:
+    def _is_whole(self) -> ParameterChoice:
         if bool(self.fitted_to) != (self.origin == "fitted"):
             raise ValueError("fitted_to names the cells of a fitted value, and only of one")
         if self.origin != "stated" and not self.why:
@@ -182,13 +182,13 @@ class Choice(Part):
         return self
 
 
-class OtherChoice(Choice):
+class OtherChoice(ParameterChoice):
     """A value that some tables have instead of the parameter's own."""
 
     tables: tuple[str, ...] = Field(min_length=1)
 
 
-class Parameter(Choice):
+class Parameter(ParameterChoice):
     """A free parameter of the test bed: what the study says of it and where, and what the scenarios set.
 
     ``key`` is the scenario key, or several that all have this value. Keys may have wildcards;
@@ -206,20 +206,20 @@ class Parameter(Choice):
 
     @field_validator("key", mode="before")
     @classmethod
-    def _one_is_enough(cls, said: Any) -> Any:
+    def _wrap_key(cls, said: Any) -> Any:
         return (said,) if isinstance(said, str) else said
 
     @property
-    def choices(self) -> Iterator[Choice]:
+    def choices(self) -> Iterator[ParameterChoice]:
         """The parameter's own value and the others."""
         yield self
         yield from self.other
 
-    def is_about(self, table: str, *, own: bool) -> bool:
-        """Return whether the table has this parameter. ``own``: the table is one of the study's own."""
-        named = {*self.tables, *(name for one in self.other for name in one.tables)}
-        return table in named or (own and not self.tables)
+    def is_about(self, table: str, *, own_flag: bool) -> bool:
+        """Return whether the table has this parameter. ``own_flag``: the table is one of the study's own."""
+        named = {*self.tables, *(name for choice in self.other for name in choice.tables)}
+        return table in named or (own_flag and not self.tables)
 
-    def choice(self, table: str) -> Choice:
+    def choice(self, table: str) -> ParameterChoice:
         """Return the value that the table is said to have."""
-        return next((one for one in self.other if table in one.tables), self)
+        return next((other_choice for other_choice in self.other if table in other_choice.tables), self)

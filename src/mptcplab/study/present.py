@@ -12,7 +12,7 @@ from mptcplab.study.full import excludes, shipped_values
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
 from mptcplab.study.schema import PublishedTable
-from mptcplab.study.verdict import Cell
+from mptcplab.study.verdict import JudgedCell
 from mptcplab.study.words import (
     NONE,
     Marks,
@@ -35,7 +35,7 @@ AT_HALF = "at half the tolerance"
 def study_table(judged: JudgedTable) -> Table:
     """Return a line per published value, with measured value, difference and verdict; else the measured values."""
     reasons = reasons_of(judged)
-    table = _with_published(judged, reasons) if judged.selected.table.published else _measured_only(judged)
+    table = _with_published(judged, reasons) if judged.selected.table.published else _measured_table(judged)
     title = f"{judged.selected.study.name}, {judged.title} ({judged.selected.table.unit})"
     return Table(title, table.columns, table.rows, table.numeric, tuple(notes_of(judged, reasons)), table.styles)
 
@@ -55,8 +55,8 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     places = places_of(judged)
     rows = tuple(
         (
-            *(_line(judged, cells[place], marks) if place in cells else _unpublished(judged, *place)),
-            *_beside(judged, place[0], [place[1]]),
+            *(_line(judged, cells[place], marks) if place in cells else _unpublished_row(judged, *place)),
+            *_full_form_cell(judged, place[0], [place[1]]),
         )
         for place in places
     )
@@ -70,7 +70,7 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
 
 
-def _line(judged: JudgedTable, cell: Cell, marks: Marks) -> tuple[str, ...]:
+def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...]:
     described = judged.selected.table
     return (
         cell.row,
@@ -86,7 +86,7 @@ def _line(judged: JudgedTable, cell: Cell, marks: Marks) -> tuple[str, ...]:
     )
 
 
-def _unpublished(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
+def _unpublished_row(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
     value = judged.measured[row, column]
     title, runs = judged.selected.table.columns[column].title, runs_text(value.interval.n, value.missing)
     text = _measured_text(judged, row, column)
@@ -134,44 +134,44 @@ def _first_text(judged: JudgedTable, row: str, column: str) -> str:
 
 def _full_text(judged: JudgedTable, row: str, column: str) -> str:
     """Return `` (full: 16.70 ± 0.30)`` after a value outside the full form's interval; else empty."""
-    value, full = judged.measured.get((row, column)), judged.beside.of(row, column) if judged.beside else None
+    value, full = judged.measured.get((row, column)), judged.beside.interval_of(row, column) if judged.beside else None
     if value is None or full is None or not excludes(full, value.interval):
         return ""
     return f" (full: {value_text(judged.selected.table.value_of(column), full)})"
 
 
-def _beside(judged: JudgedTable, row: str, columns: Sequence[str]) -> tuple[str, ...]:
+def _full_form_cell(judged: JudgedTable, row: str, columns: Sequence[str]) -> tuple[str, ...]:
     """Return the last cell of a row that is compared with the full form."""
     if not judged.beside:
         return ()
-    known = [name for name in columns if (row, name) in judged.measured and judged.beside.of(row, name)]
-    found = [name for name in known if _full_text(judged, row, name)]
+    known = [name for name in columns if (row, name) in judged.measured and judged.beside.interval_of(row, name)]
+    texts = [name for name in known if _full_text(judged, row, name)]
     if not known:
         return ("no full value",)
-    return (f"{len(found)} of {len(known)}",) if len(columns) > 1 else ("yes" if found else "no",)
+    return (f"{len(texts)} of {len(known)}",) if len(columns) > 1 else ("yes" if texts else "no",)
 
 
-def _measured_only(judged: JudgedTable) -> Table:
+def _measured_table(judged: JudgedTable) -> Table:
     described = judged.selected.table
     names = list(described.columns)
     rows: list[tuple[str, ...]] = []
     styles: list[tuple[int, int, str]] = []
     for row in described.all_rows:
-        found = [judged.measured.get((row, name)) for name in names]
-        there = [one for one in found if one is not None]
+        values = [judged.measured.get((row, name)) for name in names]
+        there = [value for value in values if value is not None]
         if there:
             kinds = [described.value_of(name) for name in names]
-            texts = [cell_text(kind, one) if one else NONE for kind, one in zip(kinds, found, strict=True)]
+            texts = [cell_text(kind, value) if value else NONE for kind, value in zip(kinds, values, strict=True)]
             marked = [f"{text}{_full_text(judged, row, name)}" for text, name in zip(texts, names, strict=True)]
-            n = str(max(one.interval.n + one.missing for one in there))
+            n = str(max(value.interval.n + value.missing for value in there))
             styles += [(len(rows), at, "yellow") for at, name in enumerate(names, 1) if _full_text(judged, row, name)]
-            rows.append((row, *marked, n, *_beside(judged, row, names)))
-    titles = [_heading(described, name) for name in names]
+            rows.append((row, *marked, n, *_full_form_cell(judged, row, names)))
+    titles = [_column_heading(described, name) for name in names]
     columns = (described.along_label, *titles, "n", *([_OUTSIDE] if judged.beside else []))
     return Table("", columns, tuple(rows), frozenset({*titles, "n"}), (), tuple(styles))
 
 
-def _heading(table: PublishedTable, column: str) -> str:
+def _column_heading(table: PublishedTable, column: str) -> str:
     """Return the column's title, with its unit if that is not the one in the table's title."""
     title, unit = table.columns[column].title, table.unit_of(column)
     return title if unit in ("", table.unit) else f"{title} ({unit})"

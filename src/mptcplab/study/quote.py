@@ -39,22 +39,22 @@ class Quote:
 
 def quotes_of(text: str) -> list[Quote]:
     """Return all quotes in ``text``, in order. :raises ValueError: if braces are not a valid quote."""
-    return [_read(found) for found in _BRACES.finditer(text)]
+    return [_read(match) for match in _BRACES.finditer(text)]
 
 
 def replace_quotes(text: str, replacement: Callable[[Quote], str]) -> str:
     """Return the text with every quote replaced. :raises ValueError: as for :func:`quotes_of`."""
-    return _BRACES.sub(lambda found: replacement(_read(found)), text)
+    return _BRACES.sub(lambda match: replacement(_read(match)), text)
 
 
-def _read(found: re.Match[str]) -> Quote:
-    inner = _QUOTE.fullmatch(" ".join((found[1] or "").split()))
+def _read(match: re.Match[str]) -> Quote:
+    inner = _QUOTE.fullmatch(" ".join((match[1] or "").split()))
     if inner is not None:
         table, of, to, row = ((part or "").strip() for part in inner.groups())
         rows = tuple(part.strip() for part in row.split(","))
         if table and of and bool(to) == bool(inner[3]) and all(rows):
             return Quote(table, of, to or None, rows)
-    raise ValueError(f"{found[0]!r} is not of the form {{TABLE: COLUMN @ ROW}} or {{TABLE: COLUMN / COLUMN @ ROW}}")
+    raise ValueError(f"{match[0]!r} is not of the form {{TABLE: COLUMN @ ROW}} or {{TABLE: COLUMN / COLUMN @ ROW}}")
 
 
 def quoted_text(values: Sequence[Interval], unit: str = "") -> str:

@@ -37,19 +37,19 @@ def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str
     """Return the data to ship with the study of ``tables``: all known values, and why others are missing."""
     shipped = read_reference(tables[0]).get("tables", {})
     known, missing = {}, {}
-    for one in tables:
-        document = documents.get((one.name, False))
-        why = _unfit(document, one)
+    for selected_table in tables:
+        document = documents.get((selected_table.name, False))
+        why = _explain_unfit(document, selected_table)
         if document is not None and not why:
-            known[one.number] = _entry(one, document)
-        elif shipped.get(one.number, {}).get("form") == digest(one):
-            known[one.number] = shipped[one.number]
+            known[selected_table.number] = _entry(selected_table, document)
+        elif shipped.get(selected_table.number, {}).get("form") == digest(selected_table):
+            known[selected_table.number] = shipped[selected_table.number]
         else:
-            missing[one.number] = why
+            missing[selected_table.number] = why
     return {"study": tables[0].folder.name, "tables": known, "missing": missing}
 
 
-def _unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
+def _explain_unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
     """Return why a document is not a measurement of the full form; empty if it is."""
     if document is None:
         return "not measured"
@@ -64,12 +64,16 @@ def _unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
 
 def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
-    for one in document["measured"]:
-        if math.isfinite(one["mean"]):
-            value = {"mean": _rounded(one["mean"]), "half_width": _rounded(one["ci95_half_width"]), "n": one["n"]}
-            value |= {"missing": one["runs_without"]} if one["runs_without"] else {}
-            value["by_seed"] = {seed: _rounded(each) for seed, each in one["by_seed"].items()}
-            cells.setdefault(one["row"], {})[one["column"]] = value
+    for entry in document["measured"]:
+        if math.isfinite(entry["mean"]):
+            value = {
+                "mean": _round_value(entry["mean"]),
+                "half_width": _round_value(entry["ci95_half_width"]),
+                "n": entry["n"],
+            }
+            value |= {"missing": entry["runs_without"]} if entry["runs_without"] else {}
+            value["by_seed"] = {seed: _round_value(each) for seed, each in entry["by_seed"].items()}
+            cells.setdefault(entry["row"], {})[entry["column"]] = value
     places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
     return {
         "form": document["form"],
@@ -80,7 +84,7 @@ def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, An
     }
 
 
-def _rounded(value: float | None) -> float | None:
+def _round_value(value: float | None) -> float | None:
     return None if value is None else float(f"{value:.{_DIGITS}g}")
 
 
@@ -94,11 +98,11 @@ def write(results: Path) -> list[str]:
             lines.append(f"{name}: nothing in {results / name}")
             continue
         tables = select(name)
-        found = reference(tables, documents)
+        entry = reference(tables, documents)
         file = tables[0].folder / REFERENCE
-        write_text(file, _text(found))
-        missing = "".join(f"; {number}: {why}" for number, why in found["missing"].items())
-        lines.append(f"{name}: {len(found['tables'])} of {len(tables)} tables in {file}{missing}")
+        write_text(file, _text(entry))
+        missing = "".join(f"; {number}: {why}" for number, why in entry["missing"].items())
+        lines.append(f"{name}: {len(entry['tables'])} of {len(tables)} tables in {file}{missing}")
     return lines
 
 
@@ -110,7 +114,7 @@ def _write_cloud(results: Path, study: Path) -> list[str]:
         return [f"{study.name}: no beds without failed runs in {results}"] if documents else []
     document = max(fit, key=lambda document: (not document["quick"], len(document["beds"])))
     for bed in document["beds"]:
-        bed["coordinates"] = [_rounded(coordinate) for coordinate in bed["coordinates"]]
+        bed["coordinates"] = [_round_value(coordinate) for coordinate in bed["coordinates"]]
     write_text(study / CLOUD, _text(document))
     return [f"{study.name}: {len(document['beds'])} beds in {study / CLOUD}"]
 
@@ -119,12 +123,12 @@ def _has_failures(document: Mapping[str, Any]) -> bool:
     return any(entry["failed"] for entry in document["tables"].values())
 
 
-def _text(found: Mapping[str, Any]) -> str:
+def _text(entry: Mapping[str, Any]) -> str:
     """Return JSON with a line per cell, so that a changed cell is a changed line."""
-    return _INNERMOST.sub(_on_one_line, json.dumps(found, indent=1)) + "\n"
+    return _INNERMOST.sub(_join_lines, json.dumps(entry, indent=1)) + "\n"
 
 
-def _on_one_line(part: re.Match[str]) -> str:
+def _join_lines(part: re.Match[str]) -> str:
     """Return a list or a cell on one line. Texts, which may contain brackets, stay as they are."""
     return part[0] if part[0].startswith('"') else json.dumps(json.loads(part[0]))
 

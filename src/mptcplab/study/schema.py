@@ -10,8 +10,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from mptcplab.fields import Boolean, Number, Whole
 from mptcplab.metrics.registry import METRICS
-from mptcplab.study.again import expanded
-from mptcplab.study.parts import CellMap, CellReason, Cells, ClaimReason, NamedReason, Parameter, Part, Reason
+from mptcplab.study.again import expand_remeasured_tables
+from mptcplab.study.parts import CellMap, CellReason, Cells, ClaimReason, NamedReason, Parameter, Reason, StudyPart
 from mptcplab.study.quote import Quote, quotes_of
 from mptcplab.study.values import check_value, kind_name, kind_of
 
@@ -29,7 +29,7 @@ WORKLOAD = "workload"
 ROW = "@row"
 
 
-class Column(Part):
+class PublishedColumn(StudyPart):
     """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
     value ``@row`` is that of the row. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
     pattern that selects them, default all.
@@ -49,7 +49,7 @@ class Column(Part):
     drawn: Boolean = True
 
 
-class PublishedValue(Part):
+class PublishedValue(StudyPart):
     """A published value, and the half width of its 95 % confidence interval where the study gives one."""
 
     mean: Number
@@ -63,7 +63,7 @@ def _as_published(value: Any) -> Any:
 PublishedCell = Annotated[PublishedValue, BeforeValidator(_as_published)]
 
 
-class Quick(Part):
+class Quick(StudyPart):
     """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
 
     rows: tuple[str, ...] = ()
@@ -71,7 +71,7 @@ class Quick(Part):
     change: dict[str, str] = Field(default_factory=dict)
 
 
-class PublishedTable(Part):
+class PublishedTable(StudyPart):
     """One published table or figure, or a table of our own that isolates a mechanism.
 
     ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
@@ -94,7 +94,9 @@ class PublishedTable(Part):
     along_label: str
     across: str = Field(default="transport.protocol", description="the swept key of columns that are only a title")
     across_label: str = "protocol"
-    columns: dict[str, Column] = Field(description="value of `across` and the column's title, or a whole column")
+    columns: dict[str, PublishedColumn] = Field(
+        description="value of `across` and the column's title, or a whole column"
+    )
     value: ValueName = "goodput_mbps"
     unit: str
     tolerance: Percent = 0
@@ -109,7 +111,7 @@ class PublishedTable(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _whole_columns(cls, data: Any) -> Any:
+    def _complete_columns(cls, data: Any) -> Any:
         """A column that is only a title is about the value of ``across`` that it is named after."""
         if not isinstance(data, dict) or not isinstance(data.get("columns"), dict):
             return data
@@ -121,7 +123,7 @@ class PublishedTable(Part):
         return data | {"columns": columns}
 
     @model_validator(mode="after")
-    def _some_rows(self) -> PublishedTable:
+    def _check_rows(self) -> PublishedTable:
         if bool(self.rows) == bool(self.published):
             raise ValueError("a table has either published values or rows")
         if self.published and not (self.tolerance and self.why_tolerance):
@@ -150,8 +152,8 @@ class PublishedTable(Part):
 
     def first_of(self, row: str, column: str) -> tuple[str, str, str] | None:
         """Return table, row and column of the published value that this one repeats; None if it stands first."""
-        found = ((same.table, same.of(row, column)) for same in self.same_as)
-        return next(((table, *place) for table, place in found if place is not None), None)
+        pairs = ((same.table, same.map_cell(row, column)) for same in self.same_as)
+        return next(((table, *place) for table, place in pairs if place is not None), None)
 
     def value_of(self, column: str) -> ValueName:
         """What the column's cells are."""
@@ -163,7 +165,7 @@ class PublishedTable(Part):
         return kind_of(self.value_of(column)).unit
 
 
-class Claim(Part):
+class Claim(StudyPart):
     """Something that a study says of a quantity: ``of``, or ``of`` divided by the sum of ``to``.
 
     ``of`` and ``to`` are columns of the same row, or ``column@row`` for a fixed one. With ``each``, ``of`` is divided
@@ -189,13 +191,13 @@ class Claim(Part):
     because: ClaimReason | None = None
 
     @model_validator(mode="after")
-    def _says_something(self) -> Claim:
+    def _check_bound(self) -> Claim:
         if self.min is None and self.max is None and self.trend is None:
             raise ValueError("a claim has a bound or a trend")
         return self
 
 
-class Study(Part):
+class Study(StudyPart):
     """One published study.
 
     ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
@@ -216,8 +218,8 @@ class Study(Part):
 
     @model_validator(mode="before")
     @classmethod
-    def _again(cls, data: Any) -> Any:
-        return expanded(data)
+    def _expand_remeasured(cls, data: Any) -> Any:
+        return expand_remeasured_tables(data)
 
     @model_validator(mode="after")
     def _references_are_there(self) -> Study:
@@ -246,7 +248,7 @@ class Study(Part):
     def texts(self, number: str) -> Iterator[str]:
         """Yield the texts that can stand below a table."""
         table = self.tables[number]
-        reasons = [*table.because, *(one.because for one in self.claims if one.table == number and one.because)]
+        reasons = [*table.because, *(claim.because for claim in self.claims if claim.table == number and claim.because)]
         yield table.note
         for because in reasons:
             yield because.text
@@ -260,11 +262,15 @@ class Study(Part):
         """Return the tables whose measured values a table needs: those that its texts quote, and its evidence."""
         table = self.tables[number]
         shown = [because.shown_by for because in table.because]
-        claims = [one.because.shown_by for one in self.claims if one.table == number and one.because]
+        claims = [claim.because.shown_by for claim in self.claims if claim.table == number and claim.because]
         beside = {table.again} if table.again else set()
-        return {quote.table for quote in self.quotes(number)} | {one.table for one in (*shown, *claims) if one} | beside
+        return (
+            {quote.table for quote in self.quotes(number)}
+            | {cell_map.table for cell_map in (*shown, *claims) if cell_map}
+            | beside
+        )
 
-    def fitted(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
+    def fitted_parameters(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
         """Return the parameters that were fitted to a published cell, or to one that it repeats or measures again."""
         places = [(number, row, column)]
         # A table that measures the values of another one again has its sizes and rates, too.
@@ -273,9 +279,9 @@ class Study(Part):
         if (first := self.tables[number].first_of(row, column)) is not None:
             places.append(first)
         return tuple(
-            one
-            for one in self.parameters
-            if any(cells.covers(*at) for choice in one.choices for cells in choice.fitted_to for at in places)
+            parameter
+            for parameter in self.parameters
+            if any(cells.covers(*at) for choice in parameter.choices for cells in choice.fitted_to for at in places)
         )
 
     def _check_quote(self, quote: Quote) -> None:
@@ -308,7 +314,7 @@ class Study(Part):
             self._check_cell(where, cells.table, row, next(iter(other.columns)))
         for column in cells.columns.values():
             self._check_cell(where, cells.table, other.all_rows[0], column)
-        mapped = [place for row in table.all_rows for column in table.columns if (place := cells.of(row, column))]
+        mapped = [place for row in table.all_rows for column in table.columns if (place := cells.map_cell(row, column))]
         if not any(row in other.all_rows and column in other.columns for row, column in mapped):
             raise ValueError(f"{where}: table {cells.table} has none of these rows and columns")
 
@@ -321,7 +327,7 @@ class Study(Part):
         other = self.tables[same.table]
         for row, columns in table.published.items():
             for column, value in columns.items():
-                place = same.of(row, column)
+                place = same.map_cell(row, column)
                 if place is None:
                     continue
                 if other.published.get(place[0], {}).get(place[1]) != value:
@@ -334,7 +340,7 @@ class Study(Part):
         if shown is None:
             return
         where = f"claim '{claim.text}', shown_by"
-        other, own = self.tables.get(shown.table), self.tables.get(claim.table)
+        other, own_table = self.tables.get(shown.table), self.tables.get(claim.table)
         if other is None:
             raise ValueError(f"{where} names table {shown.table}, which the study does not have")
         of, to = shown.of or claim.of, claim.to if shown.to is None else shown.to
@@ -342,7 +348,9 @@ class Study(Part):
         for number, column in ((shown.table, of), *((None, column) for column in to)):
             name, _, fixed = column.partition("@")
             # What it is divided by may be a column of the claim's own table.
-            is_own = number is None and name not in other.columns and own is not None and name in own.columns
+            is_own = (
+                number is None and name not in other.columns and own_table is not None and name in own_table.columns
+            )
             for row in (fixed,) if fixed else rows or other.all_rows[:1]:
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any
 
 from mptcplab.study.classes import AGREES, CLAIMS, OPEN, VALUES
-from mptcplab.study.full import outside
+from mptcplab.study.full import count_outside
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.load import SelectedTable
 
@@ -23,8 +23,8 @@ class Score:
 
     ``at_half`` counts the agreeing values that agree with half of the tolerance, too, ``fitted_outside`` the fitted
     ones outside the tolerance, ``shapes`` the columns of the published shape among ``columns`` that can have one, and
-    ``repeated`` the values that another table has first. Of a short form, ``outside`` counts the values whose mean is
-    outside the full form's interval, among ``compared``.
+    ``repeated`` the values that another table has first. Of a short form, ``count_outside`` counts the values whose
+    mean is outside the full form's interval, among ``compared``.
     """
 
     values: Mapping[str, int] = field(default_factory=dict)
@@ -60,11 +60,11 @@ class Score:
 
 
 #: The counts of a score that are single numbers.
-_SUMS = tuple(one.name for one in fields(Score) if one.name not in ("values", "claims"))
+_SUMS = tuple(this_field.name for this_field in fields(Score) if this_field.name not in ("values", "claims"))
 
 
 @dataclass(frozen=True)
-class Line:
+class ScoreLine:
     """One table. ``form`` is ``short`` or ``full``, empty if it was not measured.
 
     ``remark`` says in some words what went wrong, ``why`` in a sentence.
@@ -89,57 +89,57 @@ class Line:
         return about | said | self.score.to_json()
 
 
-def line_of(judged: JudgedTable, *, quick: bool, failed: int = 0, runs: int = 0) -> Line:
+def line_of(judged: JudgedTable, *, quick: bool, failed: int = 0, runs: int = 0) -> ScoreLine:
     """The line of a table that was measured; ``failed`` of its ``runs`` have no result."""
     cells = judged.counted_once
-    beyond, compared = outside(judged.measured, judged.full)
+    beyond, compared = count_outside(judged.measured, judged.full)
     score = Score(
         Counter(cell.counted_as for cell in cells),
-        Counter(one.counted_as for one in judged.claims),
+        Counter(claim.counted_as for claim in judged.claims),
         at_half=sum(cell.at_half == AGREES for cell in cells),
         fitted_outside=sum(bool(cell.fitted) and cell.outside for cell in cells),
-        shapes=sum(one.is_same for one in judged.shapes),
+        shapes=sum(shape.is_same for shape in judged.shapes),
         columns=len(judged.shapes),
         repeated=len(judged.cells) - len(cells),
         outside=beyond,
         compared=compared,
     )
     remark = f"{failed} of {runs} runs failed" if failed else ""
-    return Line(judged.selected, score, "short" if quick else "full", remark)
+    return ScoreLine(judged.selected, score, "short" if quick else "full", remark)
 
 
-def line_without(selected: SelectedTable, why: str = "") -> Line:
+def line_without(selected: SelectedTable, why: str = "") -> ScoreLine:
     """The line of a table that was not measured."""
     table = selected.table
     firsts = [table.first_of(row, column) is None for row, values in table.published.items() for column in values]
     values, claims = sum(firsts), sum(claim.table == selected.number for claim in selected.study.claims)
     counts = ({OPEN: values} if values else {}, {OPEN: claims} if claims else {})
     score = Score(*counts, repeated=len(firsts) - values)
-    return Line(selected, score, "", OPEN, why)
+    return ScoreLine(selected, score, "", OPEN, why)
 
 
-def total(lines: Iterable[Line], *, beside: bool = False) -> Score:
+def total(lines: Iterable[ScoreLine], *, beside: bool = False) -> Score:
     """Return the sum over the tables that count, or over those of another test bed, which stand beside them."""
     return sum((line.score for line in lines if line.is_beside == beside), Score())
 
 
-def by_study(lines: Iterable[Line]) -> dict[str, list[Line]]:
+def group_by_study(lines: Iterable[ScoreLine]) -> dict[str, list[ScoreLine]]:
     """Lines by the name of their study, in their order."""
-    found: dict[str, list[Line]] = {}
+    score_lines: dict[str, list[ScoreLine]] = {}
     for line in lines:
-        found.setdefault(line.selected.folder.name, []).append(line)
-    return found
+        score_lines.setdefault(line.selected.folder.name, []).append(line)
+    return score_lines
 
 
-def scoreboard_document(lines: Sequence[Line]) -> dict[str, Any]:
+def scoreboard_document(lines: Sequence[ScoreLine]) -> dict[str, Any]:
     """As plain data."""
     return {
         "tables": [line.to_json() for line in lines],
-        "studies": {name: total(own).to_json() for name, own in by_study(lines).items()},
+        "studies": {name: total(own_lines).to_json() for name, own_lines in group_by_study(lines).items()},
         BESIDE: {
-            name: total(own, beside=True).to_json()
-            for name, own in by_study(lines).items()
-            if any(line.is_beside for line in own)
+            name: total(own_lines, beside=True).to_json()
+            for name, own_lines in group_by_study(lines).items()
+            if any(line.is_beside for line in own_lines)
         },
         "all": total(lines).to_json(),
     }

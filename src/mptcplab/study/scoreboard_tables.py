@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from mptcplab.report.table import Table
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
-from mptcplab.study.scoreboard import BESIDE, Line, Score, by_study, total
+from mptcplab.study.scoreboard import BESIDE, Score, ScoreLine, group_by_study, total
 
 #: The head of the column of names.
 TABLE = "table"
@@ -43,7 +43,7 @@ class _Row:
 
 
 @dataclass(frozen=True)
-class _Column:
+class _ScoreColumn:
     """A column: head, and a text per row. It ``stays`` even if these are empty. ``style`` is for cells with text."""
 
     head: str
@@ -53,25 +53,25 @@ class _Column:
     stays: bool = False
 
 
-def scoreboard_table(lines: Sequence[Line], *, with_titles: bool = True) -> Table:
+def scoreboard_table(lines: Sequence[ScoreLine], *, with_titles: bool = True) -> Table:
     """Return a row per table, per study and for all studies, without empty columns."""
     whys = [f"{line.selected.name} was not measured: {line.why}." for line in lines if line.why]
-    notes = (summary(lines), *whys, *_MEANINGS, *_beside_note(lines))
+    notes = (summary(lines), *whys, *_MEANINGS, *_outside_note(lines))
     return _table(f"Scoreboard{_form(lines)}", _rows(lines), notes, set() if with_titles else {"about"})
 
 
-def totals_table(lines: Sequence[Line]) -> Table:
+def totals_table(lines: Sequence[ScoreLine]) -> Table:
     """Return the scoreboard's totals, per study and for all studies, with its notes."""
     rows = [row for row in _rows(lines) if row.is_sum]
     return _table(f"Scoreboard{_form(lines)}", rows, scoreboard_table(lines).notes, {"remark"})
 
 
-def tables_table(lines: Sequence[Line]) -> Table:
+def tables_table(lines: Sequence[ScoreLine]) -> Table:
     """Return the scoreboard's rows per table."""
     return _table("By table", [row for row in _rows(lines) if not row.is_sum], (), set())
 
 
-def _form(lines: Sequence[Line]) -> str:
+def _form(lines: Sequence[ScoreLine]) -> str:
     """Return the form for the title, if it is the same for all tables."""
     forms = {line.form for line in lines if line.form}
     return "".join(f", {form} form" for form in forms if len(forms) == 1)
@@ -80,7 +80,11 @@ def _form(lines: Sequence[Line]) -> str:
 def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: set[str]) -> Table:
     if len({row.form for row in rows if row.form}) == 1:
         left_out = {*left_out, "form"}
-    columns = [one for one in _columns(rows) if one.head not in left_out and (one.stays or any(one.cells))]
+    columns = [
+        score_column
+        for score_column in _columns(rows)
+        if score_column.head not in left_out and (score_column.stays or any(score_column.cells))
+    ]
     styles = [(line, 0, "bold") for line, row in enumerate(rows) if row.is_sum]
     styles += [
         (line, at, column.style)
@@ -98,36 +102,36 @@ def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: s
     )
 
 
-def _columns(rows: Sequence[_Row]) -> Iterator[_Column]:
-    yield _Column(TABLE, tuple(row.name for row in rows), stays=True)
-    yield _Column("about", tuple(row.about for row in rows))
-    yield _Column("form", tuple(row.form for row in rows))
-    for one in VALUE_CLASSES:
-        yield _counts(one, [row.score.values for row in rows])
-        if one.name == AGREES:
-            yield _Column("at half", tuple(str(row.score.at_half or "") for row in rows), is_number=True)
+def _columns(rows: Sequence[_Row]) -> Iterator[_ScoreColumn]:
+    yield _ScoreColumn(TABLE, tuple(row.name for row in rows), stays=True)
+    yield _ScoreColumn("about", tuple(row.about for row in rows))
+    yield _ScoreColumn("form", tuple(row.form for row in rows))
+    for value_class in VALUE_CLASSES:
+        yield _counts(value_class, [row.score.values for row in rows])
+        if value_class.name == AGREES:
+            yield _ScoreColumn("at half", tuple(str(row.score.at_half or "") for row in rows), is_number=True)
     shapes = [f"{row.score.shapes} of {row.score.columns}" if row.score.columns else "" for row in rows]
-    yield _Column("same shape", tuple(shapes), is_number=True)
-    for one in CLAIM_CLASSES:
-        yield _counts(one, [row.score.claims for row in rows])
+    yield _ScoreColumn("same shape", tuple(shapes), is_number=True)
+    for value_class in CLAIM_CLASSES:
+        yield _counts(value_class, [row.score.claims for row in rows])
     beside = [f"{row.score.outside} of {row.score.compared}" if row.score.compared else "" for row in rows]
-    yield _Column("outside full", tuple(beside), is_number=True)
-    yield _Column("remark", tuple(row.remark for row in rows))
+    yield _ScoreColumn("outside full", tuple(beside), is_number=True)
+    yield _ScoreColumn("remark", tuple(row.remark for row in rows))
 
 
-def _counts(one: Class, counts: Sequence[Mapping[str, int]]) -> _Column:
+def _counts(item: Class, counts: Sequence[Mapping[str, int]]) -> _ScoreColumn:
     """Return the column of a class; cells of zero are empty."""
-    cells = tuple(str(count.get(one.name, 0) or "") for count in counts)
-    return _Column(one.head, cells, one.style, is_number=True, stays=one.name in _STAY)
+    cells = tuple(str(count.get(item.name, 0) or "") for count in counts)
+    return _ScoreColumn(item.head, cells, item.style, is_number=True, stays=item.name in _STAY)
 
 
-def _rows(lines: Sequence[Line]) -> list[_Row]:
-    rows, studies = [], by_study(lines)
-    for name, own in studies.items():
-        rows += [_row(line) for line in own]
-        beside = [line for line in own if line.is_beside]
-        about = _count(len(own) - len(beside), "table")
-        rows.append(_Row(f"{name}: all", about, "", total(own), "", is_sum=True))
+def _rows(lines: Sequence[ScoreLine]) -> list[_Row]:
+    rows, studies = [], group_by_study(lines)
+    for name, own_lines in studies.items():
+        rows += [_row(line) for line in own_lines]
+        beside = [line for line in own_lines if line.is_beside]
+        about = _count(len(own_lines) - len(beside), "table")
+        rows.append(_Row(f"{name}: all", about, "", total(own_lines), "", is_sum=True))
         if beside:
             about = f"{_count(len(beside), 'table')} in another test bed: the same values and claims"
             rows.append(_Row(f"{name}: {BESIDE}", about, "", total(beside, beside=True), "", is_sum=True))
@@ -136,7 +140,7 @@ def _rows(lines: Sequence[Line]) -> list[_Row]:
     return rows
 
 
-def _row(line: Line) -> _Row:
+def _row(line: ScoreLine) -> _Row:
     selected, score = line.selected, line.score
     nothing = not (score.values or score.claims or line.remark)
     counted = [f"{score.repeated} counted elsewhere"] if score.repeated else []
@@ -144,15 +148,15 @@ def _row(line: Line) -> _Row:
     return _Row(selected.name, selected.table.title, line.form, score, remark)
 
 
-def _count(number: int, one: str, several: str = "") -> str:
-    return f"{number} {one if number == 1 else several or f'{one}s'}"
+def _count(number: int, text: str, several: str = "") -> str:
+    return f"{number} {text if number == 1 else several or f'{text}s'}"
 
 
-def summary(lines: Sequence[Line]) -> str:
+def summary(lines: Sequence[ScoreLine]) -> str:
     """Return a summary in a few sentences."""
     score = total(lines)
     sentences = [
-        f"Of {sum(counts.values())} {noun}: {_listed(counts, classes)}."
+        f"Of {sum(counts.values())} {noun}: {_format_counts(counts, classes)}."
         for noun, counts, classes in (
             ("published values", score.values, VALUE_CLASSES),
             ("claims", score.claims, CLAIM_CLASSES),
@@ -168,14 +172,16 @@ def summary(lines: Sequence[Line]) -> str:
     return " ".join(sentences)
 
 
-def _listed(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
+def _format_counts(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
     """Return the counts that are not zero, and that of unexplained ones in any case."""
     return ", ".join(
-        f"{one.words} {counts.get(one.name, 0)}" for one in classes if counts.get(one.name) or one.name == UNEXPLAINED
+        f"{item.words} {counts.get(item.name, 0)}"
+        for item in classes
+        if counts.get(item.name) or item.name == UNEXPLAINED
     )
 
 
-def _beside_note(lines: Sequence[Line]) -> Iterator[str]:
+def _outside_note(lines: Sequence[ScoreLine]) -> Iterator[str]:
     score = total(lines)
     if score.compared:
         yield (

@@ -50,13 +50,13 @@ def shapes_of(selected: SelectedTable, measured: TableValues) -> list[Shape]:
     table = selected.table
     if not all(row[:1].isdigit() for row in table.all_rows):
         return []
-    found = []
+    shapes = []
     for column in table.columns:
         rows = [row for row, values in table.published.items() if column in values and (row, column) in measured]
         if len(rows) >= _FEWEST_ROWS:
             pairs = [(table.published[row][column].mean, measured[row, column].interval.mean) for row in rows]
-            found.append(Shape(column, max(_factor(*pair) for pair in pairs), "; ".join(_faults(rows, pairs))))
-    return found
+            shapes.append(Shape(column, max(_factor(*pair) for pair in pairs), "; ".join(_faults(rows, pairs))))
+    return shapes
 
 
 def _factor(published: float, measured: float) -> float:
@@ -67,9 +67,9 @@ def _factor(published: float, measured: float) -> float:
 
 def _faults(rows: list[str], pairs: list[tuple[float, float]]) -> Iterator[str]:
     for (before, after), (left, right) in zip(pairwise(rows), pairwise(pairs), strict=True):
-        wanted, found = _step(left[0], right[0]), _step(left[1], right[1])
-        if wanted != found:
-            yield f"it {found} from {before} to {after}, published it {wanted}"
+        wanted, step = _step(left[0], right[0]), _step(left[1], right[1])
+        if wanted != step:
+            yield f"it {step} from {before} to {after}, published it {wanted}"
     factor = max(_factor(*pair) for pair in pairs)
     if factor > LARGEST_FACTOR:
         yield f"more than a factor {LARGEST_FACTOR:g} apart"

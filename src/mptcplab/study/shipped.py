@@ -18,14 +18,14 @@ from mptcplab.study.full import read_reference, shipped_values
 from mptcplab.study.judged import JudgedTable, judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import TableValues
-from mptcplab.study.source import Source, Sources
+from mptcplab.study.source import Sources, TableSource
 
 
 def judge_shipped(study: str) -> list[JudgedTable]:
     """Return every table of a study, judged by the shipped values of its present form."""
     tables = select(study)
     known = {selected.name: _current_values(selected) for selected in tables}
-    sources: Sources = {name: Source(values) for name, values in known.items() if values}
+    sources: Sources = {name: TableSource(values) for name, values in known.items() if values}
     return [
         _without_unknown_claims(
             judge(selected, known[selected.name], (), sources, over_beds=values_over_beds(selected))
@@ -41,7 +41,7 @@ def prints_values(study: str) -> bool:
 
 def counted_tables(judged: Iterable[JudgedTable]) -> list[JudgedTable]:
     """Return the tables whose values and claims count, and not those of another test bed."""
-    return [one for one in judged if one.selected.study.counts(one.selected.number)]
+    return [judged_table for judged_table in judged if judged_table.selected.study.counts(judged_table.selected.number)]
 
 
 def _current_values(selected: SelectedTable) -> TableValues:
@@ -50,14 +50,14 @@ def _current_values(selected: SelectedTable) -> TableValues:
 
 
 def _without_unknown_claims(judged: JudgedTable) -> JudgedTable:
-    claims = [one if _can_be_judged(one) else ClaimVerdict(one.claim, (), OPEN) for one in judged.claims]
+    claims = [claim if _can_be_judged(claim) else ClaimVerdict(claim.claim, (), OPEN) for claim in judged.claims]
     return replace(judged, claims=tuple(claims))
 
 
-def _can_be_judged(one: ClaimVerdict) -> bool:
+def _can_be_judged(verdict: ClaimVerdict) -> bool:
     """Return whether the values of a claim, and those of its evidence, have the seeds that its verdict needs."""
-    if one.fitted:
+    if verdict.fitted:
         return True
-    needs_seeds = bool(one.claim.to) or one.claim.trend is not None
-    known = all(quantity.value.by_seed for quantity in one.quantities) or not needs_seeds
-    return known and (one.evidence is None or _can_be_judged(one.evidence))
+    needs_seeds = bool(verdict.claim.to) or verdict.claim.trend is not None
+    known = all(quantity.value.by_seed for quantity in verdict.quantities) or not needs_seeds
+    return known and (verdict.evidence is None or _can_be_judged(verdict.evidence))

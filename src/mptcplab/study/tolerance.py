@@ -40,7 +40,7 @@ def position(value: Interval, published: float, tolerance: float) -> str:
     return WITHIN if abs(value.mean - published) + half <= band * (1 + _ROUNDING) else UNSURE
 
 
-def moved(measured: float, evidence: float, published: float) -> float:
+def explained_fraction(measured: float, evidence: float, published: float) -> float:
     """Return the share of the way from ``measured`` to ``published`` that ``evidence`` goes; above 1 beyond it."""
     way = published - measured
     return (evidence - measured) / way if way else math.nan
@@ -61,5 +61,5 @@ def proof_of(measured: Interval, evidence: Interval, published: float, tolerance
     return SHOWS_PART if left <= _MOST_LEFT * abs(measured.mean - published) else SHOWS_NOTHING
 
 
-def _overlap(one: Interval, other: Interval) -> bool:
-    return one.low <= other.high and other.low <= one.high
+def _overlap(interval: Interval, other: Interval) -> bool:
+    return interval.low <= other.high and other.low <= interval.high

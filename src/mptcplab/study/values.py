@@ -38,7 +38,10 @@ KINDS: dict[str, Kind] = {
     "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
-    **{name: Kind(one.axis or one.noun, one.unit, one.lowest, one.digits) for name, one in METRICS.items()},
+    **{
+        name: Kind(metric.axis or metric.noun, metric.unit, metric.lowest, metric.digits)
+        for name, metric in METRICS.items()
+    },
 }
 
 

@@ -53,7 +53,7 @@ OverBeds = Mapping[tuple[str, str], CloudValue]
 
 
 @dataclass(frozen=True)
-class Cell:
+class JudgedCell:
     """One published value, and ours if it was measured. ``because`` explains a difference, or declares it open.
 
     ``at_half`` is the class that an agreeing cell would have with half of the tolerance, else empty. ``outside`` is
@@ -104,7 +104,7 @@ def judge_cells(
     measured: TableValues,
     sources: Sources = MappingProxyType({}),
     over_beds: OverBeds = MappingProxyType({}),
-) -> list[Cell]:
+) -> list[JudgedCell]:
     """Return every published cell, in the table's order. ``sources`` have the evidence."""
     rows = {row for row, _ in measured}
     cells = [
@@ -115,7 +115,7 @@ def judge_cells(
     return [_judge_over_beds(cell, over_beds.get((cell.row, cell.column))) for cell in cells]
 
 
-def _judge_over_beds(cell: Cell, over_beds: CloudValue | None) -> Cell:
+def _judge_over_beds(cell: JudgedCell, over_beds: CloudValue | None) -> JudgedCell:
     """Return the cell with the class that possible test beds give a difference without a run that shows its reason."""
     verdict = class_over_beds(over_beds) if over_beds is not None and cell.verdict in (SUPPOSED, UNEXPLAINED) else ""
     return replace(cell, verdict=verdict or cell.verdict, over_beds=over_beds)
@@ -135,24 +135,26 @@ def class_over_beds(value: CloudValue) -> str:
 
 def _cell(
     selected: SelectedTable, measured: TableValues, sources: Sources, place: tuple[str, str], *, row_is_there: bool
-) -> Cell:
+) -> JudgedCell:
     row, column = place
-    table, published, found = selected.table, selected.table.published[row][column], measured.get(place)
+    table, published, value = selected.table, selected.table.published[row][column], measured.get(place)
     because = next((reason for reason in table.because if reason.covers(row, column)), None)
-    fitted, first = selected.study.fitted(selected.number, row, column), table.first_of(row, column)
-    if found is None:
+    fitted, first = selected.study.fitted_parameters(selected.number, row, column), table.first_of(row, column)
+    if value is None:
         why = because if row_is_there else None
-        return Cell(row, column, published, None, OPEN, why, fitted=fitted, first=first, row_is_there=row_is_there)
-    evidence = cell_evidence(selected, sources, because, place, found.interval)
-    verdict = _verdict(found.interval, published, table.tolerance, because, evidence)
+        return JudgedCell(
+            row, column, published, None, OPEN, why, fitted=fitted, first=first, row_is_there=row_is_there
+        )
+    evidence = cell_evidence(selected, sources, because, place, value.interval)
+    verdict = _verdict(value.interval, published, table.tolerance, because, evidence)
     outside = verdict in (SHOWN, PARTLY, SUPPOSED, UNEXPLAINED)
-    is_mean_outside = _is_mean_outside(found.interval, published, table.tolerance)
-    half = _verdict(found.interval, published, table.tolerance / 2, because, evidence)
-    return Cell(
+    is_mean_outside = _is_mean_outside(value.interval, published, table.tolerance)
+    half = _verdict(value.interval, published, table.tolerance / 2, because, evidence)
+    return JudgedCell(
         row,
         column,
         published,
-        found.interval,
+        value.interval,
         FITTED if fitted else verdict,
         because if outside else None,
         half if verdict == AGREES and not fitted else "",
@@ -162,10 +164,10 @@ def _cell(
         fitted,
         first,
         row_is_there,
-        found.missing,
-        found.mptcp,
-        found.sockets,
-        found.warnings,
+        value.missing,
+        value.mptcp,
+        value.sockets,
+        value.warnings,
     )
 
 
@@ -190,9 +192,9 @@ def _is_mean_outside(value: Interval, published: PublishedValue, tolerance: floa
     return abs(value.mean - published.mean) > abs(published.mean) * tolerance / 100
 
 
-def is_good(cells: Sequence[Cell], claims: Sequence[ClaimVerdict]) -> bool:
+def is_good(cells: Sequence[JudgedCell], claims: Sequence[ClaimVerdict]) -> bool:
     """Return whether the data has an entry for each value that differs or is missing, and each claim that fails.
 
     A supposed reason suffices, and so does an `open`: the scoreboard counts both.
     """
-    return not any(one.is_undeclared for one in cells) and not any(one.is_undeclared for one in claims)
+    return not any(cell.is_undeclared for cell in cells) and not any(claim.is_undeclared for claim in claims)

@@ -11,10 +11,10 @@ from mptcplab.study.classes import DEPENDS, FITTED, UNCERTAIN_INSIDE, UNCERTAIN_
 from mptcplab.study.cloud import CloudValue
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.measured import Value
-from mptcplab.study.parts import Choice, Parameter, Reason
+from mptcplab.study.parts import Parameter, ParameterChoice, Reason
 from mptcplab.study.schema import PublishedTable, PublishedValue
 from mptcplab.study.values import kind_of
-from mptcplab.study.verdict import Cell
+from mptcplab.study.verdict import JudgedCell
 
 #: The text of a cell without a value.
 NONE = "-"
@@ -30,10 +30,10 @@ ORIGINS = {
 
 def reasons_of(judged: JudgedTable) -> Marks:
     """Return the marks of the reasons that are needed, and of what was tried."""
-    found: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
-    found += [one.why for one in judged.claims if one.why is not None]
+    reasons: list[Reason] = [cell.because for cell in judged.cells if cell.because is not None]
+    reasons += [claim.why for claim in judged.claims if claim.why is not None]
     # Equal texts are one reason, whichever cells and claims it is about.
-    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(one.text for one in found), start=1)}
+    return {text: f"[{count}]" for count, text in enumerate(dict.fromkeys(reason.text for reason in reasons), start=1)}
 
 
 def mark_of(because: Reason | None, marks: Marks) -> str:
@@ -41,7 +41,7 @@ def mark_of(because: Reason | None, marks: Marks) -> str:
     return f" {marks[because.text]}" if because is not None else ""
 
 
-def verdict_text(cell: Cell) -> str:
+def verdict_text(cell: JudgedCell) -> str:
     """Return the verdict with its qualification."""
     if cell.verdict == FITTED and cell.outside:
         return f"{cell.verdict}, outside"
@@ -92,17 +92,17 @@ def column_text(name: str, table: PublishedTable) -> str:
     return f"{table.columns[column].title}{f' at {row}' if at else ''}"
 
 
-def evidence_text(cell: Cell, judged: JudgedTable) -> str:
+def evidence_text(cell: JudgedCell, judged: JudgedTable) -> str:
     """Return the values of a cell's evidence; empty if the study names none."""
     evidence = cell.evidence
     if evidence is None or cell.measured is None:
         return ""
-    study, own = judged.selected.study, judged.selected.table
+    study, own_table = judged.selected.study, judged.selected.table
     other = study.tables[evidence.table]
     where = f"Table {evidence.table}, {other.columns[evidence.column].title} at {evidence.row}"
     if evidence.value is None or evidence.moved is None:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{evidence.table})"
-    kind = own.value_of(cell.column)
+    kind = own_table.value_of(cell.column)
     numbers = (
         f"measured {value_text(kind, cell.measured)}, there {value_text(kind, evidence.value)}, "
         f"published {published_text(cell.published)}"
@@ -115,7 +115,7 @@ def tolerance_text(table: PublishedTable) -> str:
     return f"Tolerance {table.tolerance:g} %: {' '.join(table.why_tolerance.split())}"
 
 
-def origin_text(choice: Choice) -> str:
+def origin_text(choice: ParameterChoice) -> str:
     """Return the origin of a parameter's value, with the cells that it was fitted to."""
     to = f" to {' and '.join(map(str, choice.fitted_to))}" if choice.fitted_to else ""
     return f"{ORIGINS[choice.origin]}{to}"

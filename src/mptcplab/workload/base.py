@@ -19,12 +19,12 @@ from mptcplab.fields import (
     Scheduler,
     Time,
     conflict,
-    invalid,
+    value_error,
 )
 from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
-from mptcplab.workload.context import Context
+from mptcplab.workload.context import WorkloadContext
 from mptcplab.workload.outputs import Items, Reading, TimedMessages
 
 if TYPE_CHECKING:
@@ -106,16 +106,16 @@ class WorkloadBase(Part):
     )
 
     @classmethod
-    def about(cls) -> str:
+    def summarize(cls) -> str:
         """Return what it is in one sentence, for readers of a scenario."""
         return (cls.__doc__ or "").partition("\n")[0].replace("``", "`")
 
     @classmethod
-    def has(cls, key: str) -> bool:
+    def has_key(cls, key: str) -> bool:
         """Return whether workloads of the kind have ``key``."""
         return key in cls.model_fields
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Return the programs of the workload called ``name``: servers first."""
         raise NotImplementedError
 
@@ -198,7 +198,7 @@ class WorkloadBase(Part):
         return False
 
     @model_serializer(mode="wrap", when_used="json")
-    def _without_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
+    def _drop_unset(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         dumped: dict[str, Any] = dump(self)
         return {key: value for key, value in dumped.items() if key not in self.recorded_if_set or self.is_set(key)}
 
@@ -207,19 +207,21 @@ class WorkloadBase(Part):
         if self.sender == self.receiver:
             raise conflict("is the same host as `from`", "name two different hosts", "to")
         if self.timeout == 0:
-            raise invalid("leaves no time to run", 'use a longer time, like timeout = "1 h"', "timeout")
+            raise value_error("leaves no time to run", 'use a longer time, like timeout = "1 h"', "timeout")
         return self
 
     def _check_goal(self, duration: Duration | None, size: Size | None) -> None:
         """Check that exactly one of the two is set, and that it allows data before the timeout."""
         if duration is None and size is None:
             hint = 'add duration = "10 s" or size = "1 GiB"'
-            raise invalid("has neither a duration nor a size", hint, kind=Mistake.MISSING)
+            raise value_error("has neither a duration nor a size", hint, kind=Mistake.MISSING)
         if duration is not None and size is not None:
             hint = "remove one of the two: either ends the workload"
             raise conflict("cannot be combined with a duration", hint, "size")
         if duration == 0 or size == 0:
-            raise invalid("would transfer nothing", "use more than zero", "size" if duration is None else "duration")
+            raise value_error(
+                "would transfer nothing", "use more than zero", "size" if duration is None else "duration"
+            )
         if duration is not None and duration >= self.timeout:
             hint = f'set a longer timeout, like timeout = "{Duration(2 * duration)}"'
             raise conflict(f"is not less than the timeout of {self.timeout}", hint, "duration")

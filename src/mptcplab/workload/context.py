@@ -21,7 +21,7 @@ FIRST_PORT = 5001
 
 
 @dataclass(frozen=True)
-class Context:
+class WorkloadContext:
     """The address and port to connect to, the protocol of each side, the sampling interval and the seed.
 
     ``proxy`` is address and port of the SOCKS5 proxy to use, if any.
@@ -41,7 +41,7 @@ class Context:
         return ("--interval-ms", str(self.interval_ns // 10**6))
 
 
-def mptcpized(call: Call, protocol: Protocol) -> Call:
+def wrap_with_mptcpize(call: Call, protocol: Protocol) -> Call:
     """Return ``call`` with MPTCP sockets in place of TCP ones, for programs that cannot open them themselves."""
     return call.run_by("mptcpize", "run") if protocol == "mptcp" else call
 
@@ -63,7 +63,7 @@ def with_algorithms(
         options.append(f"--scheduler={scheduler}")
     needed = library is not None and protocol == "mptcp"
     options += (library or ()) if needed else ()
-    return mptcpized(call.run_by(FLOW, "with", *options) if options or needed else call, protocol)
+    return wrap_with_mptcpize(call.run_by(FLOW, "with", *options) if options or needed else call, protocol)
 
 
 def socket_options(workload: WorkloadBase, protocol: str) -> Iterator[str]:

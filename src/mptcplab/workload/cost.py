@@ -45,6 +45,6 @@ def answers(count: float, size: Size) -> float:
     return count * (ANSWER + float(size) / PAYLOAD * WAKEUP)
 
 
-def logged(samples: float, subflows: int) -> float:
+def sample_log_bytes(samples: float, subflows: int) -> float:
     """Return the bytes that both ends of a connection write about ``samples`` of themselves and of their subflows."""
     return LOG + 2 * samples * (LOGGED_CONNECTION + LOGGED_SUBFLOW * subflows)

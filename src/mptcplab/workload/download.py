@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Misnomers, Protocol, Whole, conflict, invalid
+from mptcplab.fields import Misnomers, Protocol, Whole, conflict, value_error
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Item, Items, Reading, completion_metrics, error_events, goodput, streams
 
 if TYPE_CHECKING:
@@ -70,24 +70,24 @@ class Download(WorkloadBase):
     def _goal(self) -> Download:
         self._check_goal(None, self.size)
         if self.size > _MAX_FILE:
-            raise invalid("is too large a file", f"use at most {_MAX_FILE}", "size")
+            raise value_error("is too large a file", f"use at most {_MAX_FILE}", "size")
         if self.connections > self.files:
             hint = f"set files = {self.connections} or more: each connection is one download"
             raise conflict(f"are more than the files, {self.files}", hint, "connections")
         return self
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a server that runs until the end, and a client that ends with the last file."""
         line, serving = self._serve(name, context)
         prepare = f"{self._prepare(name, context)} && {line}"
         yield server(name, self, shell(prepare, "mkdir", FLOW, "truncate", *serving))
         yield client(name, self, self._fetch(context))
 
-    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+    def _serve(self, name: str, context: WorkloadContext) -> tuple[str, tuple[str | Call, ...]]:
         """Return shell commands that serve the file until the end, and the programs in them."""
         raise NotImplementedError
 
-    def _prepare(self, name: str, context: Context) -> str:
+    def _prepare(self, name: str, context: WorkloadContext) -> str:
         """Return shell commands that create the file; its checksum goes to the server's standard error, like the
         client's."""
         place, file = folder(name), f"{folder(name)}/{NAME}"
@@ -99,7 +99,7 @@ class Download(WorkloadBase):
     def _with_algorithms(self, call: Call, protocol: Protocol, *, library: tuple[str, ...] | None = None) -> Call:
         return with_algorithms(call, protocol, self.congestion_control, self.scheduler, library=library)
 
-    def _fetch(self, context: Context) -> Call:
+    def _fetch(self, context: WorkloadContext) -> Call:
         """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
         host = f"[{context.address}]" if ":" in context.address else context.address
         url = f"{self.scheme}://{host}:{context.port}/{NAME}"
@@ -112,13 +112,13 @@ class Download(WorkloadBase):
         )
         options += ("--proxy", f"socks5://{context.proxy}") if context.proxy is not None else ()
         fetch = self._with_algorithms(Call(("curl", *options, url)), context.client_protocol)
-        one = f"{fetch} | {FLOW} sum"
+        text = f"{fetch} | {FLOW} sum"
         programs: tuple[str | Call, ...] = (fetch, FLOW)
         if self.retries:
-            one, programs = _repeated(str(fetch), self.retries), (*programs, "sleep")
+            text, programs = _repeat(str(fetch), self.retries), (*programs, "sleep")
         if self.files == 1:
-            return shell(one, *programs)
-        many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{one} # {_NUMBER}')}"
+            return shell(text, *programs)
+        many = f"xargs -P {self.connections} -I {_NUMBER} sh -c {shlex.quote(f'{text} # {_NUMBER}')}"
         return shell(f"seq {self.files} | {many}", "seq", "xargs", *programs)
 
     def cpu_seconds(self, capacity_bps: float) -> float:
@@ -126,9 +126,11 @@ class Download(WorkloadBase):
         return cost.bulk(self.size, self.connections, None, capacity_bps)
 
     @classmethod
-    def _broken(cls, fetched: list[dict[str, Any]], served: dict[str, Any], described: Mapping[str, Any]) -> int | None:
+    def _count_broken(
+        cls, fetched: list[dict[str, Any]], served: dict[str, Any], described: Mapping[str, Any]
+    ) -> int | None:
         """Return the number of downloads that broke and were repeated; None if not every file arrived in the end."""
-        broken = len([one for one in fetched if one != served])
+        broken = len([entry for entry in fetched if entry != served])
         whole = len(fetched) - broken
         # Recordings of earlier versions have no `retries`.
         return broken if whole == described["files"] and (described.get("retries") or not broken) else None
@@ -136,16 +138,20 @@ class Download(WorkloadBase):
     @classmethod
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
         """See the base class; times are those of curl, from its start to the last byte."""
-        done = [one for one in error_events(recording, f"{name}.client", "curl") if not one.get("exitcode")]
-        found = (Item(number, float(one["time_total"])) for number, one in enumerate(done))
-        return Items("objects", "completion time", "s", tuple(found))
+        done = [
+            error_event
+            for error_event in error_events(recording, f"{name}.client", "curl")
+            if not error_event.get("exitcode")
+        ]
+        item = (Item(number, float(entry["time_total"])) for number, entry in enumerate(done))
+        return Items("objects", "completion time", "s", tuple(item))
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
         """Compare every download with the served file; the duration is that of the client's program."""
         (served,) = streams(recording, f"{name}.server")
         fetched = streams(recording, f"{name}.client")
-        broken = cls._broken(fetched, served, described)
+        broken = cls._count_broken(fetched, served, described)
         if broken is None:
             errors = recording.output(f"{name}.client", "err").splitlines()
             errors = [line for line in errors if line.startswith("curl:")]
@@ -154,14 +160,18 @@ class Download(WorkloadBase):
         client = recording.program(f"{name}.client")
         elapsed = (client["end_ns"] - client["start_ns"]) / NS
         received = int(served["bytes"]) * described["files"]
-        done = [one for one in error_events(recording, f"{name}.client", "curl") if not one.get("exitcode")]
-        times = [float(one["time_total"]) for one in done]
+        done = [
+            error_event
+            for error_event in error_events(recording, f"{name}.client", "curl")
+            if not error_event.get("exitcode")
+        ]
+        times = [float(entry["time_total"]) for entry in done]
         metrics = completion_metrics(times) if len(times) > 1 else {}
         metrics |= {"broken_downloads": float(broken)} if described.get("retries") else {}
         return Reading(goodput(received, elapsed, name), elapsed, metrics)
 
 
-def _repeated(line: str, retries: int) -> str:
+def _repeat(line: str, retries: int) -> str:
     """Return shell commands that repeat ``line``, a download, while it breaks; each attempt's checksum is written."""
     attempt = f"{{ {line}; echo $? > /tmp/mptcplab-$$; }} | {FLOW} sum; read broken < /tmp/mptcplab-$$"
     again = f'[ "$broken" != 0 ] && [ $attempts -lt {retries} ]'

@@ -27,7 +27,7 @@ class WorkloadWithFailures(WorkloadBase):
         default="end", description="a connection that fails ends the run, or is counted in a warning below the table"
     )
 
-    def tolerant(self, call: Call) -> Call:
+    def tolerate_failures(self, call: Call) -> Call:
         """Return ``call`` of ``flow`` so that failed connections do not fail the run, if they are to be reported."""
         if self.failures == "end":
             return call

@@ -14,7 +14,7 @@ from mptcplab.steps import Call, Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
-from mptcplab.workload.context import FLOW, Context, algorithms, client, microseconds, server
+from mptcplab.workload.context import FLOW, WorkloadContext, algorithms, client, microseconds, server
 from mptcplab.workload.failures import WorkloadWithFailures
 from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput, reading_of_failures
 
@@ -46,17 +46,17 @@ class Flow(WorkloadWithFailures):
         self._check_goal(self.duration, self.size)
         return self
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a server that ends after its last connection, and the client that opens all of them at once."""
         # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
-        yield server(name, self, self.tolerant(Call(waiting)))
+        yield server(name, self, self.tolerate_failures(Call(waiting)))
         connect = ("--connect", context.address, "--port", str(context.port))
         common = self._common(context, context.client_protocol)
         calling = Call((FLOW, "client", *connect, *self._options(context.seed), *common))
-        yield client(name, self, self.tolerant(calling))
+        yield client(name, self, self.tolerate_failures(calling))
 
-    def _common(self, context: Context, protocol: Protocol) -> Iterator[str]:
+    def _common(self, context: WorkloadContext, protocol: Protocol) -> Iterator[str]:
         if protocol == "mptcp":
             yield "--mptcp"
         yield from ("--connections", str(self.connections))
@@ -84,7 +84,7 @@ class Flow(WorkloadWithFailures):
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return self.connections * cost.logged(samples, subflows)
+        return self.connections * cost.sample_log_bytes(samples, subflows)
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
@@ -103,22 +103,22 @@ class Flow(WorkloadWithFailures):
         if described["checksum"] and not any(event.get("error") for some in ends.values() for event in some):
             _compare_checksums(ends[client], ends[server], name)
         elapsed = (finished - started) / NS
-        metrics = {**sent_rate(ends[sender]), **_completions(recording, ends, began, described, name)}
+        metrics = {**sent_rates(ends[sender]), **_completions(recording, ends, began, described, name)}
         return Reading(goodput(received, elapsed, name), elapsed, metrics)
 
 
-def sent_rate(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+def sent_rates(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
     """Return the rate at which programs wrote to their sockets, in Mbit/s, as iperf 2's client reports it.
 
     The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
     if a connection ended before its sender had written all, or if writing took no time.
     """
-    firsts = [one["first_ns"] for one in ends if one.get("first_ns") is not None]
-    lasts = [one["last_ns"] for one in ends if one.get("last_ns") is not None]
+    firsts = [end["first_ns"] for end in ends if end.get("first_ns") is not None]
+    lasts = [end["last_ns"] for end in ends if end.get("last_ns") is not None]
     if not ends or not len(firsts) == len(lasts) == len(ends):
         return {}
     elapsed_s = (max(lasts) - min(firsts)) / NS
-    return {"sent_mbps": 8 * sum(one["bytes"] for one in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
+    return {"sent_mbps": 8 * sum(end["bytes"] for end in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 
 def _completions(

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from mptcplab.fields import Misnomers, Whole
 from mptcplab.steps import Call
-from mptcplab.workload.context import FIRST_PORT, Context
+from mptcplab.workload.context import FIRST_PORT, WorkloadContext
 from mptcplab.workload.download import Download, folder
 
 _FIRST_DATA_PORT, _DATA_PORTS = 10000, 20
@@ -56,7 +56,7 @@ class Ftp(Download):
         """See the base class."""
         return ftp_data_ports(port)
 
-    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+    def _serve(self, name: str, context: WorkloadContext) -> tuple[str, tuple[str | Call, ...]]:
         place = folder(name)
         ports = ftp_data_ports(context.port)
         settings = (

@@ -7,7 +7,7 @@ import shlex
 from typing import Literal
 
 from mptcplab.steps import Call
-from mptcplab.workload.context import Context
+from mptcplab.workload.context import WorkloadContext
 from mptcplab.workload.download import Download, folder
 
 
@@ -18,7 +18,7 @@ class Http(Download):
 
     kind: Literal["http"]
 
-    def _serve(self, name: str, context: Context) -> tuple[str, tuple[str | Call, ...]]:
+    def _serve(self, name: str, context: WorkloadContext) -> tuple[str, tuple[str | Call, ...]]:
         place = folder(name)
         is_v6 = ":" in context.address
         settings = (

@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Boolean, Misnomers, Time, Whole, invalid
+from mptcplab.fields import Boolean, Misnomers, Time, Whole, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
-from mptcplab.workload.context import Context, client, server, with_algorithms
+from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import Reading
 
 if TYPE_CHECKING:
@@ -45,17 +45,17 @@ class Iperf3(WorkloadBase):
         self._check_goal(self.duration, self.size)
         if self.duration is not None and self.duration % 10**9:
             hint = 'use whole seconds, or kind = "flow"'
-            raise invalid("is not a whole number of seconds, as iperf3 needs", hint, "duration")
+            raise value_error("is not a whole number of seconds, as iperf3 needs", hint, "duration")
         return self
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a server for one test, and the client, whose JSON report has both sides."""
         waiting = Call(("iperf3", "-s", "-1", "-p", str(context.port)))
         yield server(name, self, with_algorithms(waiting, context.server_protocol, None, self.scheduler))
         calling = Call(("iperf3", "-c", context.address, "-p", str(context.port), "-J", *self._options(context)))
         yield client(name, self, with_algorithms(calling, context.client_protocol, None, self.scheduler))
 
-    def _options(self, context: Context) -> Iterator[str]:
+    def _options(self, context: WorkloadContext) -> Iterator[str]:
         if self.duration is not None:
             yield from ("-t", str(int(self.duration) // 10**9))
         if self.size is not None:

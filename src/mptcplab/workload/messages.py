@@ -28,11 +28,11 @@ class Message:
 
 def messages(events: Sequence[Mapping[str, Any]]) -> list[Message]:
     """Return the messages in a receiver's ``packets`` events, in the order of arrival, without duplicates."""
-    found: dict[int, Message] = {}
+    found_messages: dict[int, Message] = {}
     for event in events:
         for number, delay_ns in zip(event["seq"], event["delay_ns"], strict=True):
-            found.setdefault(number, Message(number, delay_ns / _MS))
-    return list(found.values())
+            found_messages.setdefault(number, Message(number, delay_ns / _MS))
+    return list(found_messages.values())
 
 
 def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
@@ -40,7 +40,7 @@ def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
     if not sent:
         return {}
     metrics = {"lost_percent": 100 * (1 - len(arrived) / sent)}
-    delays = [one.delay_ms for one in arrived]
+    delays = [message.delay_ms for message in arrived]
     if delays:
         metrics["delay_mean_ms"] = sum(delays) / len(delays)
         metrics |= percentiles(delays, "delay", "ms", (50, 95, 99))
@@ -52,7 +52,7 @@ def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
 
 def stream_metrics(arrived: Sequence[Message], sent: int, deadline_ms: float) -> dict[str, float]:
     """Return :func:`delay_metrics`, and the percentage of ``sent`` that arrived after the deadline."""
-    late = sum(one.delay_ms > deadline_ms for one in arrived)
+    late = sum(message.delay_ms > deadline_ms for message in arrived)
     return {**delay_metrics(arrived, sent), **({"late_percent": 100 * late / sent} if sent else {})}
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import LabError
-from mptcplab.stats import nearest_rank
+from mptcplab.stats import nearest_rank_quantile
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -114,10 +114,10 @@ def error_events(recording: Recording, program: str, kind: str) -> list[dict[str
 
 def streams(recording: Recording, program: str) -> list[dict[str, Any]]:
     """Return bytes and checksums as ``flow pattern`` and ``flow sum`` report them. :raises LabError: for none."""
-    found = error_events(recording, program, "stream")
-    if not found:
+    entries = error_events(recording, program, "stream")
+    if not entries:
         raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
-    return found
+    return entries
 
 
 def goodput(received: int, elapsed_s: float, name: str) -> float:
@@ -135,7 +135,7 @@ def percentiles(values: Sequence[float], prefix: str, unit: str, wanted: Sequenc
     ordered = sorted(values)
     if not ordered:
         return {}
-    return {f"{prefix}_p{each}_{unit}": nearest_rank(ordered, each) for each in wanted}
+    return {f"{prefix}_p{each}_{unit}": nearest_rank_quantile(ordered, each) for each in wanted}
 
 
 def completion_metrics(times_s: list[float]) -> dict[str, float]:

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Boolean, Time, idle, invalid
+from mptcplab.fields import Boolean, Time, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
 from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
-from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import NS, Item, Items, Reading, TimedMessages, events
 
@@ -44,17 +44,17 @@ class TimedWorkload(WorkloadBase):
         self._check_goal(self.duration, None)
         return self
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a server that ends after its connection, and the client, which has the options for both."""
         yield server(name, self, Call((FLOW, "server", *self._common(context, serves=True))))
         options = ("--connect", context.address, "--seconds", self.duration.decimal_seconds, *self._messages())
         seed = ("--seed", str(context.seed))
         yield client(name, self, Call((FLOW, "client", *options, *seed, *self._common(context, serves=False))))
 
-    def _common(self, context: Context, *, serves: bool) -> Iterator[str]:
+    def _common(self, context: WorkloadContext, *, serves: bool) -> Iterator[str]:
         yield from ("--port", str(context.port))
-        own = self.own_protocol
-        protocol = own or (context.server_protocol if serves else context.client_protocol)
+        own_text = self.own_protocol
+        protocol = own_text or (context.server_protocol if serves else context.client_protocol)
         if protocol == "udp":
             yield "--udp"
         else:
@@ -77,7 +77,7 @@ class TimedWorkload(WorkloadBase):
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return cost.logged(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
+        return cost.sample_log_bytes(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
@@ -123,7 +123,7 @@ class PacedWorkload(TimedWorkload):
         upper = MAX_DATAGRAM if self.protocol == "udp" else _MAX_PACKET
         if not MIN_PACKET <= size <= upper:
             word = "small" if size < MIN_PACKET else "large"
-            raise invalid(f"is too {word} for a message", f"use from {MIN_PACKET} B to {upper} B", key)
+            raise value_error(f"is too {word} for a message", f"use from {MIN_PACKET} B to {upper} B", key)
 
     def _options(self, packet: int, interval: Duration) -> Iterator[str]:
         yield from ("--message-bytes", str(packet), "--message-ns", str(int(interval)), "--log")
@@ -134,8 +134,8 @@ class PacedWorkload(TimedWorkload):
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:
         """See the base class; delays of the messages that arrived."""
         receiver = f"{name}.client" if described.get("reverse") else f"{name}.server"
-        arrived = cls._arrived(recording, receiver)
-        return Items("messages", "delay", "ms", tuple(Item(one.number, one.delay_ms) for one in arrived))
+        arrived = cls._read_messages(recording, receiver)
+        return Items("messages", "delay", "ms", tuple(Item(message.number, message.delay_ms) for message in arrived))
 
     @classmethod
     def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:
@@ -147,11 +147,11 @@ class PacedWorkload(TimedWorkload):
             return None
         begun_s = (int(ends[0]["first_ns"]) - int(recording.manifest["zero_ns"])) / NS
         interval_s = int(Duration.parse(described["interval"])) / NS
-        arrived = cls._arrived(recording, receiving)
-        lost = sorted(set(range(int(ends[0]["messages"]))) - {one.number for one in arrived})
+        arrived = cls._read_messages(recording, receiving)
+        lost = sorted(set(range(int(ends[0]["messages"]))) - {message.number for message in arrived})
         return TimedMessages(
-            tuple(begun_s + interval_s * one.number for one in arrived),
-            tuple(one.delay_ms for one in arrived),
+            tuple(begun_s + interval_s * message.number for message in arrived),
+            tuple(message.delay_ms for message in arrived),
             tuple(begun_s + interval_s * number for number in lost),
             cls._latest_ms(arrived, described),
             interval_s,
@@ -169,5 +169,5 @@ class PacedWorkload(TimedWorkload):
         raise NotImplementedError
 
     @staticmethod
-    def _arrived(recording: Recording, receiver: str) -> list[Message]:
+    def _read_messages(recording: Recording, receiver: str) -> list[Message]:
         return messages(events(recording, receiver, "packets"))

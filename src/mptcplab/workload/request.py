@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import LabError
-from mptcplab.fields import Misnomers, Number, idle, invalid
+from mptcplab.fields import Misnomers, Number, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
-from mptcplab.workload.context import FLOW, Context, client, server, socket_options
+from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.failures import WorkloadWithFailures
 from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput, reading_of_failures
 
@@ -62,14 +62,14 @@ class RequestWorkload(WorkloadWithFailures):
         if self.largest is not None and self.sizes == "fixed":
             raise idle("does nothing with sizes = fixed", 'set sizes = "pareto"', "largest")
         if self.sizes == "pareto" and self.shape_or_default <= 1:
-            raise invalid("gives a distribution without a mean", "use a shape of more than 1", "shape")
+            raise value_error("gives a distribution without a mean", "use a shape of more than 1", "shape")
         if not 0 <= self.shape_or_default <= 100 or self.shape == 0:
-            raise invalid("is not a shape", "use more than 0 and at most 100", "shape")
+            raise value_error("is not a shape", "use more than 0 and at most 100", "shape")
         if self.largest == 0:
-            raise invalid("leaves nothing to send", "use more than zero", "largest")
+            raise value_error("leaves nothing to send", "use more than zero", "largest")
         if self.largest is not None and self.largest < self.response:
             hint = f"use more than {self.response}: larger responses are cut to it"
-            raise invalid("is less than response, their mean", hint, "largest")
+            raise value_error("is less than response, their mean", hint, "largest")
         return self
 
     @property
@@ -77,11 +77,11 @@ class RequestWorkload(WorkloadWithFailures):
         """The shape; 0 for distributions without one."""
         return self.shape if self.shape is not None else _SHAPES.get(self.sizes, 0.0)
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a server that runs until the end, and the client that sends requests."""
         port = ("--port", str(context.port))
         waiting = (FLOW, "server", *port, *socket_options(self, context.server_protocol), *context.sampling)
-        yield server(name, self, self.tolerant(Call(waiting)))
+        yield server(name, self, self.tolerate_failures(Call(waiting)))
         calling = (
             *(FLOW, "client"),
             *("--connect", context.address),
@@ -93,7 +93,7 @@ class RequestWorkload(WorkloadWithFailures):
             *socket_options(self, context.client_protocol),
             *context.sampling,
         )
-        yield client(name, self, self.tolerant(Call(calling)))
+        yield client(name, self, self.tolerate_failures(Call(calling)))
 
     def _requests(self) -> Iterator[str]:
         """Return the options of ``flow`` for the number and times of requests."""
@@ -115,20 +115,22 @@ class RequestWorkload(WorkloadWithFailures):
             return reading_of_failures(recording, name, described)
         if not answers:
             raise LabError(f"{name}: no request got a response", hint=f"see out/{name}.client.err")
-        times = [(one["t_ns"] - one["asked_ns"]) / NS for one in answers]
-        elapsed = (max(one["t_ns"] for one in answers) - min(one["asked_ns"] for one in answers)) / NS
-        rate = goodput(sum(one["response"] for one in answers), elapsed, name)
+        times = [(answer["t_ns"] - answer["asked_ns"]) / NS for answer in answers]
+        elapsed = (
+            max(answer["t_ns"] for answer in answers) - min(this_answer["asked_ns"] for this_answer in answers)
+        ) / NS
+        rate = goodput(sum(answer["response"] for answer in answers), elapsed, name)
         return Reading(rate, elapsed, cls._metrics(times))
 
     @classmethod
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
         """See the base class; from the request to the last byte of its response."""
         zero_ns = recording.manifest["zero_ns"]
-        found = (
-            Item(number, (one["t_ns"] - one["asked_ns"]) / NS, (one["asked_ns"] - zero_ns) / NS)
-            for number, one in enumerate(events(recording, f"{name}.client", "request"))
+        item = (
+            Item(number, (event["t_ns"] - event["asked_ns"]) / NS, (event["asked_ns"] - zero_ns) / NS)
+            for number, event in enumerate(events(recording, f"{name}.client", "request"))
         )
-        return Items(cls.noun, cls.time, "s", tuple(found))
+        return Items(cls.noun, cls.time, "s", tuple(item))
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

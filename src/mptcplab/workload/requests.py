@@ -8,7 +8,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Misnomers, Time, TimeDistribution, Whole, conflict, invalid
+from mptcplab.fields import Microseconds, Misnomers, Time, TimeDistribution, Whole, conflict, value_error
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
@@ -48,7 +48,7 @@ class Requests(RequestWorkload):
         elif self.duration is not None:
             raise conflict("cannot be combined with a duration", "remove one of the two: either ends it", "count")
         if self.response == 0:
-            raise invalid("would transfer nothing", "use more than zero", "response")
+            raise value_error("would transfer nothing", "use more than zero", "response")
         return self
 
     def _requests(self) -> Iterator[str]:
@@ -67,7 +67,7 @@ class Requests(RequestWorkload):
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return self.connections * cost.logged(samples, subflows) + cost.LOGGED_REQUEST * self._responses()
+        return self.connections * cost.sample_log_bytes(samples, subflows) + cost.LOGGED_REQUEST * self._responses()
 
     def _responses(self) -> float:
         if self.count is not None:

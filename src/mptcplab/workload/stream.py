@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Misnomers, Time, invalid
+from mptcplab.fields import Misnomers, Time, value_error
 from mptcplab.units import Duration, Size
 from mptcplab.workload.messages import Message, stream_metrics
 from mptcplab.workload.outputs import MS
@@ -38,7 +38,7 @@ class Stream(PacedWorkload):
     def _sizes(self) -> Stream:
         self._check_packet(self.packet, "packet")
         if self.interval < 1000:
-            raise invalid("is too short", "use at least 1 us", "interval")
+            raise value_error("is too short", "use at least 1 us", "interval")
         return self
 
     def _messages(self) -> Iterator[str]:
@@ -51,7 +51,7 @@ class Stream(PacedWorkload):
     def _metrics(
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
     ) -> dict[str, float]:
-        arrived = cls._arrived(recording, receiver)
+        arrived = cls._read_messages(recording, receiver)
         return stream_metrics(arrived, sent, cls._latest_ms(arrived, described))
 
     @classmethod

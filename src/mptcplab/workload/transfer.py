@@ -19,7 +19,7 @@ from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
-from mptcplab.workload.context import FLOW, Context, client, server, with_algorithms
+from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Reading, goodput, streams
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Transfer(WorkloadBase):
         self._check_goal(None, self.size)
         return self
 
-    def programs(self, name: str, context: Context) -> Iterator[Program]:
+    def programs(self, name: str, context: WorkloadContext) -> Iterator[Program]:
         """Yield a listener with a checksum, and ``generate | send``, which ends when the listener has read all data."""
         is_v6 = ":" in context.address
         yield server(name, self, self._listen(context, is_v6=is_v6))
@@ -56,7 +56,7 @@ class Transfer(WorkloadBase):
         send = self._with_algorithms(Call(("socat", *_BLOCK, *_PATIENCE, "STDIO", target)), context.client_protocol)
         yield client(name, self, shell(f"{generate} | {send}", generate, send))
 
-    def _listen(self, context: Context, *, is_v6: bool) -> Call:
+    def _listen(self, context: WorkloadContext, *, is_v6: bool) -> Call:
         """Return the listener; ``fork`` keeps the listening socket, without which further subflows are refused."""
         listen = f"TCP{6 if is_v6 else 4}-LISTEN:{context.port},fork,rcvlowat={_WAKE_BYTES}"
         command = self._with_algorithms(Call(("socat", *_BLOCK, "-u", listen)), context.server_protocol)

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 from pydantic import Field, model_validator
 
 from mptcplab.errors import Mistake
-from mptcplab.fields import Boolean, Microseconds, Misnomers, TimeDistribution, idle, invalid
+from mptcplab.fields import Boolean, Microseconds, Misnomers, TimeDistribution, idle, value_error
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
 from mptcplab.workload.outputs import MS
@@ -47,21 +47,21 @@ class Udp(TimedWorkload):
                 raise idle("does nothing over UDP", "remove it", key)
         if not MIN_PACKET <= self.packet <= MAX_DATAGRAM:
             hint = f"use from {MIN_PACKET} B to {MAX_DATAGRAM} B, which fits one packet"
-            raise invalid("is not a size for a datagram", hint, "packet")
+            raise value_error("is not a size for a datagram", hint, "packet")
         if self.rate < 1 or self.interval_ns < 1000:
-            raise invalid("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
+            raise value_error("is not plausible for cross traffic", "use from 1 bit/s to 10 Gbit/s", "rate")
         return self
 
     @model_validator(mode="after")
     def _both_times(self) -> Udp:
         if (self.on is None) != (self.off is None):
             key, other = ("on", "off") if self.off is None else ("off", "on")
-            raise invalid(f"needs `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
+            raise value_error(f"needs `{other}`", f'add {other} = "1 s"', key, kind=Mistake.MISSING)
         if self.on is None and self.is_set("times"):
             raise idle("does nothing without `on` and `off`", 'add on = "1 s" and off = "1 s"', "times")
         if self.on == 0 or self.off == 0:
             hint = "use more than zero, or remove `on` and `off` for a constant rate"
-            raise invalid("is zero", hint, "on" if self.on == 0 else "off")
+            raise value_error("is zero", hint, "on" if self.on == 0 else "off")
         return self
 
     @property

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Misnomers, Time, invalid, whole_units
+from mptcplab.fields import Misnomers, Time, value_error, whole_multiple
 from mptcplab.units import Duration
 from mptcplab.workload.messages import Message, call_metrics
 from mptcplab.workload.outputs import MS
@@ -30,7 +30,7 @@ class Voip(PacedWorkload):
     }
 
     kind: Literal["voip"]
-    interval: Annotated[Time, whole_units(Duration(10**6), "milliseconds")] = Field(
+    interval: Annotated[Time, whole_multiple(Duration(10**6), "milliseconds")] = Field(
         default=Duration(20 * 10**6), description="duration of the voice in each packet"
     )
     playout: Time = Field(
@@ -40,7 +40,7 @@ class Voip(PacedWorkload):
     @model_validator(mode="after")
     def _sizes(self) -> Voip:
         if not 10**6 <= self.interval <= 180 * 10**6:
-            raise invalid("is not a plausible duration of a packet", "use from 1 ms to 180 ms", "interval")
+            raise value_error("is not a plausible duration of a packet", "use from 1 ms to 180 ms", "interval")
         return self
 
     @property
@@ -59,7 +59,7 @@ class Voip(PacedWorkload):
         cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
     ) -> dict[str, float]:
         times = (int(Duration.parse(described[key])) / MS for key in ("playout", "interval"))
-        return call_metrics(cls._arrived(recording, receiver), sent, *times)
+        return call_metrics(cls._read_messages(recording, receiver), sent, *times)
 
     @classmethod
     def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Microseconds, Time, TimeDistribution, invalid
+from mptcplab.fields import Microseconds, Time, TimeDistribution, value_error
 from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import microseconds
@@ -44,10 +44,10 @@ class Web(RequestWorkload):
     def _goal(self) -> Web:
         self._check_goal(self.duration, None)
         if self.response == 0:
-            raise invalid("would transfer nothing", "use more than zero", "response")
+            raise value_error("would transfer nothing", "use more than zero", "response")
         if self.interval == 0 or self.duration > self.interval * _MAX_FLOWS:
             hint = f"use a longer interval: at most {_MAX_FLOWS} flows may arrive"
-            raise invalid("gives too many flows", hint, "interval")
+            raise value_error("gives too many flows", hint, "interval")
         return self
 
     def _requests(self) -> Iterator[str]:
@@ -64,7 +64,7 @@ class Web(RequestWorkload):
         """See the base class. A flow is sampled at its end, and in the round trips before."""
         flows = float(self.duration) / float(self.interval)
         open_samples = 1 + cost.FLOW_NS / 1e9 * samples / max(seconds, 1e-9)
-        return flows * (cost.LOGGED_REQUEST + cost.logged(open_samples, subflows))
+        return flows * (cost.LOGGED_REQUEST + cost.sample_log_bytes(open_samples, subflows))
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

@@ -186,7 +186,7 @@ def senseless(seed: int, count: int, paths: int = 3) -> list[Event]:
     return events
 
 
-def _settled(path: int, window: int, rtt_us: int) -> list[Event]:
+def _settle(path: int, window: int, rtt_us: int) -> list[Event]:
     """A subflow in congestion avoidance."""
     joined = [Event("join", path, (1448, 10, 0)), Event("rtt", path, (8 * rtt_us,)), Event("cwnd", path, (2 * window,))]
     return [*joined, Event("ssthresh", path), Event("settle", path), Event("ca-state", path, (OPEN,))]
@@ -203,10 +203,10 @@ def timeout_beside_others() -> list[Event]:
 
     LIA: the other's increase is computed anew. wVegas: its share becomes the whole.
     """
-    both = _settled(0, 5, 100_000) + _settled(1, 5, 100_000)
+    both = _settle(0, 5, 100_000) + _settle(1, 5, 100_000)
     growth = [Event("ack", 0, (1448, 1, 1))] * 30
     lia = [*both, *growth, Event("cwnd", 1, (100,)), Event("event", 1, (EVENT_LOSS,)), *growth]
     full = [999, 1299, 1299]
-    queued = _settled(0, 40, 1000) + _settled(1, 40, 1000) + _round(1, full) + _round(1, full)
+    queued = _settle(0, 40, 1000) + _settle(1, 40, 1000) + _round(1, full) + _round(1, full)
     lost = [Event("sample", 1, (1299,)), Event("event", 1, (EVENT_LOSS,))]
     return [*lia, *queued, *lost, *_round(0, full), *_round(0, full)]

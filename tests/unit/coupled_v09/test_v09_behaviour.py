@@ -16,7 +16,7 @@ pytestmark = pytest.mark.slow
 SIZE = 1448
 
 
-def _settled(driver: Driver, windows: Sequence[int], rtt_us: int = 100_000) -> None:
+def _settle(driver: Driver, windows: Sequence[int], rtt_us: int = 100_000) -> None:
     """Subflows in congestion avoidance, with all that is computed now and then computed from these windows."""
     for path, window in enumerate(windows):
         driver.step(Event("join", path, (SIZE, window, 0)))
@@ -74,14 +74,14 @@ def test_acks_for_a_segment(
 ) -> None:
     """Whatever an acknowledgement acknowledges."""
     driver.open(control)
-    _settled(driver, windows)
+    _settle(driver, windows)
     assert _acks_for_a_segment(driver, segments=segments) == acks
 
 
 def test_olia_falls_into_slow_start(driver: Driver) -> None:
     """The larger of two windows, on the path that has lost more, shrinks to one below ssthresh and then doubles."""
     driver.open("olia_v09")
-    _settled(driver, (40, 41))
+    _settle(driver, (40, 41))
     driver.step(Event("ack", 0, (10_000_000, 2, 1)))
     driver.step(Event("cwnd", 1, (82,)))
     threshold = driver.step(Event("ssthresh", 1)).ssthresh
@@ -100,14 +100,14 @@ def test_olia_falls_into_slow_start(driver: Driver) -> None:
 def test_balia_has_no_ramp(driver: Driver, other: int, kept: int) -> None:
     """A loss takes half below twice the rate of a window of 1000, and three quarters from there on."""
     driver.open("balia_v09")
-    _settled(driver, (1000, other))
+    _settle(driver, (1000, other))
     assert driver.step(Event("ssthresh", 0)).ssthresh == kept
 
 
 def test_balia_decrease_is_of_the_last_computation(driver: Driver) -> None:
     """A timeout in fast recovery takes as much again; the end of recovery computes anew; and one may be too much."""
     driver.open("balia_v09")
-    _settled(driver, (100,))
+    _settle(driver, (100,))
     assert driver.step(Event("ssthresh", 0)).ssthresh == 50
     driver.step(Event("ca-state", 0, (RECOVERY,)))
     driver.step(Event("settle", 0))
@@ -129,7 +129,7 @@ def _vegas_round(driver: Driver, path: int, rtts_us: Sequence[int]) -> int:
 def test_wvegas_divides_without_a_queue(driver: Driver) -> None:
     """No delay is twice no delay. ssthresh stays, and slow start takes the window back."""
     driver.open("wvegas_v09")
-    _settled(driver, (40,), 1000)
+    _settle(driver, (40,), 1000)
     driver.step(Event("cwnd", 0, (80,)))
     driver.step(Event("ssthresh", 0))
     driver.step(Event("settle", 0))
@@ -145,7 +145,7 @@ def test_wvegas_wants_two_packets_on_each_path(driver: Driver, paths: int, after
     The first path asked when no other had a rate. It keeps its 10 packets until it has as many.
     """
     driver.open("wvegas_v09")
-    _settled(driver, (40,) * paths, 1000)
+    _settle(driver, (40,) * paths, 1000)
     windows = []
     for path in range(paths):
         windows.append(_vegas_round(driver, path, [999, 1090, 1090]))
@@ -159,7 +159,7 @@ def test_wvegas_wants_two_packets_on_each_path(driver: Driver, paths: int, after
 def test_wvegas_rate_of_a_slow_path_is_zero(driver: Driver) -> None:
     """65536 w / rtt, in us: none at 40 segments and 3 s, so that its share stays 10 packets, beside others."""
     driver.open("wvegas_v09")
-    _settled(driver, (40, 40), 3_000_000)
+    _settle(driver, (40, 40), 3_000_000)
     for path in (0, 1):
         _vegas_round(driver, path, [2_600_000, 3_200_000, 3_200_000])
         driver.step(Event("sample", path, (2_900_000,)))

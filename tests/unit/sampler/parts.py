@@ -88,13 +88,13 @@ class Parts:
     def sockets(self, fd: int, node: str, count: int = 1) -> str:
         """Return the rows of ``count`` samples."""
         self.library.test_sockets(fd, os.fsencode(self.folder), node.encode(), count)
-        return self._written("sockets.jsonl")
+        return self._write("sockets.jsonl")
 
     def queues(self, fd: int, places: Sequence[str], time_ns: int) -> str:
         """Return the rows of one sample."""
         words = (ctypes.c_char_p * len(places))(*(place.encode() for place in places))
         self.library.test_queues(fd, os.fsencode(self.folder), words, len(places), ctypes.c_int64(time_ns))
-        return self._written("queues.jsonl")
+        return self._write("queues.jsonl")
 
     def watch(self, fd: int, schedulers: Sequence[str | None]) -> Any:
         """Return the sockets seen at as many checks as there are lists of ``schedulers``; None: no such list."""
@@ -107,7 +107,7 @@ class Parts:
         for file in files:
             if file >= 0:
                 os.close(file)
-        return json.loads(self._written("seen.json"))
+        return json.loads(self._write("seen.json"))
 
     def instants(self, interval_ns: int, count: int) -> list[int]:
         """Return the first instants of samples."""
@@ -129,7 +129,7 @@ class Parts:
         """Return TCP's memory in /proc/net/sockstat."""
         return int(self.library.test_tcp_pages(sockstat.encode()))
 
-    def _written(self, name: str) -> str:
+    def _write(self, name: str) -> str:
         """Return the text of a file, which is empty if it was not written."""
         file = self.folder / name
         text = file.read_text() if file.exists() else ""

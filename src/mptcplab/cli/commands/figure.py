@@ -31,7 +31,7 @@ Kinds:
 _SCALE = DeferredChoice("mptcplab.figure.axis:CHOSEN_SCALES")
 
 
-def _only(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
+def _check_single(_: click.Context, __: click.Parameter, given: tuple[str, ...]) -> str | None:
     """Return the option's only value. click itself would take the last one of several."""
     if len(given) > 1:
         hint = "draw a figure for each, or compare by several metrics with `mptcplab compare`"
@@ -63,7 +63,7 @@ def _level(_: click.Context, __: click.Parameter, given: str | None) -> tuple[fl
 @click.option(
     "--metric",
     multiple=True,
-    callback=_only,
+    callback=_check_single,
     metavar="[WORKLOAD:]NAME",
     help="Metric, as tables or JSON name it; of a table, its column. Default: what the workload is about, or the only "
     "column with numbers.",

@@ -18,7 +18,7 @@ from mptcplab.engine.local import isolation, start
 from mptcplab.engine.local.needs import check_needs
 from mptcplab.engine.local.process import LocalProcess
 from mptcplab.engine.protocol import Capabilities, Outcome
-from mptcplab.engine.report import PLAN_HINT, exposed_folders, read_report
+from mptcplab.engine.report import PLAN_HINT, hidden_folders, read_report
 from mptcplab.engine.tools import find_programs
 from mptcplab.engine.watchdog import Watchdog, watch
 from mptcplab.files import format_json
@@ -49,9 +49,9 @@ class LocalEngine:
         """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; this kernel takes none."""
         del seed
         programs = find_programs(plan.uses, self.tools)
-        work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
+        work = {"plan": plan.to_dict(), "programs": {name: str(path) for name, path in programs.items()}}
         (folder / "plan.json").write_text(format_json(work, levels=3))
-        exposed = [str(path) for path in exposed_folders(path.parent for path in programs.values())]
+        exposed = [str(path) for path in hidden_folders(path.parent for path in programs.values())]
         code = f"from mptcplab.engine.local.start import main; main({str(folder.resolve())!r}, {exposed!r})"
         started = time.monotonic()
         with LocalProcess(code, cpu=cpu, folder=folder) as process:

@@ -75,21 +75,21 @@ def fail(message: str) -> None:
     os._exit(1)
 
 
-def _checked(result: int, action: str) -> None:
+def _check_result(result: int, action: str) -> None:
     if result != 0:
         number = ctypes.get_errno()
         raise OSError(number, f"{action}: {os.strerror(number)}")
 
 
 def _die_with_parent() -> None:
-    _checked(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "prctl")
+    _check_result(_libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL), "prctl")
 
 
 def _unshare() -> None:
     if os.geteuid() == 0 and _libc.unshare(_NAMESPACES) == 0:
         return
     user, group = os.geteuid(), os.getegid()
-    _checked(_libc.unshare(_NAMESPACES | _CLONE_NEWUSER), "user namespace")
+    _check_result(_libc.unshare(_NAMESPACES | _CLONE_NEWUSER), "user namespace")
     system.write("/proc/self/setgroups", b"deny")
     system.write("/proc/self/uid_map", f"0 {user} 1".encode())
     system.write("/proc/self/gid_map", f"0 {group} 1".encode())
@@ -121,4 +121,4 @@ def set_up_mounts(results: str, exposed: Iterable[str]) -> None:
 def _set_attributes(path: str, attributes: _MountAttributes, flags: int) -> None:
     size = ctypes.sizeof(attributes)
     arguments = (_AT_FDCWD, os.fsencode(path), flags, ctypes.byref(attributes), ctypes.c_size_t(size))
-    _checked(_libc.syscall(_MOUNT_SETATTR, *arguments), f"mount {path}")
+    _check_result(_libc.syscall(_MOUNT_SETATTR, *arguments), f"mount {path}")

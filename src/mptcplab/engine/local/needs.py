@@ -13,7 +13,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.local.process import LocalProcess
 from mptcplab.engine.needs import Need, general_settings, needs_of
 from mptcplab.engine.report import read_report
@@ -33,7 +33,7 @@ def check_needs(plan: Plan) -> None:
     """
     needs = needs_of(plan)
     settings = sorted(map(_file_of, general_settings(plan.commands)))
-    found = _try(
+    entry = _try(
         {
             "commands": {
                 key: [[str(find_program(argv[0])), *argv[1:]] for argv in need.trial] for key, need in needs.items()
@@ -43,15 +43,15 @@ def check_needs(plan: Plan) -> None:
         }
     )
     release = os.uname().release
-    _check_commands([(need, found["failed"][key]) for key, need in needs.items() if key in found["failed"]], release)
-    _check_controls(plan, found, release)
-    if found["needs"]:
-        raise MissingError(f"{found['needs']} (Linux {release})", hint=_ELSEWHERE)
-    if found["settings"]:
-        names = ", ".join(name.removeprefix("/proc/sys/").replace("/", ".") for name in found["settings"])
+    _check_commands([(need, entry["failed"][key]) for key, need in needs.items() if key in entry["failed"]], release)
+    _check_controls(plan, entry, release)
+    if entry["needs"]:
+        raise MissingError(f"{entry['needs']} (Linux {release})", hint=_ELSEWHERE)
+    if entry["settings"]:
+        names = ", ".join(name.removeprefix("/proc/sys/").replace("/", ".") for name in entry["settings"])
         raise MissingError(f"the kernel {release} of this machine does not have the settings {names}", hint=_ELSEWHERE)
-    if found["diagnosis"]:
-        message = f"the kernel {release} of this machine has no diagnosis of TCP sockets: {found['diagnosis']}"
+    if entry["diagnosis"]:
+        message = f"the kernel {release} of this machine has no diagnosis of TCP sockets: {entry['diagnosis']}"
         raise MissingError(message, hint=_load(["tcp_diag", "mptcp_diag"], release))
 
 
@@ -61,7 +61,7 @@ def _file_of(setting: str) -> str:
 
 
 def _try(tests: dict[str, Any]) -> dict[str, Any]:
-    with work_dir("local", cache_root()) as folder:
+    with make_work_folder("local", cache_root()) as folder:
         (folder / "tests.json").write_text(json.dumps(tests))
         code = f"from mptcplab.engine.local.probe import main; main({str(folder)!r})"
         cpu = min(os.sched_getaffinity(0))
@@ -83,30 +83,30 @@ def _check_commands(failed: list[tuple[Need, str]], release: str) -> None:
         return
     by_name: dict[str, dict[str, None]] = {}
     for need, text in failed:
-        label = need.name if _says_nothing_new(text) else f"{need.name} ({text})"
+        label = need.name if _is_expected_error(text) else f"{need.name} ({text})"
         by_name.setdefault(label, {}).update(need.users)
     listed = "; ".join(f"{name}, needed by {', '.join(users)}" if users else name for name, users in by_name.items())
     message = f"the kernel {release} of this machine lacks: {listed}"
     raise MissingError(message, hint=_load(sorted({need.module for need, _ in failed}), release))
 
 
-def _says_nothing_new(text: str) -> bool:
+def _is_expected_error(text: str) -> bool:
     """Return whether an error only says that the kernel does not have a part."""
     return any(
         words in text for words in ("unknown", "No such file", "not supported", "Unknown device type", "not found")
     )
 
 
-def _check_controls(plan: Plan, found: dict[str, Any], release: str) -> None:
+def _check_controls(plan: Plan, controls: dict[str, Any], release: str) -> None:
     names = plan.needs.congestion_controls
-    missing = [name for name in names if name not in found["available"]]
+    missing = [name for name in names if name not in controls["available"]]
     if missing:
         message = f"the kernel {release} of this machine has no congestion control {', '.join(missing)}"
         hint = _load([f"tcp_{name}" for name in missing], release)
-        raise MissingError(message, hint=f"it has {', '.join(found['available'])}; {hint}")
-    barred = [name for name in names if name not in found["allowed"]]
+        raise MissingError(message, hint=f"it has {', '.join(controls['available'])}; {hint}")
+    barred = [name for name in names if name not in controls["allowed"]]
     if barred:
-        allowed = " ".join([*found["allowed"], *barred])
+        allowed = " ".join([*controls["allowed"], *barred])
         message = f"this machine does not allow the congestion control {', '.join(barred)} in namespaces"
         raise MissingError(message, hint=f'sudo sysctl -w net.ipv4.tcp_allowed_congestion_control="{allowed}"')
 

@@ -33,15 +33,15 @@ def _try_all(folder: str) -> None:
     except OSError as error:
         fail(f"the namespaces cannot be set up: {error.strerror}")
     tests = json.loads(system.read(f"{system.LAB}/tests.json"))
-    found = {
+    items = {
         "failed": {name: text for name, lines in tests["commands"].items() if (text := _failure(lines))},
         "settings": [name for name in tests["settings"] if not os.access(name, os.W_OK)],
         "available": system.read(_CONTROLS.format("available")).split(),
         "allowed": system.read(_CONTROLS.format("allowed")).split(),
-        "needs": _unmet(tests["needs"]),
+        "needs": _missing_features(tests["needs"]),
         "diagnosis": _diagnosis(),
     }
-    system.write(f"{system.LAB}/found.json", json.dumps(found).encode())
+    system.write(f"{system.LAB}/found.json", json.dumps(items).encode())
 
 
 def _failure(lines: list[list[str]]) -> str:
@@ -59,7 +59,7 @@ def _failure(lines: list[list[str]]) -> str:
         os.close(descriptor)
 
 
-def _unmet(needs: dict[str, Any]) -> str:
+def _missing_features(needs: dict[str, Any]) -> str:
     """Return what the kernel lacks beside congestion controls, as the guest says it."""
     try:
         algorithms.check({**needs, "congestion_controls": []})

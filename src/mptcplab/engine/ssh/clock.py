@@ -50,14 +50,14 @@ class Clock:
     def offsets(self) -> list[Offset]:
         """Return the difference at each moment with questions, in order."""
         moments: list[list[Answer]] = []
-        for answer in sorted(self.answers, key=lambda one: one.asked_ns):
+        for answer in sorted(self.answers, key=lambda this_answer: this_answer.asked_ns):
             if moments and answer.heard_ns - moments[-1][0].asked_ns <= _MOMENT_NS:
                 moments[-1].append(answer)
             else:
                 moments.append([answer])
         return [_offset(moment) for moment in moments]
 
-    def here(self) -> Translation:
+    def to_our_clock(self) -> Translation:
         """Return the translation from the other clock to ours. At least one question has been answered."""
         return Translation(self.offsets())
 
@@ -69,7 +69,11 @@ def _offset(answers: Sequence[Answer]) -> Offset:
         best = min(answers, key=lambda answer: answer.heard_ns - answer.asked_ns)
         low, high = best.there_ns - best.heard_ns, best.there_ns - best.asked_ns
     middle = (low + high) // 2
-    return Offset(sum(one.asked_ns + one.heard_ns for one in answers) // (2 * len(answers)), middle, high - middle)
+    return Offset(
+        sum(this_answer.asked_ns + this_answer.heard_ns for this_answer in answers) // (2 * len(answers)),
+        middle,
+        high - middle,
+    )
 
 
 class Translation:
@@ -80,7 +84,7 @@ class Translation:
 
     def __init__(self, offsets: Sequence[Offset]) -> None:
         half = max(1, len(offsets) // 2)
-        early, late = _best(offsets[:half]), _best(offsets[half:] or offsets)
+        early, late = _select_offsets(offsets[:half]), _select_offsets(offsets[half:] or offsets)
         self._ends = (offsets[0].at_ns, offsets[-1].at_ns)
         self._offsets = offsets
         self._first, self._last = min(itertools.product(early, late), key=self._error_of)
@@ -101,7 +105,10 @@ class Translation:
     @property
     def is_consistent(self) -> bool:
         """Whether every moment's interval has a point within the stated error: if not, a clock has jumped."""
-        return all(abs(self._at(one.at_ns) - one.offset_ns) <= one.error_ns + self.error_ns for one in self._offsets)
+        return all(
+            abs(self._offset_at(offset.at_ns) - offset.offset_ns) <= offset.error_ns + self.error_ns
+            for offset in self._offsets
+        )
 
     @property
     def drift_ppm(self) -> float:
@@ -112,9 +119,9 @@ class Translation:
     @property
     def offset_ns(self) -> int:
         """The other clock less ours, at the first moment."""
-        return self._at(self._ends[0])
+        return self._offset_at(self._ends[0])
 
-    def _at(self, here_ns: int) -> int:
+    def _offset_at(self, here_ns: int) -> int:
         span = self._last.at_ns - self._first.at_ns
         if span <= 0:
             return self._first.offset_ns
@@ -126,11 +133,11 @@ class Translation:
         # The drift is below one part in a thousand, so each step comes a thousand times nearer.
         estimate = there_ns - self._first.offset_ns
         for _ in range(2):
-            estimate = there_ns - self._at(estimate)
+            estimate = there_ns - self._offset_at(estimate)
         return estimate
 
 
-def _best(offsets: Sequence[Offset]) -> list[Offset]:
+def _select_offsets(offsets: Sequence[Offset]) -> list[Offset]:
     """Return the moments with the smallest errors, and both ends."""
-    chosen = sorted(offsets, key=lambda one: one.error_ns)[:_COMPARED]
+    chosen = sorted(offsets, key=lambda offset: offset.error_ns)[:_COMPARED]
     return [*chosen, offsets[0], offsets[-1]]

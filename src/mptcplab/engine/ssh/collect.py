@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.engine.ssh.clock import Translation
-from mptcplab.engine.ssh.machine import Agent
+from mptcplab.engine.ssh.machine import MachineAgent
 from mptcplab.engine.ssh.scripts import SAMPLER
 from mptcplab.engine.ssh.sockets import Samples, algorithms, parse_samples
 
@@ -18,20 +18,25 @@ _INSTANTS = ("t_ns", "pause_at_ns", "asked_ns", "first_ns", "last_ns")
 
 
 def write_results(
-    folder: Path, agents: Sequence[Agent], found: Mapping[str, Mapping[str, bytes]], *, zero_ns: int, timed: set[str]
+    folder: Path,
+    agents: Sequence[MachineAgent],
+    datases: Mapping[str, Mapping[str, bytes]],
+    *,
+    zero_ns: int,
+    timed: set[str],
 ) -> None:
     """Write the outputs, counters and samples of all nodes to ``folder``.
 
-    ``found`` has each node's files by name, ``timed`` are the programs whose output has instants (tools/flow).
+    ``datases`` has each node's files by name, ``timed`` are the programs whose output has instants (tools/flow).
     """
     (folder / "out").mkdir()
     partners = _partners(agents)
     sockets: list[dict[str, Any]] = []
     queues: list[dict[str, Any]] = []
     for agent in agents:
-        here = agent.clock.here()
+        here = agent.clock.to_our_clock()
         samples = Samples()
-        for name, data in found[agent.node].items():
+        for name, data in datases[agent.node].items():
             kind, _, file = name.partition("/")
             program = file.rpartition(".")[0]
             if program == SAMPLER:
@@ -43,7 +48,7 @@ def write_results(
             target = folder / "out" / file if kind == "out" else folder / "counters" / agent.node / file
             target.parent.mkdir(parents=True, exist_ok=True)
             is_timed = kind == "out" and program in timed and file.endswith(".out")
-            target.write_bytes(translated(data, here, partners.get(program, here)) if is_timed else data)
+            target.write_bytes(to_lab_clock(data, here, partners.get(program, here)) if is_timed else data)
         if agent.fitted.is_watched:
             target = folder / "counters" / agent.node / "algorithms.json"
             target.parent.mkdir(parents=True, exist_ok=True)
@@ -54,17 +59,17 @@ def write_results(
     _write_lines(folder / "queues.jsonl", queues)
 
 
-def _partners(agents: Sequence[Agent]) -> dict[str, Translation]:
+def _partners(agents: Sequence[MachineAgent]) -> dict[str, Translation]:
     """Return the clock of the other program of a workload, NAME.client or NAME.server, for each of the two."""
-    clocks = {program.name: agent.clock.here() for agent in agents for program in agent.fitted.programs}
+    clocks = {program.name: agent.clock.to_our_clock() for agent in agents for program in agent.fitted.programs}
     other = {"client": "server", "server": "client"}
-    found = {}
+    partners = {}
     for name in clocks:
         workload, _, role = name.rpartition(".")
         partner = clocks.get(f"{workload}.{other.get(role, '')}")
         if partner is not None:
-            found[name] = partner
-    return found
+            partners[name] = partner
+    return partners
 
 
 def _move_samples(samples: Samples, here: Translation, shift_ns: int, zero_ns: int) -> None:
@@ -75,7 +80,7 @@ def _move_samples(samples: Samples, here: Translation, shift_ns: int, zero_ns: i
         rows[:] = [row for row in rows if row["time_ns"] >= 0]
 
 
-def translated(output: bytes, here: Translation, partner: Translation) -> bytes:
+def to_lab_clock(output: bytes, here: Translation, partner: Translation) -> bytes:
     """Return the events of tools/flow with their instants on our clock. Lines that are no events stay.
 
     A receiver's delays of messages compare its clock with that of its ``partner``, the sender: they become what one
@@ -116,11 +121,11 @@ def _align_messages(event: dict[str, Any], here: Translation, partner: Translati
     event["delay_ns"] = [instant - sent for instant, sent in zip(arrived, event["sent_ns"], strict=True)]
 
 
-def write_machines(folder: Path, agents: Iterable[Agent]) -> None:
+def write_machines(folder: Path, agents: Iterable[MachineAgent]) -> None:
     """Write what is known of the machines and their clocks to ``machine.json``."""
     clocks = {}
     for agent in agents:
-        here = agent.clock.here()
+        here = agent.clock.to_our_clock()
         clocks[agent.node] = {
             "offset_ns": here.offset_ns,
             "error_ns": here.error_ns,

@@ -18,7 +18,7 @@ from types import TracebackType
 from typing import Self
 
 from mptcplab.engine.process import GUARD, PARENT
-from mptcplab.engine.ssh.inventory import Inventory
+from mptcplab.engine.ssh.inventory import MachineInventory
 from mptcplab.errors import LabError, MissingError
 
 #: What to do after a machine has failed.
@@ -43,10 +43,10 @@ _ANSWER_SECONDS, _ANSWER_LEASES = 60.0, 3
 _POLL_SECONDS = 0.05
 
 
-class Connection:
+class SshConnection:
     """A connection to one machine. Use it as a context manager, in the thread that outlives all uses."""
 
-    def __init__(self, node: str, inventory: Inventory, *, folder: Path, wait: Callable[[], None]) -> None:
+    def __init__(self, node: str, inventory: MachineInventory, *, folder: Path, wait: Callable[[], None]) -> None:
         """Connect to the machine of ``node``. ``folder`` gets the shared socket; ``wait`` is called while waiting, and
         may raise.
 

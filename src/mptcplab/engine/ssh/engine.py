@@ -15,20 +15,20 @@ from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.protocol import Capabilities, EngineKind, Outcome
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
-from mptcplab.engine.ssh.connection import AGAIN, Connection
-from mptcplab.engine.ssh.fitting import Fitted, fit, other_ends
-from mptcplab.engine.ssh.inventory import Inventory, load_inventory
-from mptcplab.engine.ssh.machine import BASE, Agent, Survey, check_machine, clean, survey
+from mptcplab.engine.ssh.connection import AGAIN, SshConnection
+from mptcplab.engine.ssh.fitting import Fitted, fit, link_ends
+from mptcplab.engine.ssh.inventory import MachineInventory, load_inventory
+from mptcplab.engine.ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey
 from mptcplab.engine.ssh.needs import trials_of, try_needs
 from mptcplab.engine.ssh.scripts import files_of
-from mptcplab.engine.ssh.timeline import Fleet, Timeline
+from mptcplab.engine.ssh.timeline import Fleet, RemoteTimeline
 from mptcplab.engine.tools import static_flow_program
 from mptcplab.errors import InputError, LabError, MissingError
-from mptcplab.node.cpu import own_argv
+from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
 from mptcplab.workload.failures import is_flow
@@ -42,7 +42,7 @@ class SshEngine:
 
     tools: Mapping[str, Path]
     name: str
-    inventory: Inventory
+    inventory: MachineInventory
     #: A machine has one set of interfaces: runs come one after the other.
     _turn: threading.Lock = field(default_factory=threading.Lock)
     #: What machines were asked for and have: other points of a sweep need the same.
@@ -56,12 +56,14 @@ class SshEngine:
     @property
     def kernel_facts(self) -> dict[str, Any]:
         """See :class:`mptcplab.engine.protocol.Engine`: the kernels of all machines that plans were checked for."""
-        found = dict(sorted(self._found.items()))
-        hertz = {one.hertz for one in found.values()}
-        machines = {name: self.inventory.nodes[name].model_dump_json() for name in found}
-        key = hashlib.sha256(repr((machines, [one.system[:4] for one in found.values()], _code())).encode())
+        facts = dict(sorted(self._found.items()))
+        hertz = {this_survey.hertz for this_survey in facts.values()}
+        machines = {name: self.inventory.nodes[name].model_dump_json() for name in facts}
+        key = hashlib.sha256(
+            repr((machines, [this_survey.system[:4] for this_survey in facts.values()], _code())).encode()
+        )
         return {
-            "release": ", ".join(sorted({one.release for one in found.values()})),
+            "release": ", ".join(sorted({this_survey.release for this_survey in facts.values()})),
             "key": key.hexdigest(),
             "config_sha256": "",
             "hz": hertz.pop() if len(hertz) == 1 else None,
@@ -69,50 +71,57 @@ class SshEngine:
             "nodes": {
                 name: {
                     "host": self.inventory.nodes[name].host,
-                    "release": one.release,
-                    "machine": one.architecture,
-                    "clock_source": one.sections["clocksource"].strip(),
+                    "release": this_survey.release,
+                    "machine": this_survey.architecture,
+                    "clock_source": this_survey.sections["clocksource"].strip(),
                 }
-                for name, one in found.items()
+                for name, this_survey in facts.items()
             },
         }
 
     @contextlib.contextmanager
-    def _connected(self, nodes: list[str], wait: Callable[[], None]) -> Iterator[dict[str, Connection]]:
+    def _connect(self, nodes: list[str], wait: Callable[[], None]) -> Iterator[dict[str, SshConnection]]:
         """Connect to the machines of ``nodes``."""
-        with work_dir("ssh", cache_root()) as folder, contextlib.ExitStack() as stack:
+        with make_work_folder("ssh", cache_root()) as folder, contextlib.ExitStack() as stack:
             yield {
-                node: stack.enter_context(Connection(node, self.inventory, folder=folder, wait=wait)) for node in nodes
+                node: stack.enter_context(SshConnection(node, self.inventory, folder=folder, wait=wait))
+                for node in nodes
             }
 
     def check(self, plan: Plan) -> None:
         """See :class:`mptcplab.engine.protocol.Engine`. :raises MissingError: naming what a machine lacks."""
         fitted = fit(plan, self.inventory, name=self.name)
-        trials = {one.node: trials_of(one, plan) for one in fitted}
-        new = [one for one in fitted if (one.uses, one.interfaces, trials[one.node]) not in self._checked]
-        with self._connected([one.node for one in new], lambda: None) as connections:
+        trials = {fitting.node: trials_of(fitting, plan) for fitting in fitted}
+        new = [
+            fitting
+            for fitting in fitted
+            if (fitting.uses, fitting.interfaces, trials[fitting.node]) not in self._checked
+        ]
+        with self._connect([fitting.node for fitting in new], lambda: None) as connections:
 
-            def check_one(one: Fitted) -> None:
-                connection = connections[one.node]
-                found = self._found[one.node] = _surveyed(connection, one, self._lease_seconds)
-                try_needs(connection, found.release, trials[one.node])
+            def check_one(fitting: Fitted) -> None:
+                connection = connections[fitting.node]
+                found_survey = self._found[fitting.node] = _survey(connection, fitting, self._lease_seconds)
+                try_needs(connection, found_survey.release, trials[fitting.node])
 
-            _each(new, check_one)
-        self._checked.extend((one.uses, one.interfaces, trials[one.node]) for one in new)
+            _call_each(new, check_one)
+        self._checked.extend((fitting.uses, fitting.interfaces, trials[fitting.node]) for fitting in new)
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """See :class:`mptcplab.engine.protocol.Engine`. The seed is in the plan; machines choose CPUs themselves."""
         del seed, cpu
-        parts = {one.node: one for one in fit(plan, self.inventory, name=self.name)}
+        parts = {fitting.node: fitting for fitting in fit(plan, self.inventory, name=self.name)}
         fleet = Fleet([], stop)
-        with self._turn, self._connected(list(parts), fleet.check_stop) as connections:
+        with self._turn, self._connect(list(parts), fleet.check_stop) as connections:
             started = time.monotonic()
-            found = _each(connections.values(), lambda one: _surveyed(one, parts[one.node], self._lease_seconds))
+            surveys = _call_each(
+                connections.values(), lambda entry: _survey(entry, parts[entry.node], self._lease_seconds)
+            )
             fleet.agents = [
-                Agent(connection, parts[node], one, self._lease_seconds)
-                for (node, connection), one in zip(connections.items(), found, strict=True)
+                MachineAgent(connection, parts[node], this_survey, self._lease_seconds)
+                for (node, connection), this_survey in zip(connections.items(), surveys, strict=True)
             ]
-            run = _Run(plan, fleet, folder)
+            run = _RemoteRun(plan, fleet, folder)
             with _put_back(fleet.agents, folder):
                 run.prepare()
                 run.go()
@@ -126,27 +135,29 @@ def _code() -> str:
     return hashlib.sha256(b"".join(file.read_bytes() for file in files)).hexdigest()
 
 
-def _surveyed(connection: Connection, fitted: Fitted, lease_seconds: int) -> Survey:
+def _survey(connection: SshConnection, fitted: Fitted, lease_seconds: int) -> Survey:
     """Return a machine's facts, checked for its part of a plan."""
     flow = fitted.machine.flow
     names = dict.fromkeys((*BASE, "ss", "ping", *fitted.uses, *([flow] if flow else [])))
-    found = survey(connection, list(names))
-    if found.sections["runs"].split():
-        clean(connection, found, lease_seconds)
-        found = survey(connection, list(names))
-    check_machine(connection.place, fitted, found, copied=[FLOW])
-    if FLOW in fitted.uses and flow is None and found.architecture != os.uname().machine:
-        message = f"{connection.place} is a {found.architecture} machine, which cannot run this machine's programs"
+    found_survey = survey(connection, list(names))
+    if found_survey.sections["runs"].split():
+        clean(connection, found_survey, lease_seconds)
+        found_survey = survey(connection, list(names))
+    check_machine(connection.place, fitted, found_survey, copied=[FLOW])
+    if FLOW in fitted.uses and flow is None and found_survey.architecture != os.uname().machine:
+        message = (
+            f"{connection.place} is a {found_survey.architecture} machine, which cannot run this machine's programs"
+        )
         hint = f'build tools/flow for it, and write flow = "/path/there" in [nodes.{connection.node}]'
         raise MissingError(message, hint=hint)
-    if flow is not None and flow not in found.programs:
+    if flow is not None and flow not in found_survey.programs:
         raise InputError(
             f"the machine {connection.place} has no program {flow}", hint=f"see flow in [nodes.{connection.node}]"
         )
-    return found
+    return found_survey
 
 
-def _each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
+def _call_each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
     """Call ``function`` with each item at the same time; raise the first error."""
     items = list(items)
     with ThreadPoolExecutor(max_workers=max(1, len(items))) as pool:
@@ -154,25 +165,25 @@ def _each(items: Any, function: Callable[[Any], _T]) -> list[_T]:
 
 
 @contextlib.contextmanager
-def _put_back(agents: Sequence[Agent], folder: Path) -> Iterator[None]:
+def _put_back(agents: Sequence[MachineAgent], folder: Path) -> Iterator[None]:
     """Put all machines back at the end, as far as they were changed. :raises LabError: if a machine cannot be."""
     try:
         yield
     except LabError as error:
-        problems = [text for text in _each(agents, _problem) if text]
+        problems = [text for text in _call_each(agents, _problem) if text]
         raise type(error)(
             error.message, hint="\n  ".join([*([error.hint] if error.hint else []), *problems])
         ) from error
     else:
-        problems = [text for text in _each(agents, _problem) if text]
+        problems = [text for text in _call_each(agents, _problem) if text]
         if problems:
             raise LabError(problems[0], hint="\n  ".join(problems[1:]) or None)
     finally:
-        text = "".join(f"== {one.connection.place}\n{one.connection.messages}" for one in agents)
+        text = "".join(f"== {agent.connection.place}\n{agent.connection.messages}" for agent in agents)
         (folder / "console.txt").write_text(text)
 
 
-def _problem(agent: Agent) -> str:
+def _problem(agent: MachineAgent) -> str:
     """Put a machine back, and return a sentence if that fails."""
     try:
         text = agent.put_back().strip()
@@ -181,24 +192,24 @@ def _problem(agent: Agent) -> str:
     return f"{agent.connection.place} could not be put back: {text.splitlines()[0]}" if text else ""
 
 
-class _Run:
+class _RemoteRun:
     """One execution of a plan."""
 
     def __init__(self, plan: Plan, fleet: Fleet, folder: Path) -> None:
         self._plan, self._fleet, self._folder = plan, fleet, folder
         self._events: list[list[tuple[str, str]]] = []
-        self._timeline: Timeline | None = None
+        self._timeline: RemoteTimeline | None = None
         self.records: list[dict[str, Any]] = []
         self.zero_ns = 0
 
     def prepare(self) -> None:
         """Clean what earlier runs left, take the interfaces and set up the network."""
         agents = self._fleet.agents
-        backs = {agent.node: agent.back() for agent in agents}
+        backs = {agent.node: agent.restoring_lines() for agent in agents}
         events = self._event_functions()
         interval_ns = self._plan.sample_interval_ns
 
-        def open_one(agent: Agent) -> None:
+        def open_one(agent: MachineAgent) -> None:
             samples = agent.fitted.is_sampled or agent.fitted.is_watched or agent.fitted.queues
             files = files_of(
                 agent.fitted,
@@ -209,30 +220,30 @@ class _Run:
             )
             agent.open(files, _flow_of(agent.fitted))
 
-        _each(agents, open_one)
+        _call_each(agents, open_one)
         for agent in agents:
             agent.start()
-        self._fleet.wait_for(agents, "start its agent", lambda one: one.state == "outside")
+        self._fleet.wait_for(agents, "start its agent", lambda machine_agent: machine_agent.state == "outside")
         for agent in agents:
             agent.order("enter")
-        self._fleet.wait_for(agents, "take its interfaces", lambda one: one.state != "outside")
+        self._fleet.wait_for(agents, "take its interfaces", lambda machine_agent: machine_agent.state != "outside")
         for agent in agents:
             if agent.state != "inside":
                 raise LabError(f"the interfaces of {agent.connection.place} cannot be taken: {agent.state}", hint=AGAIN)
         self._carry_out("setup")
-        self._fleet.wait_for_cables(other_ends(self._plan))
+        self._fleet.wait_for_cables(link_ends(self._plan))
 
     def _event_functions(self) -> dict[str, dict[str, list[Any]]]:
         """Return each node's functions of events, and note them in order for the timeline."""
-        found: dict[str, dict[str, list[Any]]] = {agent.node: {} for agent in self._fleet.agents}
+        mappings: dict[str, dict[str, list[Any]]] = {agent.node: {} for agent in self._fleet.agents}
         for number, event in enumerate(self._plan.events):
             parts: dict[tuple[str, str], None] = {}
             for command in event.commands:
                 assert command.node is not None
-                found[command.node].setdefault(f"event_{number}", []).append(command)
+                mappings[command.node].setdefault(f"event_{number}", []).append(command)
                 parts[command.node, f"event_{number}"] = None
             self._events.append(list(parts))
-        return found
+        return mappings
 
     def _carry_out(self, name: str) -> None:
         self._fleet.carry_out(name, self._fleet.agents)
@@ -245,14 +256,14 @@ class _Run:
 
     def go(self) -> None:
         """Run the programs and fetch the results."""
-        timed = {one.name for one in self._plan.programs if is_flow(own_argv(one))}
-        self._timeline = Timeline(self._fleet, self._plan, self._events)
+        timed = {program.name for program in self._plan.programs if is_flow(without_cpu_cost(program))}
+        self._timeline = RemoteTimeline(self._fleet, self._plan, self._events)
         self._timeline.run()
         self._carry_out("count")
         self.zero_ns = self._timeline.zero_ns
         self.records = self._timeline.records()
-        found = {agent.node: agent.collect() for agent in self._fleet.agents}
-        write_results(self._folder, self._fleet.agents, found, zero_ns=self.zero_ns, timed=timed)
+        datases = {agent.node: agent.collect() for agent in self._fleet.agents}
+        write_results(self._folder, self._fleet.agents, datases, zero_ns=self.zero_ns, timed=timed)
         write_events(self._folder, self._timeline.happened)
         write_machines(self._folder, self._fleet.agents)
 
@@ -280,7 +291,7 @@ class Ssh:
         self._file = file
         self._inventory = load_inventory(file) if file is not None else None
 
-    def chosen(self, image: str) -> EngineKind:
+    def with_images(self, image: str) -> EngineKind:
         """See :class:`mptcplab.engine.protocol.WithImages`: the inventory. :raises InputError: if it is not one."""
         return Ssh(Path(image).expanduser())
 

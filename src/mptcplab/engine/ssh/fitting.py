@@ -12,13 +12,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mptcplab.engine.ssh.inventory import Interface, Inventory, Machine
+from mptcplab.engine.ssh.inventory import InventoryInterface, InventoryMachine, MachineInventory
 from mptcplab.errors import InputError
 from mptcplab.fields import LOOPBACK
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.tables import FOLDER
 from mptcplab.plan.model import Plan, used_by
-from mptcplab.steps import Command, Counter, Program, Queue, Step
+from mptcplab.steps import Command, CommandLine, Counter, Program, Queue
 from mptcplab.workload.context import FLOW
 
 _WIRE = ("ip", "link", "add")
@@ -32,8 +32,8 @@ class Fitted:
     """One node's part of a plan. ``interfaces`` are by the names of links, in the order of the plan."""
 
     node: str
-    machine: Machine
-    interfaces: Mapping[str, Interface]
+    machine: InventoryMachine
+    interfaces: Mapping[str, InventoryInterface]
     commands: tuple[Command, ...]
     events: tuple[Command, ...]
     programs: tuple[Program, ...]
@@ -43,7 +43,7 @@ class Fitted:
     is_watched: bool
 
     @property
-    def steps(self) -> tuple[Step, ...]:
+    def steps(self) -> tuple[CommandLine, ...]:
         """Every command line."""
         return (*self.commands, *self.events, *self.programs, *self.counters)
 
@@ -53,14 +53,14 @@ class Fitted:
         return used_by(self.steps)
 
 
-def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
+def fit(plan: Plan, inventory: MachineInventory, *, name: str) -> list[Fitted]:
     """Return each node's part of ``plan``, in the plan's order; ``name`` is the inventory's, for messages.
 
     :raises InputError: naming what the inventory lacks or does not allow.
     """
     _check_neighbours(plan)
     _check_loopbacks(plan)
-    wires = list(_wires(plan))
+    wires = list(_find_wires(plan))
     missing = [node for node in plan.nodes if node not in inventory.nodes]
     if missing:
         message = f"the inventory {name} does not have the nodes {', '.join(missing)} of the scenario"
@@ -73,11 +73,11 @@ def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
     _check_programs(plan)
     tables = _tables(plan)
     return [
-        _fitted(node, plan, inventory, [wire for wire in wires if node in wire.nodes], tables) for node in plan.nodes
+        _fit_node(node, plan, inventory, [wire for wire in wires if node in wire.nodes], tables) for node in plan.nodes
     ]
 
 
-def other_ends(plan: Plan) -> dict[str, tuple[str, str, str]]:
+def link_ends(plan: Plan) -> dict[str, tuple[str, str, str]]:
     """Return for each link one of its nodes, the other, and the other's address."""
     addresses = {
         (command.node, dict(pairwise(command.argv))["dev"]): command.argv[3].partition("/")[0]
@@ -86,7 +86,7 @@ def other_ends(plan: Plan) -> dict[str, tuple[str, str, str]]:
     }
     return {
         wire.link: (*wire.nodes, addresses[wire.nodes[1], wire.link])
-        for wire in _wires(plan)
+        for wire in _find_wires(plan)
         if (wire.nodes[1], wire.link) in addresses
     }
 
@@ -98,7 +98,7 @@ class _Wire:
     mtu: str
 
 
-def _wires(plan: Plan) -> Iterator[_Wire]:
+def _find_wires(plan: Plan) -> Iterator[_Wire]:
     for command in plan.setup:
         if command.node is None and command.argv[:3] == _WIRE and "veth" in command.argv:
             first, second = (value for key, value in pairwise(command.argv) if key == "netns")
@@ -142,13 +142,15 @@ def _check_programs(plan: Plan) -> None:
         raise InputError(message, hint=f"set the scheduler for the hosts in [transport], or {_VIRTUAL}")
 
 
-def _fitted(node: str, plan: Plan, inventory: Inventory, wires: list[_Wire], tables: tuple[Command, ...]) -> Fitted:
+def _fit_node(
+    node: str, plan: Plan, inventory: MachineInventory, wires: list[_Wire], tables: tuple[Command, ...]
+) -> Fitted:
     machine = inventory.nodes[node]
     interfaces = {wire.link: machine.interfaces[wire.link] for wire in wires}
-    own = [command for command in plan.setup if command.node == node]
+    own_commands = [command for command in plan.setup if command.node == node]
     events = [command for event in plan.events for command in event.commands if command.node == node]
-    ends = _shaping_ends([*own, *events], interfaces)
-    for command in (*own, *events):
+    ends = _shaping_ends([*own_commands, *events], interfaces)
+    for command in (*own_commands, *events):
         _check_shape(command, node, interfaces, ends)
     sized = [Command(node, ("ip", "link", "set", "dev", wire.link, "mtu", wire.mtu)) for wire in wires]
     shapes = any(interface.shape for interface in interfaces.values())
@@ -159,10 +161,10 @@ def _fitted(node: str, plan: Plan, inventory: Inventory, wires: list[_Wire], tab
         (
             *sized,
             *(tables if shapes else ()),
-            *(command for command in own if not _keeps_offloads(command, interfaces)),
+            *(command for command in own_commands if not _keeps_offloads(command, interfaces)),
         ),
         tuple(events),
-        tuple(_logged(program) for program in plan.programs if program.node == node),
+        tuple(_log_delays(program) for program in plan.programs if program.node == node),
         tuple(counter for counter in plan.counters if counter.node == node),
         tuple(queue for queue in plan.queues if queue.node == node),
         node in plan.sampled,
@@ -170,13 +172,13 @@ def _fitted(node: str, plan: Plan, inventory: Inventory, wires: list[_Wire], tab
     )
 
 
-def _logged(program: Program) -> Program:
+def _log_delays(program: Program) -> Program:
     """Return a program that logs each message's delay, so that it can be corrected by the difference of two clocks."""
     sends = FLOW in program.argv and "--message-bytes" in program.argv and "--log" not in program.argv
     return replace(program, argv=(*program.argv, "--log")) if sends else program
 
 
-def _shaping_ends(commands: list[Command], interfaces: Mapping[str, Interface]) -> dict[str, str]:
+def _shaping_ends(commands: list[Command], interfaces: Mapping[str, InventoryInterface]) -> dict[str, str]:
     """Return the link whose packets a device shapes, for each device: the link's own, and where it redirects to."""
     ends = {link: link for link in interfaces}
     for command in commands:
@@ -186,7 +188,9 @@ def _shaping_ends(commands: list[Command], interfaces: Mapping[str, Interface]) 
     return ends
 
 
-def _check_shape(command: Command, node: str, interfaces: Mapping[str, Interface], ends: Mapping[str, str]) -> None:
+def _check_shape(
+    command: Command, node: str, interfaces: Mapping[str, InventoryInterface], ends: Mapping[str, str]
+) -> None:
     if command.argv[0] != "tc":
         return
     link = ends.get(dict(pairwise(command.argv)).get("dev", ""))
@@ -198,7 +202,7 @@ def _check_shape(command: Command, node: str, interfaces: Mapping[str, Interface
     raise InputError(message, hint=hint)
 
 
-def _keeps_offloads(command: Command, interfaces: Mapping[str, Interface]) -> bool:
+def _keeps_offloads(command: Command, interfaces: Mapping[str, InventoryInterface]) -> bool:
     """Return whether ``command`` changes offloads of an interface that may not be shaped."""
     argv = command.argv
     if argv[:2] == _OFFLOADS[0]:

@@ -13,7 +13,7 @@ from pydantic import BeforeValidator, Field, ValidationError, model_validator
 from pydantic_core import ErrorDetails
 
 from mptcplab.errors import InputError, reason
-from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, invalid, matching
+from mptcplab.fields import Boolean, Line, LinkName, NodeName, Part, text_matching, value_error
 from mptcplab.units import Duration
 
 _EXAMPLE = "docs/engine-ssh.md has an example"
@@ -24,67 +24,73 @@ _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9_.@-]{0,14}\Z")
 _PATH = re.compile(r"/[^\x00-\x1f]*\Z")
 _MIN_LEASE, _MAX_LEASE = Duration(5 * 10**9), Duration(600 * 10**9)
 
-Host = Annotated[str, matching(_HOST, "is not a host for ssh", 'write what `ssh` takes: "router1" or "root@192.0.2.1"')]
-Device = Annotated[str, matching(_DEVICE, "is not the name of an interface", "`ip link` lists the machine's")]
-RemotePath = Annotated[str, matching(_PATH, "is not a path on the machine", "write a path that begins with /")]
+Host = Annotated[
+    str, text_matching(_HOST, "is not a host for ssh", 'write what `ssh` takes: "router1" or "root@192.0.2.1"')
+]
+Device = Annotated[str, text_matching(_DEVICE, "is not the name of an interface", "`ip link` lists the machine's")]
+RemotePath = Annotated[str, text_matching(_PATH, "is not a path on the machine", "write a path that begins with /")]
 
 
-class Interface(Part):
+class InventoryInterface(Part):
     """One end of a link: the machine's interface, and whether ``tc`` may shape it."""
 
     device: Device
     shape: Boolean = False
 
 
-def _named(value: Any) -> Any:
+def _expand_interface(value: Any) -> Any:
     """Return the table that a bare name of an interface stands for."""
     return {"device": value} if isinstance(value, str) else value
 
 
-class Machine(Part):
+class InventoryMachine(Part):
     """A machine that is a node: how `ssh` reaches it, and its interfaces by the names of links.
 
     ``flow`` is the path of our workload program there, for machines that cannot run this machine's.
     """
 
     host: Host
-    interfaces: dict[LinkName, Annotated[Interface, BeforeValidator(_named)]] = Field(default_factory=dict)
+    interfaces: dict[LinkName, Annotated[InventoryInterface, BeforeValidator(_expand_interface)]] = Field(
+        default_factory=dict
+    )
     flow: RemotePath | None = None
 
     @model_validator(mode="after")
-    def _once(self) -> Machine:
+    def _check_devices(self) -> InventoryMachine:
         used: dict[str, str] = {}
         for link, interface in self.interfaces.items():
             other = used.setdefault(interface.device, link)
             if other != link:
                 message = f"'{interface.device}' is the end of two links, {other} and {link}"
-                raise invalid(message, "a link needs an interface of its own, for example a VLAN's", "interfaces", link)
+                raise value_error(
+                    message, "a link needs an interface of its own, for example a VLAN's", "interfaces", link
+                )
         return self
 
 
-class Inventory(Part):
+class MachineInventory(Part):
     """Machines by the names of nodes. ``lease`` is the time without a sign of us after which a machine puts itself
     back; ``ssh_config`` a configuration file for `ssh` in place of the user's, relative to the inventory."""
 
-    nodes: dict[NodeName, Machine]
+    nodes: dict[NodeName, InventoryMachine]
     ssh_config: Line | None = None
     lease: Duration = Duration(20 * 10**9)
 
     @model_validator(mode="after")
-    def _plausible(self) -> Inventory:
+    def _check_lease_and_devices(self) -> MachineInventory:
         if not _MIN_LEASE <= self.lease <= _MAX_LEASE:
-            raise invalid("is not plausible", f"write a time from {_MIN_LEASE} to {_MAX_LEASE}", "lease")
+            raise value_error("is not plausible", f"write a time from {_MIN_LEASE} to {_MAX_LEASE}", "lease")
         used: dict[tuple[str, str], str] = {}
         for name, machine in self.nodes.items():
             for interface in machine.interfaces.values():
                 other = used.setdefault((machine.host, interface.device), name)
                 if other != name:
                     message = f"'{interface.device}' of {machine.host} belongs to two nodes, {other} and {name}"
-                    raise invalid(message, "a node needs interfaces of its own", "nodes", name, "interfaces")
+                    raise value_error(message, "a node needs interfaces of its own", "nodes", name, "interfaces")
         return self
 
 
-def load_inventory(file: Path) -> Inventory:
+def load_inventory(file: Path) -> MachineInventory:
     """Read an inventory. :raises InputError: with the file and the key."""
     try:
         document = tomllib.loads(file.read_text())
@@ -94,7 +100,7 @@ def load_inventory(file: Path) -> Inventory:
     except tomllib.TOMLDecodeError as error:
         raise InputError(f"the inventory {file} is not TOML: {str(error).lower()}", hint=_EXAMPLE) from error
     try:
-        inventory = Inventory.model_validate(document)
+        inventory = MachineInventory.model_validate(document)
     except ValidationError as error:
         raise _mistake(file, error.errors()[0]) from error
     if inventory.ssh_config is None:
@@ -117,13 +123,13 @@ def _mistake(file: Path, detail: ErrorDetails) -> InputError:
     if kind == "missing":
         return InputError(f"{where}: the key is missing", hint=_EXAMPLE)
     if kind == "extra_forbidden":
-        known = _known(keys)
+        known = _known_keys(keys)
         near = difflib.get_close_matches(keys[-1], known, n=1)
         return InputError(f"{where}: unknown key", hint=f"did you mean {near[0]}?" if near else ", ".join(known))
     return InputError(f"{where}: {detail['msg'][:1].lower()}{detail['msg'][1:]}", hint=_EXAMPLE)
 
 
-def _known(keys: list[str]) -> list[str]:
+def _known_keys(keys: list[str]) -> list[str]:
     """Return the keys of the table in which the last of ``keys`` is unknown."""
-    tables: dict[int, type[Part]] = {1: Inventory, 3: Machine, 5: Interface}
-    return list(tables.get(len(keys), Inventory).model_fields)
+    tables: dict[int, type[Part]] = {1: MachineInventory, 3: InventoryMachine, 5: InventoryInterface}
+    return list(tables.get(len(keys), MachineInventory).model_fields)

@@ -15,7 +15,7 @@ from functools import cached_property
 
 from mptcplab.engine.ssh import scripts
 from mptcplab.engine.ssh.clock import Answer, Clock
-from mptcplab.engine.ssh.connection import Connection, Lines
+from mptcplab.engine.ssh.connection import Lines, SshConnection
 from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.engine.ssh.saved import check_movable, parse_saved
 from mptcplab.errors import InputError, LabError, MissingError
@@ -74,11 +74,11 @@ class Survey:
         return 0
 
 
-def survey(connection: Connection, programs: Sequence[str]) -> Survey:
+def survey(connection: SshConnection, programs: Sequence[str]) -> Survey:
     """Ask a machine what it is and has. :raises LabError: if it does not answer."""
-    devices = " ".join(one.device for one in connection.machine.interfaces.values())
+    devices = " ".join(interface.device for interface in connection.machine.interfaces.values())
     head = f"INTERFACES='{devices}'\nPROGRAMS='{' '.join(programs)}'\nRUNS={scripts.ROOT}\n"
-    text = connection.run(head + scripts.shipped("survey.sh")).decode(errors="replace")
+    text = connection.run(head + scripts.read_script("survey.sh")).decode(errors="replace")
     sections: dict[str, str] = {}
     for part in ("\n" + text).split("\n=== ")[1:]:
         name, _, body = part.partition("\n")
@@ -88,16 +88,16 @@ def survey(connection: Connection, programs: Sequence[str]) -> Survey:
     return Survey(sections)
 
 
-def clean(connection: Connection, found: Survey, lease_seconds: int) -> None:
+def clean(connection: SshConnection, found_survey: Survey, lease_seconds: int) -> None:
     """End the runs on a machine that are over, as those whose command was killed.
 
     :raises LabError: if another run uses the machine, or if it cannot be put back.
     """
-    names = found.sections["runs"].split()
-    script = scripts.cleaning(names, lease_seconds)
+    names = found_survey.sections["runs"].split()
+    script = scripts.cleaning_script(names, lease_seconds)
     for line in connection.run(script, seconds=lease_seconds + 120.0).decode(errors="replace").splitlines():
         word, name, rest = (*line.split(maxsplit=2), "", "")[:3]
-        if word == "busy" and _overlaps(connection, found, name):
+        if word == "busy" and _overlaps(connection, found_survey, name):
             message = f"{connection.place} is used by another run, of {rest}"
             raise LabError(message, hint="wait for its end")
         if word == "stuck":
@@ -105,24 +105,24 @@ def clean(connection: Connection, found: Survey, lease_seconds: int) -> None:
             raise LabError(message, hint=f"see {scripts.folder_of(name)} there; remove it when that is repaired")
 
 
-def _overlaps(connection: Connection, found: Survey, name: str) -> bool:
+def _overlaps(connection: SshConnection, found_survey: Survey, name: str) -> bool:
     """Return whether another run's node ``name`` is ours, or may have taken one of our interfaces."""
-    devices = {one.device for one in connection.machine.interfaces.values()}
-    return name == connection.node or not devices <= set(found.sections["present"].split())
+    devices = {interface.device for interface in connection.machine.interfaces.values()}
+    return name == connection.node or not devices <= set(found_survey.sections["present"].split())
 
 
-def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence[str] = ()) -> None:
+def check_machine(place: str, fitted: Fitted, found_survey: Survey, *, copied: Sequence[str] = ()) -> None:
     """Check that a machine has what its part of a plan needs, and that its interfaces may be taken.
 
     ``copied`` are the programs that we bring.
     :raises MissingError: naming all that it lacks. :raises InputError: naming an interface that cannot be taken.
     """
-    if found.system[0] != "Linux":
-        raise InputError(f"{place} runs {found.system[0]}, not Linux", hint="use a machine with Linux")
-    if found.system[4] != "0":
+    if found_survey.system[0] != "Linux":
+        raise InputError(f"{place} runs {found_survey.system[0]}, not Linux", hint="use a machine with Linux")
+    if found_survey.system[4] != "0":
         raise InputError(f"we are not root on {place}", hint=f'write host = "root@{fitted.machine.host}"')
     needed = dict.fromkeys((*BASE, *fitted.uses, *(["ss"] if fitted.is_sampled or fitted.is_watched else [])))
-    missing = [name for name in needed if name not in found.programs and name not in copied]
+    missing = [name for name in needed if name not in found_survey.programs and name not in copied]
     if missing:
         debian = " ".join(dict.fromkeys(_DEBIAN.get(name, name) for name in missing))
         openwrt = " ".join(dict.fromkeys(_OPENWRT.get(name, name) for name in missing))
@@ -130,19 +130,21 @@ def check_machine(place: str, fitted: Fitted, found: Survey, *, copied: Sequence
             f"the machine {place} has no {', '.join(missing)}",
             hint=f"there: apt-get install {debian}; OpenWrt: opkg install {openwrt}",
         )
-    if not found.sections["clock"]:
+    if not found_survey.sections["clock"]:
         raise MissingError(
             f"the machine {place} has no /proc/timer_list, which has its clock", hint="use another kernel there"
         )
     for link, interface in fitted.interfaces.items():
-        if interface.device not in found.sections["present"].split():
+        if interface.device not in found_survey.sections["present"].split():
             hint = f"the inventory names it as the end of {link}; `ip link` there lists its interfaces"
             raise InputError(f"the machine {place} has no interface {interface.device}", hint=hint)
-        check_movable(interface.device, found.sections, user=f"{interface.device} of {place}", way=found.way)
+        check_movable(
+            interface.device, found_survey.sections, user=f"{interface.device} of {place}", way=found_survey.way
+        )
 
 
 @dataclass
-class Agent:
+class MachineAgent:
     """The agent on one machine, during one run.
 
     ``began`` and ``ended`` are programs with instants there, and statuses; ``done`` are functions of commands with
@@ -150,7 +152,7 @@ class Agent:
     ``reached`` the link-layer address that answers at a link's other end.
     """
 
-    connection: Connection
+    connection: SshConnection
     fitted: Fitted
     found: Survey
     lease_seconds: int
@@ -177,7 +179,7 @@ class Agent:
     def open(self, files: Mapping[str, str], flow: Mapping[str, bytes]) -> None:
         """Bring what the run needs and start the machine's keeper; nothing is changed yet."""
         owner = f"{getpass.getuser()}@{socket.gethostname()} ({os.getpid()})"
-        self.connection.run(scripts.opening(self.node, files, owner))
+        self.connection.run(scripts.opening_script(self.node, files, owner))
         for name, data in flow.items():
             script = f"cat >{scripts.folder_of(self.node)}/{name} && chmod 755 {scripts.folder_of(self.node)}/{name}"
             self.connection.run(script, data=data)
@@ -267,7 +269,7 @@ class Agent:
             with contextlib.suppress(OSError):
                 self.order("end")
         seconds = self.lease_seconds + 60.0
-        return self.connection.run(scripts.ending(self.node, self.lease_seconds), seconds=seconds).decode(
+        return self.connection.run(scripts.ending_script(self.node, self.lease_seconds), seconds=seconds).decode(
             errors="replace"
         )
 
@@ -280,14 +282,14 @@ class Agent:
 
     def collect(self) -> dict[str, bytes]:
         """Return the files of the run's results by name."""
-        data, files = self.connection.run(scripts.collecting(self.node), seconds=600.0), {}
+        data, files = self.connection.run(scripts.collecting_script(self.node), seconds=600.0), {}
         while data:
             head, _, data = data.partition(b"\n")
             name, size = head.decode().rsplit(" ", 1)
             files[name], data = data[: int(size)], data[int(size) :]
         return files
 
-    def back(self) -> dict[int, list[str]]:
+    def restoring_lines(self) -> dict[int, list[str]]:
         """Return the lines that put back each interface, by number. :raises InputError: if that is not possible."""
         devices = [interface.device for interface in self.fitted.interfaces.values()]
         return {

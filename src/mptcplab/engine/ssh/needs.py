@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mptcplab.engine.needs import Need, general_settings, needs_of
-from mptcplab.engine.ssh.connection import Connection
+from mptcplab.engine.ssh.connection import SshConnection
 from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.errors import MissingError
 from mptcplab.plan.model import Plan
@@ -71,7 +71,7 @@ def trials_of(fitted: Fitted, plan: Plan) -> Trials:
     return Trials(tuple(needs.values()), settings, plan.needs.congestion_controls if fitted.is_watched else ())
 
 
-def try_needs(connection: Connection, release: str, trials: Trials) -> None:
+def try_needs(connection: SshConnection, release: str, trials: Trials) -> None:
     """Check that the machine's kernel has everything. :raises MissingError: naming all that it lacks."""
     text = connection.run(trials.script()).decode(errors="replace")
     modules: dict[str, None] = {}
@@ -96,7 +96,7 @@ def try_needs(connection: Connection, release: str, trials: Trials) -> None:
         raise MissingError(message, hint=_hint(list(modules)))
 
 
-def _control(connection: Connection, name: str, said: str) -> MissingError:
+def _control(connection: SshConnection, name: str, said: str) -> MissingError:
     """Return the error for a default: a namespace takes only those that every user of the machine may choose."""
     reason = said.strip().rpartition(": ")[2]
     message = f"the machine {connection.place} does not take the congestion control {name}: {reason}"

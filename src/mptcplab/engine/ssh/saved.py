@@ -70,47 +70,51 @@ class Saved:
     def _addresses(self) -> Iterator[list[str]]:
         # A mode other than 1 makes the address of the link itself again.
         makes_own = self.settings.get(f"/proc/sys/net/ipv6/conf/{self.device}/addr_gen_mode") != "1"
-        for one in self.address.get("addr_info", ()):
-            if not one or one.get("temporary") or (one["family"] == "inet6" and one["scope"] == "link" and makes_own):
+        for entry in self.address.get("addr_info", ()):
+            if (
+                not entry
+                or entry.get("temporary")
+                or (entry["family"] == "inet6" and entry["scope"] == "link" and makes_own)
+            ):
                 continue
             words = ["ip", "address", "replace"]
-            if "address" in one:
-                words += [str(one["local"]), "peer", f"{one['address']}/{one['prefixlen']}"]
+            if "address" in entry:
+                words += [str(entry["local"]), "peer", f"{entry['address']}/{entry['prefixlen']}"]
             else:
-                words.append(f"{one['local']}/{one['prefixlen']}")
-            words += ["broadcast", one["broadcast"]] if "broadcast" in one else []
-            words += ["scope", str(one["scope"])]
-            words += ["label", one["label"]] if one.get("label", self.device) != self.device else []
-            words += ["metric", str(one["metric"])] if "metric" in one else []
+                words.append(f"{entry['local']}/{entry['prefixlen']}")
+            words += ["broadcast", entry["broadcast"]] if "broadcast" in entry else []
+            words += ["scope", str(entry["scope"])]
+            words += ["label", entry["label"]] if entry.get("label", self.device) != self.device else []
+            words += ["metric", str(entry["metric"])] if "metric" in entry else []
             words += ["dev", self.device]
             for key, name in (("valid_life_time", "valid_lft"), ("preferred_life_time", "preferred_lft")):
-                if one.get(key, _FOREVER) != _FOREVER:
-                    words += [name, str(one[key])]
+                if entry.get(key, _FOREVER) != _FOREVER:
+                    words += [name, str(entry[key])]
             yield words + [
-                flag for flag in ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin") if one.get(flag)
+                flag for flag in ("nodad", "home", "mngtmpaddr", "noprefixroute", "autojoin") if entry.get(flag)
             ]
 
     def _routes(self) -> Iterator[list[str]]:
-        own = {str(one["local"]) for one in self.address.get("addr_info", ()) if one}
-        found = []
+        own_texts = {str(entry["local"]) for entry in self.address.get("addr_info", ()) if entry}
+        routes = []
         for route in self.routes:
             through = [str(hop.get("dev")) for hop in route.get("nexthops", ())]
             # The kernel also removes another interface's routes whose source was this one's address.
-            if self.device not in (route.get("dev"), *through) and route.get("prefsrc") not in own:
+            if self.device not in (route.get("dev"), *through) and route.get("prefsrc") not in own_texts:
                 continue
             if route.get("protocol") in _AUTOMATIC:
                 continue
             unknown = sorted(set(route) - _ROUTE_KEYS - _ROUTE_STATE - {"family"})
             if unknown:
                 text = f"a route to {route['dst']} with {', '.join(unknown)}"
-                raise _cannot(self.device, text, "remove the route meanwhile, or use another interface")
-            found.append(route)
-        for route in sorted(found, key=lambda one: "gateway" in one or "via" in one):
+                raise _restore_error(self.device, text, "remove the route meanwhile, or use another interface")
+            routes.append(route)
+        for route in sorted(routes, key=lambda entry: "gateway" in entry or "via" in entry):
             yield _route(route)
 
     def _neighbours(self) -> Iterator[list[str]]:
-        for one in self.neighbours:
-            words = ["ip", "neighbour", "replace", one["dst"], "lladdr", one["lladdr"], "dev", self.device]
+        for neighbour in self.neighbours:
+            words = ["ip", "neighbour", "replace", neighbour["dst"], "lladdr", neighbour["lladdr"], "dev", self.device]
             yield [*words, "nud", "permanent"]
 
 
@@ -133,8 +137,8 @@ def _route(route: Mapping[str, Any]) -> list[str]:
 
 def _block(function: str, device: str, lines: Iterable[str]) -> list[str]:
     """Return the call of a function of `keeper.sh` with ``lines`` as its input; nothing without any."""
-    found = list(lines)
-    return ["\n".join([f"{_line(function, device)} <<'END'", *found, "END"])] if found else []
+    texts = list(lines)
+    return ["\n".join([f"{_line(function, device)} <<'END'", *texts, "END"])] if texts else []
 
 
 def _features(text: str) -> Iterator[str]:
@@ -151,7 +155,7 @@ def _line(*words: str) -> str:
     return shlex.join(words)
 
 
-def _cannot(device: str, text: str, hint: str) -> InputError:
+def _restore_error(device: str, text: str, hint: str) -> InputError:
     return InputError(f"the interface {device} has {text}, which could not be put back", hint=hint)
 
 
@@ -161,7 +165,7 @@ def parse_saved(device: str, sections: Mapping[str, str]) -> Saved:
     for family, name in (("inet", "routes4"), ("inet6", "routes6")):
         routes += [{"family": family, **route} for route in json.loads(sections[name] or "[]")]
     settings = (line.partition(":") for line in sections[f"settings {device}"].splitlines())
-    addresses = [one for one in json.loads(sections[f"address {device}"]) if one.get("ifname")]
+    addresses = [load for load in json.loads(sections[f"address {device}"]) if load.get("ifname")]
     return Saved(
         device,
         addresses[0],
@@ -178,7 +182,7 @@ def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: s
     ``way`` is the interface by which the machine answers our connection.
     :raises InputError: saying why not.
     """
-    (address,) = (one for one in json.loads(sections[f"address {device}"]) if one.get("ifname"))
+    (address,) = (load for load in json.loads(sections[f"address {device}"]) if load.get("ifname"))
     kept = sections[f"sysfs {device}"].split()
     uppers = [name.removeprefix("upper_") for name in kept if name.startswith("upper_")]
     if device == way:
@@ -197,7 +201,7 @@ def check_movable(device: str, sections: Mapping[str, str], *, user: str, way: s
         raise InputError(
             f"the interface {user} cannot be moved to another namespace", hint="use a physical or a VLAN interface"
         )
-    own = [one["kind"] for one in json.loads(sections[f"qdiscs {device}"] or "[]") if one["handle"] != "0:"]
-    if own:
-        message = f"{user} has queueing disciplines of its own ({', '.join(own)}), which could not be put back"
+    items = [load["kind"] for load in json.loads(sections[f"qdiscs {device}"] or "[]") if load["handle"] != "0:"]
+    if items:
+        message = f"{user} has queueing disciplines of its own ({', '.join(items)}), which could not be put back"
         raise InputError(message, hint=f"remove them meanwhile: tc qdisc delete dev {device} root")

@@ -26,7 +26,7 @@ def folder_of(node: str) -> str:
 
 
 @cache
-def shipped(name: str) -> str:
+def read_script(name: str) -> str:
     """Return the text of a script beside this module."""
     return (Path(__file__).parent / name).read_text()
 
@@ -44,12 +44,12 @@ def files_of(
     ``events`` are the commands of each event that has some here, by the name of its function. ``interval_ns`` is the
     time between samples, if any are taken.
     """
-    steps = [_function("setup", fitted.commands), _counting(fitted.counters)]
+    steps = [_function("setup", fitted.commands), _count_function(fitted.counters)]
     steps += [_function(name, commands) for name, commands in events.items()]
     files = {
         "node.sh": _variables(fitted, lease_seconds),
-        "keeper.sh": shipped("keeper.sh"),
-        "agent.sh": shipped("agent.sh"),
+        "keeper.sh": read_script("keeper.sh"),
+        "agent.sh": read_script("agent.sh"),
         "steps.sh": "\n".join(steps),
         "lease": "0\n",
     }
@@ -70,14 +70,16 @@ def _variables(fitted: Fitted, lease_seconds: int) -> str:
 
 def _function(name: str, commands: Iterable[Command]) -> str:
     """Return a function that executes ``commands`` up to the first that fails."""
-    lines = [f"\tAT={number}; {shlex.join(one.argv)} >&2 || return" for number, one in enumerate(commands, start=1)]
+    lines = [
+        f"\tAT={number}; {shlex.join(command.argv)} >&2 || return" for number, command in enumerate(commands, start=1)
+    ]
     return "\n".join([f"{name}() {{", *lines, "\t:", "}"])
 
 
-def _counting(counters: Iterable[Counter]) -> str:
+def _count_function(counters: Iterable[Counter]) -> str:
     lines = [
-        f"\tAT={number}; {shlex.join(one.argv)} >{shlex.quote(f'counters/{one.name}')} || return"
-        for number, one in enumerate(counters, start=1)
+        f"\tAT={number}; {shlex.join(counter.argv)} >{shlex.quote(f'counters/{counter.name}')} || return"
+        for number, counter in enumerate(counters, start=1)
     ]
     return "\n".join(["count() {", *lines, "\t:", "}"])
 
@@ -104,7 +106,7 @@ def _sampler(queues: Sequence[Queue], interval_ns: int) -> str:
     )
 
 
-def opening(node: str, files: Mapping[str, str], owner: str) -> str:
+def opening_script(node: str, files: Mapping[str, str], owner: str) -> str:
     """Return the script that makes the run's folder and starts the keeper, before anything is changed."""
     folder = folder_of(node)
     lines = ["umask 077", f"mkdir -p {ROOT} && mkdir {folder} && cd {folder} || exit", "mkdir out counters || exit"]
@@ -140,7 +142,7 @@ now() { sh ./keeper.sh now "$PWD" </dev/null >/dev/null 2>&1; }
 """
 
 
-def cleaning(names: Sequence[str], lease_seconds: int) -> str:
+def cleaning_script(names: Sequence[str], lease_seconds: int) -> str:
     """Return the script that ends the runs ``names``, if they are over; it prints what stands in the way.
 
     A run that is still in contact with its own command changes its lease; ``lease_seconds`` is our guess of its length.
@@ -174,7 +176,7 @@ def last_message(node: str, program: str) -> str:
     return f"cd {folder_of(node)} && if [ -s {error} ]; then tail -c 1000 {error}; else tail -c 1000 {output}; fi"
 
 
-def collecting(node: str) -> str:
+def collecting_script(node: str) -> str:
     """Return the script that prints every result: a line with name and size before each file's bytes."""
     return f"""
 cd {folder_of(node)} || exit
@@ -186,7 +188,7 @@ done
 """
 
 
-def ending(node: str, lease_seconds: int) -> str:
+def ending_script(node: str, lease_seconds: int) -> str:
     """Return the script that makes the keeper put the machine back, waits for it, and prints what it could not do."""
     return f"""{_LIVES}
 cd {folder_of(node)} 2>/dev/null || exit 0

@@ -22,7 +22,7 @@ _SS_MPTCP = "tcp-ulp-mptcp"
 _TOKEN = re.compile(r"token:([0-9a-f]+)\(id:(\d+)\)/([0-9a-f]+)\(id:(\d+)\)")
 
 
-def _us(text: str) -> int:
+def _parse_ms(text: str) -> int:
     return round(float(text) * 1000)
 
 
@@ -33,8 +33,8 @@ def _bps(text: str) -> int:
 
 #: Values by the word in front of their colon: the names of the recording, in the order of their parts.
 _VALUES: dict[str, tuple[tuple[str, Callable[[str], int]], ...]] = {
-    "rto": (("rto_us", _us),),
-    "rtt": (("rtt_us", _us), ("rttvar_us", _us)),
+    "rto": (("rto_us", _parse_ms),),
+    "rtt": (("rtt_us", _parse_ms), ("rttvar_us", _parse_ms)),
     "mss": (("snd_mss", int),),
     "cwnd": (("snd_cwnd", int),),
     "ssthresh": (("snd_ssthresh", int),),
@@ -48,7 +48,7 @@ _VALUES: dict[str, tuple[tuple[str, Callable[[str], int]], ...]] = {
     "segs_out": (("segs_out", int),),
     "segs_in": (("segs_in", int),),
     "notsent": (("notsent_bytes", int),),
-    "minrtt": (("min_rtt_us", _us),),
+    "minrtt": (("min_rtt_us", _parse_ms),),
 }
 _RATES = {"pacing_rate": "pacing_rate", "delivery_rate": "delivery_rate"}
 _TIMES = {"busy": "busy_time_us", "rwnd_limited": "rwnd_limited_us", "sndbuf_limited": "sndbuf_limited_us"}
@@ -68,7 +68,7 @@ class Samples:
 
 def parse_samples(text: str, *, node: str, queues: Sequence[Queue]) -> Samples:
     """Return the rows of a sampler's output; an incomplete end, where it was stopped, is left out."""
-    found = Samples()
+    sample = Samples()
     time_ns, device = 0, ""
     lines = text.splitlines()
     starts = [number for number, line in enumerate(lines) if line.startswith("@ ")]
@@ -78,27 +78,27 @@ def parse_samples(text: str, *, node: str, queues: Sequence[Queue]) -> Samples:
         elif line.startswith("# "):
             device = line[2:]
         elif device and line.startswith("["):
-            found.queues += _queues(json.loads(line), device, time_ns, queues)
+            sample.queues += _queues(json.loads(line), device, time_ns, queues)
         elif line and not device:
             row = parse_socket(line)
             if row:
-                found.sockets.append({"time_ns": time_ns, "node": node, **row})
-    return found
+                sample.sockets.append({"time_ns": time_ns, "node": node, **row})
+    return sample
 
 
 def _queues(
     kinds: list[dict[str, Any]], device: str, time_ns: int, queues: Sequence[Queue]
 ) -> Iterator[dict[str, Any]]:
     for queue in queues:
-        for one in kinds:
-            if queue.device == device and one.get("handle") == f"{queue.handle:x}:":
+        for kind in kinds:
+            if queue.device == device and kind.get("handle") == f"{queue.handle:x}:":
                 place = {key: getattr(queue, key) for key in ("node", "device", "link", "direction")}
                 yield {
                     "time_ns": time_ns,
                     **place,
-                    "bytes": one["backlog"],
-                    "packets": one["qlen"],
-                    "drops": one["drops"],
+                    "bytes": kind["backlog"],
+                    "packets": kind["qlen"],
+                    "drops": kind["drops"],
                 }
 
 
@@ -131,11 +131,11 @@ def _is_control(word: str) -> bool:
 
 
 def _mptcp(line: str) -> dict[str, Any]:
-    found = _TOKEN.search(line) if _SS_MPTCP in line else None
-    if found is None:
+    match = _TOKEN.search(line) if _SS_MPTCP in line else None
+    if match is None:
         return {}
     # In the order of mptcp_info_print_subflow() of iproute2: the remote token, then ours.
-    return {"protocol": "mptcp", "token": int(found[3], 16), "id_remote": int(found[2]), "id_local": int(found[4])}
+    return {"protocol": "mptcp", "token": int(match[3], 16), "id_remote": int(match[2]), "id_local": int(match[4])}
 
 
 def _end(text: str) -> str:

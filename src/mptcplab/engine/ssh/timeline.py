@@ -19,7 +19,7 @@ from typing import Any
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.report import PLAN_HINT
 from mptcplab.engine.ssh.connection import AGAIN
-from mptcplab.engine.ssh.machine import Agent
+from mptcplab.engine.ssh.machine import MachineAgent
 from mptcplab.engine.ssh.scripts import SAMPLER
 from mptcplab.errors import LabError
 from mptcplab.plan.model import Plan
@@ -46,11 +46,11 @@ _MAX_MESSAGE_CHARS = 300
 class Fleet:
     """The agents of a run. ``stop`` is the descriptor that requests a stop."""
 
-    agents: list[Agent]
+    agents: list[MachineAgent]
     stop: int | None
     _next_renewal_ns: int = 0
 
-    def of(self, node: str) -> Agent:
+    def agent_of(self, node: str) -> MachineAgent:
         """Return the agent of a node."""
         return next(agent for agent in self.agents if agent.node == node)
 
@@ -97,7 +97,7 @@ class Fleet:
                 raise LabError(f"{what} within {seconds:g} s", hint=AGAIN)
             self.pump(end)
 
-    def wait_for(self, agents: Iterable[Agent], what: str, is_true: Callable[[Agent], bool]) -> None:
+    def wait_for(self, agents: Iterable[MachineAgent], what: str, is_true: Callable[[MachineAgent], bool]) -> None:
         """Wait until ``is_true`` of each agent. :raises LabError: naming the first of which it is not in time."""
         for agent in agents:
             self.wait(f"{agent.connection.place} did not {what}", partial(is_true, agent))
@@ -128,8 +128,10 @@ class Fleet:
         for agent, link in missing[:1]:
             message = f"the interface {agent.interface_of(link)} has no carrier"
             raise LabError(message, hint=f"is the cable of {link} plugged in at both ends?")
-        asked = [(self.of(node), link, self.of(other), address) for link, (node, other, address) in ends.items()]
-        asked = [one for one in asked if "ping" in one[0].found.programs and one[2].hardware_address_of(one[1])]
+        asked = [
+            (self.agent_of(node), link, self.agent_of(other), address) for link, (node, other, address) in ends.items()
+        ]
+        asked = [pair for pair in asked if "ping" in pair[0].found.programs and pair[2].hardware_address_of(pair[1])]
         while asked:
             for agent, link, _, address in asked:
                 agent.reached.pop(link, None)
@@ -137,7 +139,7 @@ class Fleet:
             for agent, link, _, _ in asked:
                 self.wait_for([agent], "answer", partial(_has_reached, link))
             # A host answers for all its addresses, whichever of its interfaces is asked.
-            asked = [one for one in asked if one[0].reached[one[1]] != one[2].hardware_address_of(one[1])]
+            asked = [pair for pair in asked if pair[0].reached[pair[1]] != pair[2].hardware_address_of(pair[1])]
             if asked and time.monotonic_ns() > limit:
                 agent, link, other, address = asked[0]
                 text = "does not reach" if agent.reached[link] == "none" else "is not connected with"
@@ -151,27 +153,27 @@ class Fleet:
         while time.monotonic_ns() < end:
             self.pump(end)
 
-    def carry_out(self, name: str, agents: Sequence[Agent]) -> None:
+    def carry_out(self, name: str, agents: Sequence[MachineAgent]) -> None:
         """Execute a function of commands on each machine, at the same time."""
         for agent in agents:
             agent.done.pop(name, None)
             agent.order("do", name)
-        self.wait_for(agents, "carry out its commands", lambda one: name in one.done)
+        self.wait_for(agents, "carry out its commands", lambda machine_agent: name in machine_agent.done)
 
 
-def _has_carriers(question: str, agent: Agent) -> bool:
+def _has_carriers(question: str, agent: MachineAgent) -> bool:
     return question in agent.carriers
 
 
-def _has_reached(link: str, agent: Agent) -> bool:
+def _has_reached(link: str, agent: MachineAgent) -> bool:
     return link in agent.reached
 
 
-def _has_answered(agent: Agent, times: int) -> bool:
+def _has_answered(agent: MachineAgent, times: int) -> bool:
     return agent.answers >= times
 
 
-class Timeline:
+class RemoteTimeline:
     """One plan's programs and events. ``events`` has the functions of an event's commands in order: node and name."""
 
     def __init__(self, fleet: Fleet, plan: Plan, events: list[list[tuple[str, str]]]) -> None:
@@ -198,7 +200,7 @@ class Timeline:
             if program.role == "server":
                 self._start(program.name, program.node)
         names = set(self._started)
-        self._fleet.wait("the servers did not start", lambda: names <= self._began())
+        self._fleet.wait("the servers did not start", lambda: names <= self._started_programs())
         self.zero_ns = time.monotonic_ns() + _ZERO_STEP_NS
         while time.monotonic_ns() < self.zero_ns:
             self._fleet.pump(self.zero_ns)
@@ -208,45 +210,52 @@ class Timeline:
         self._fleet.ask_clocks()
         self._check_events()
 
-    def _now(self) -> int:
+    def _elapsed_ns(self) -> int:
         return time.monotonic_ns() - self.zero_ns
 
-    def _began(self) -> set[str]:
+    def _started_programs(self) -> set[str]:
         return {name for agent in self._fleet.agents for name in agent.began}
 
-    def _ended(self) -> dict[str, tuple[int, int]]:
-        return {name: found for agent in self._fleet.agents for name, found in agent.ended.items()}
+    def _ended_programs(self) -> dict[str, tuple[int, int]]:
+        return {name: pair for agent in self._fleet.agents for name, pair in agent.ended.items()}
 
     def _start(self, name: str, node: str) -> None:
-        self._fleet.of(node).order("start", name)
+        self._fleet.agent_of(node).order("start", name)
         self._started.append(name)
 
     def _run_clients(self) -> None:
-        waiting = sorted((one for one in self._plan.programs if one.role == "client"), key=lambda one: one.start_ns)
-        clients = {one.name: one for one in waiting}
-        while waiting or not all(name in self._ended() for name in clients):
+        waiting = sorted(
+            (program for program in self._plan.programs if program.role == "client"),
+            key=lambda this_program: this_program.start_ns,
+        )
+        clients = {program.name: program for program in waiting}
+        while waiting or not all(name in self._ended_programs() for name in clients):
             self._carry_out_events()
-            while waiting and waiting[0].start_ns <= self._now():
-                one = waiting.pop(0)
-                self._start(one.name, one.node)
-            running = [clients[name] for name in self._started if name in clients and name not in self._ended()]
-            for one in running:
-                if self._now() >= one.deadline_ns:
-                    seconds = (one.deadline_ns - one.start_ns) / _SECOND
-                    raise LabError(f"{one.name} did not end within its timeout of {seconds:g} s", hint=PLAN_HINT)
-            instants = [one.deadline_ns for one in running] + [one.start_ns for one in waiting[:1]]
+            while waiting and waiting[0].start_ns <= self._elapsed_ns():
+                program = waiting.pop(0)
+                self._start(program.name, program.node)
+            running = [
+                clients[name] for name in self._started if name in clients and name not in self._ended_programs()
+            ]
+            for program in running:
+                if self._elapsed_ns() >= program.deadline_ns:
+                    seconds = (program.deadline_ns - program.start_ns) / _SECOND
+                    raise LabError(f"{program.name} did not end within its timeout of {seconds:g} s", hint=PLAN_HINT)
+            instants = [program.deadline_ns for program in running] + [
+                this_program.start_ns for this_program in waiting[:1]
+            ]
             instants += [self._due[0][0]] if self._due else []
-            self._fleet.pump(self.zero_ns + min(instants, default=self._now()))
+            self._fleet.pump(self.zero_ns + min(instants, default=self._elapsed_ns()))
             self._check()
 
     def _carry_out_events(self) -> None:
-        while self._due and self._due[0][0] <= self._now():
+        while self._due and self._due[0][0] <= self._elapsed_ns():
             at_ns, number = heapq.heappop(self._due)
             event = self._plan.events[number]
             if event.every_ns:
                 heapq.heappush(self._due, (at_ns + event.every_ns, number))
             for node, name in self._events[number]:
-                self._fleet.of(node).order("do", name)
+                self._fleet.agent_of(node).order("do", name)
             described = {key: getattr(event, key) for key in ("kind", "link", "direction", "value")}
             self.happened.append({"instant_ns": at_ns, **described})
 
@@ -254,10 +263,10 @@ class Timeline:
         """:raises LabError: if an event's command has failed."""
         for number, parts in enumerate(self._events):
             for node, name in parts:
-                agent = self._fleet.of(node)
+                agent = self._fleet.agent_of(node)
                 status, at, text = agent.done.get(name, (0, 0, ""))
                 if status:
-                    commands = [one for one in self._plan.events[number].commands if one.node == node]
+                    commands = [command for command in self._plan.events[number].commands if command.node == node]
                     argv = " ".join(commands[min(at, len(commands)) - 1].argv)
                     raise LabError(
                         f"an event's command failed on {agent.connection.place}: {argv}: {text}", hint=PLAN_HINT
@@ -275,29 +284,29 @@ class Timeline:
                         f"{name} on {agent.connection.place} {end}{f': {text}' if text else ''}", hint=PLAN_HINT
                     )
 
-    def _alive(self) -> list[tuple[Agent, str]]:
+    def _running_programs(self) -> list[tuple[MachineAgent, str]]:
         return [(agent, name) for agent in self._fleet.agents for name in agent.began if name not in agent.ended]
 
     def _end_servers(self) -> None:
         for word, grace_ns in _GRACE_NS.items():
             limit = time.monotonic_ns() + grace_ns
-            for agent, name in self._alive():
+            for agent, name in self._running_programs():
                 if word or name == SAMPLER:
                     self._stopped.add(name)
                     agent.order("stop", name, word or "TERM")
-            while self._alive() and time.monotonic_ns() < limit:
+            while self._running_programs() and time.monotonic_ns() < limit:
                 self._fleet.pump(limit)
                 self._check()
 
     def records(self) -> list[dict[str, Any]]:
         """Return one record per program, in the order of their starts; times count from zero on our clock."""
-        found = []
-        programs = {one.name: one for one in self._plan.programs}
+        texts = []
+        programs = {program.name: program for program in self._plan.programs}
         for name in self._started:
-            agent = self._fleet.of(programs[name].node)
-            here = agent.clock.here()
+            agent = self._fleet.agent_of(programs[name].node)
+            here = agent.clock.to_our_clock()
             status, end_ns = agent.ended.get(name, (None, None))
-            found.append(
+            texts.append(
                 {
                     "name": name,
                     "node": agent.node,
@@ -308,4 +317,4 @@ class Timeline:
                     "stopped": name in self._stopped,
                 }
             )
-        return found
+        return texts

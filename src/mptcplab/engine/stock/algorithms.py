@@ -10,7 +10,7 @@ from pathlib import Path
 from mptcplab.ebpf.bpftool import reason_of, verifier_lines
 from mptcplab.ebpf.controls import FIRST_VERSION, version_of
 from mptcplab.ebpf.objects import CONTROLS, find_tool, object_file
-from mptcplab.ebpf.own import CONTROL, SCHEDULER, compiled, names_of
+from mptcplab.ebpf.own import CONTROL, SCHEDULER, compile_user_programs, names_of
 from mptcplab.engine.needs import general_settings
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.modules import ModuleTree
@@ -29,13 +29,13 @@ _SUFFIX = ".bpf.o"
 
 def check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
     """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
-    own = compiled(plan.bpf, kernel)
-    _check_clashes(names_of(own, CONTROL), kernel, tree)
-    _check_controls(plan, kernel, tree, names_of(own, CONTROL))
+    own_programs = compile_user_programs(plan.bpf, kernel)
+    _check_clashes(names_of(own_programs, CONTROL), kernel, tree)
+    _check_controls(plan, kernel, tree, names_of(own_programs, CONTROL))
     needs = plan.needs
     has_schedulers = numbers(kernel.release)[:2] >= _FIRST_SCHEDULERS
     for name in needs.schedulers:
-        if name not in ("default", *names_of(own, SCHEDULER)) or not has_schedulers:
+        if name not in ("default", *names_of(own_programs, SCHEDULER)) or not has_schedulers:
             message = f"the stock kernel {kernel.release} cannot be given the MPTCP scheduler '{name}'"
             raise InputError(message, hint=_HINT)
     for needed, subject in (
@@ -58,8 +58,8 @@ def _check_clashes(names: Sequence[str], kernel: StockKernel, tree: ModuleTree) 
             raise InputError(message, hint=f'give your program another name, like .name = "my_{name}"')
 
 
-def _check_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own: Sequence[str]) -> None:
-    programmed = _programmed(plan, tree)
+def _check_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own_texts: Sequence[str]) -> None:
+    programmed = _controls_with_programs(plan, tree)
     for name in programmed:
         if version_of(kernel.release) < FIRST_VERSION:
             message = f"the stock kernel {kernel.release} is too old for '{name}' as an eBPF program"
@@ -67,13 +67,13 @@ def _check_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own: Sequ
         find_tool("bpftool")
         object_file(name)
     for name in plan.needs.congestion_controls if tree.is_known else ():
-        if name not in (*tree.congestion_controls, *programmed, *own):
-            known = ", ".join((*own, *tree.congestion_controls))
+        if name not in (*tree.congestion_controls, *programmed, *own_texts):
+            known = ", ".join((*own_texts, *tree.congestion_controls))
             message = f"the stock kernel {kernel.release} has no congestion control '{name}'"
             raise InputError(message, hint=f"{_HINT}, or one of {known}")
 
 
-def _programmed(plan: Plan, tree: ModuleTree) -> list[str]:
+def _controls_with_programs(plan: Plan, tree: ModuleTree) -> list[str]:
     """Return the congestion controls of ``plan`` that the kernel lacks and that have an eBPF program."""
     needed = plan.needs.congestion_controls if tree.is_known else ()
     return [name for name in needed if name in CONTROLS and name not in tree.congestion_controls]
@@ -93,9 +93,9 @@ def program_contents(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> dict[
 
 
 def _objects(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> Iterator[tuple[str, bytes]]:
-    for name in _programmed(plan, tree):
+    for name in _controls_with_programs(plan, tree):
         yield f"{name}{_SUFFIX}", object_file(name).read_bytes()
-    for program in compiled(plan.bpf, kernel):
+    for program in compile_user_programs(plan.bpf, kernel):
         yield f"{start.OWN}{program.file}", program.content
 
 

@@ -11,17 +11,17 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.ebpf.objects import sources_digest
-from mptcplab.ebpf.own import compiled
+from mptcplab.ebpf.own import compile_user_programs
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, program_contents
-from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parsed
-from mptcplab.engine.stock.machine import Boot, Machine, qemu, unpack_results
+from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parse_image
+from mptcplab.engine.stock.machine import StockBoot, StockMachine, qemu, unpack_results
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, base_files, contents, program_files, python
 from mptcplab.engine.stock.turns import SOURCE
@@ -70,18 +70,20 @@ class StockEngine:
 
     def program_digests(self, plan: Plan) -> Mapping[str, str]:
         """See :class:`mptcplab.engine.protocol.WithPrograms`."""
-        programs = compiled(plan.bpf, self.kernel)
+        programs = compile_user_programs(plan.bpf, self.kernel)
         return {program.file: hashlib.sha256(program.content).hexdigest() for program in programs}
 
     def execute(self, plan: Plan, *, seed: int, folder: Path, cpu: int, stop: int | None = None) -> Outcome:
         """See :class:`mptcplab.engine.protocol.Engine`. ``folder`` has the files of the lab kernel's engine."""
         programs = find_programs(plan.uses, self.tools)
         started = time.monotonic()
-        with work_dir("stock", cache_root()) as work:
-            own = work / "own.cpio"
-            own.write_bytes(archive(self._files(plan, programs, seed)))
+        with make_work_folder("stock", cache_root()) as work:
+            own_path = work / "own.cpio"
+            own_path.write_bytes(archive(self._files(plan, programs, seed)))
             base = base_archive(package_folder(), whole_library="python3" in plan.uses)
-            with Machine(Boot(self.kernel, seed, cpu, work, (base, own), self.hardware, plan.memory_bytes)) as machine:
+            with StockMachine(
+                StockBoot(self.kernel, seed, cpu, work, (base, own_path), self.hardware, plan.memory_bytes)
+            ) as machine:
                 verdict = watch(machine, Watchdog(_LATEST_ZERO_NS + plan.deadline_ns), _POLL_SECONDS, stop)
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
@@ -97,9 +99,9 @@ class StockEngine:
     def _files(self, plan: Plan, programs: Mapping[str, Path], seed: int) -> dict[str, tuple[bytes, bool]]:
         """Return the files of one run, beside Python and the guest."""
         tree = ModuleTree(self.kernel)
-        modules = tree.in_order(modules_of(plan, tree))
+        modules = tree.sort_by_dependency(modules_of(plan, tree))
         paths = {name: str(path) for name, path in programs.items()}
-        work = {"plan": replace(with_limits(plan), bpf=()).described(), "programs": paths}
+        work = {"plan": replace(with_limits(plan), bpf=()).to_dict(), "programs": paths}
         limit_s = (_LATEST_ZERO_NS + plan.deadline_ns + ALLOWANCE_NS) // 10**9
         script = (
             f"#!{python()} -PSs",
@@ -126,8 +128,8 @@ def _secret(seed: int) -> bytes:
 def _machine_digest(emulator: Path, hardware: Hardware) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
     parts = (Path(start.__file__).read_bytes(), SOURCE.read_bytes(), sources_digest().encode())
-    own = hashlib.sha256(b"".join(parts)).hexdigest()
-    return f"{fingerprint(emulator)} {own} {' '.join((*hardware.command, *hardware.options))}"
+    own_text = hashlib.sha256(b"".join(parts)).hexdigest()
+    return f"{fingerprint(emulator)} {own_text} {' '.join((*hardware.command, *hardware.options))}"
 
 
 class Stock:
@@ -154,9 +156,9 @@ class Stock:
             on_clusters=self._hardware == ONE_CPU,
         )
 
-    def chosen(self, image: str) -> Stock:
+    def with_images(self, image: str) -> Stock:
         """See :class:`mptcplab.engine.protocol.WithImages`. After the image, the text can describe the machine."""
-        return Stock(*parsed(image))
+        return Stock(*parse_image(image))
 
     def prepare(self, version: str, tools: Mapping[str, Path], *, stall_seconds: float) -> StockEngine:
         """See :class:`mptcplab.engine.protocol.EngineKind`. ``version`` is of lab kernels, and so not used."""

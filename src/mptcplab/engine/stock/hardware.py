@@ -138,7 +138,7 @@ class Hardware:
 ONE_CPU = Hardware()
 
 
-def parsed(text: str) -> tuple[str, Hardware]:
+def parse_image(text: str) -> tuple[str, Hardware]:
     """Return the image and the machine that ``text`` names: ``6.12,cpus=2``. :raises InputError: if it names none."""
     image, *words = text.split(",")
     cpus, execution = 1, Execution.COUNTED

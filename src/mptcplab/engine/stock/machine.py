@@ -30,7 +30,7 @@ _CONSOLE, _RESULTS, _ROOT = "console", "results", "root.cpio"
 
 
 @dataclass(frozen=True)
-class Boot:
+class StockBoot:
     """The parameters of a machine's start. ``work`` is a folder for its files; ``root`` is the archive's.
 
     ``memory`` is in bytes.
@@ -45,10 +45,10 @@ class Boot:
     memory: int = USUAL_MEMORY_BYTES
 
 
-class Machine(GuestProcess):
+class StockMachine(GuestProcess):
     """A running stock machine. Use it as a context manager, which kills QEMU at its end."""
 
-    def __init__(self, boot: Boot) -> None:
+    def __init__(self, boot: StockBoot) -> None:
         """Start the machine. :raises MissingError: without QEMU."""
         self._work, self._is_real = boot.work, boot.hardware.is_real
         self._started_ns = time.monotonic_ns()
@@ -71,12 +71,12 @@ class Machine(GuestProcess):
             self.console.add((self._work / _CONSOLE).read_bytes())
 
 
-def host_cpus(boot: Boot) -> set[int]:
+def host_cpus(boot: StockBoot) -> set[int]:
     """Return the CPU of this machine to use; all for several CPUs that run at the same time."""
     return os.sched_getaffinity(0) if boot.hardware.is_real and boot.hardware.cpus > 1 else {boot.cpu}
 
 
-def _command(boot: Boot) -> list[str]:
+def _command(boot: StockBoot) -> list[str]:
     # Real time goes on by itself.
     turns = () if boot.hardware.is_real else ("env", f"LD_PRELOAD={turns_library()}")
     return [
@@ -89,7 +89,7 @@ def _command(boot: Boot) -> list[str]:
     ]
 
 
-def _sized(boot: Boot) -> list[str]:
+def _sized(boot: StockBoot) -> list[str]:
     """Return QEMU's options of the machine, with the memory that the run asks for."""
     words = list(boot.hardware.command)
     if boot.memory != USUAL_MEMORY_BYTES:
@@ -99,10 +99,10 @@ def _sized(boot: Boot) -> list[str]:
 
 def qemu() -> Path:
     """Return the path of QEMU. :raises MissingError: without it."""
-    found = shutil.which(QEMU)
-    if found is None:
+    path = shutil.which(QEMU)
+    if path is None:
         raise MissingError(f"this machine has no '{QEMU}'", subject=QEMU, packages=(PACKAGE,))
-    return Path(found)
+    return Path(path)
 
 
 def unpack_results(work: Path, folder: Path) -> bool:

@@ -60,8 +60,8 @@ class ModuleTree:
     @cached_property
     def _files(self) -> dict[str, Path]:
         folder = self._kernel.modules
-        found = folder.rglob("*.ko*") if folder is not None else ()
-        return {_module_name(file.name): file for file in found}
+        path = folder.rglob("*.ko*") if folder is not None else ()
+        return {_module_name(file.name): file for file in path}
 
     @cached_property
     def _built_in(self) -> frozenset[str]:
@@ -75,7 +75,7 @@ class ModuleTree:
         config = self._kernel.config
         return config is not None and "CONFIG_MODULE_SIG_FORCE=y" in config.read_text().splitlines()
 
-    def has(self, name: str) -> bool:
+    def has_module(self, name: str) -> bool:
         """Return whether the kernel has the module ``name``, built in or as a file."""
         return name in self._files or name in self._built_in
 
@@ -90,7 +90,7 @@ class ModuleTree:
         names = {name.removeprefix("tcp_") for name in (*self._files, *self._built_in) if name.startswith("tcp_")}
         return sorted((names | {"reno"}) - _NOT_CONTROLS)
 
-    def in_order(self, names: Iterable[str]) -> list[tuple[str, bytes]]:
+    def sort_by_dependency(self, names: Iterable[str]) -> list[tuple[str, bytes]]:
         """Return names and contents of the modules ``names`` that are files, each after those that it depends on."""
         done: dict[str, bytes] = {}
 
@@ -99,7 +99,7 @@ class ModuleTree:
             if name in done or name not in self._files:
                 return
             content = _content(self._files[name])
-            content = content if self._wants_signatures else unsigned(content)
+            content = content if self._wants_signatures else strip_signature(content)
             for needed in depends(content):
                 add(needed)
             done[name] = content
@@ -114,7 +114,11 @@ def depends(module: bytes) -> list[str]:
 
     Among them can be an algorithm's (``crc32c``), whose module has the same name or one with ``_generic``.
     """
-    lists = [found[1].decode().replace(",", " ").split() for one in (_SOFT, _DEPENDS) if (found := one.search(module))]
+    lists = [
+        match[1].decode().replace(",", " ").split()
+        for pattern in (_SOFT, _DEPENDS)
+        if (match := pattern.search(module))
+    ]
     return [_module_name(name) for names in lists for name in names]
 
 
@@ -123,20 +127,20 @@ def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
 
     :raises MissingError: if the kernel has no module for one of its features or links.
     """
-    needed = {name for name in _ALWAYS if tree.has(name)}
+    needed = {name for name in _ALWAYS if tree.has_module(name)}
     for feature in plan.features:
         _require(feature, tree, f"'{feature}', which a link or router uses")
     for command in plan.commands:
         if command.argv[:3] == ("ip", "link", "add"):
             kind = command.argv[command.argv.index("type") + 1]
             _require(kind, tree, f"links of type '{kind}'")
-            needed |= {name for name in _OTHER_NAMES.get(kind, (kind,)) if tree.has(name)}
+            needed |= {name for name in _OTHER_NAMES.get(kind, (kind,)) if tree.has_module(name)}
         if command.argv[0] == "tc":
-            needed |= {name for word in command.argv for name in _of_tc(word) if tree.has(name)}
+            needed |= {name for word in command.argv for name in _tc_modules(word) if tree.has_module(name)}
         if "nft" in command.uses:
             words = re.findall(r"\w+", " ".join(command.argv))
-            needed |= {name for word in ("nft", *words) for name in _OF_NFT.get(word, ()) if tree.has(name)}
-    needed |= {name for program in plan.uses for name in _OF_PROGRAMS.get(program, ()) if tree.has(name)}
+            needed |= {name for word in ("nft", *words) for name in _OF_NFT.get(word, ()) if tree.has_module(name)}
+    needed |= {name for program in plan.uses for name in _OF_PROGRAMS.get(program, ()) if tree.has_module(name)}
     needed |= {f"tcp_{name}" for name in plan.needs.congestion_controls}
     return sorted(needed)
 
@@ -145,13 +149,13 @@ def _require(word: str, tree: ModuleTree, subject: str) -> None:
     if (
         tree.is_known
         and word not in _BUILT_IN
-        and not any(tree.has(name) for name in (word, *_of_tc(word), *_OF_NFT.get(word, ())))
+        and not any(tree.has_module(name) for name in (word, *_tc_modules(word), *_OF_NFT.get(word, ())))
     ):
         hint = "use another kernel (--engine stock:VERSION), or --engine virtual"
         raise MissingError(f"the stock kernel has no module for {subject}", hint=hint)
 
 
-def _of_tc(word: str) -> Iterator[str]:
+def _tc_modules(word: str) -> Iterator[str]:
     yield from _OTHER_NAMES.get(word, ())
     yield from (f"{prefix}_{word}" for prefix in ("sch", "cls", "act"))
 
@@ -161,7 +165,7 @@ def _module_name(file: str) -> str:
     return file.partition(".ko")[0].replace("-", "_")
 
 
-def unsigned(module: bytes) -> bytes:
+def strip_signature(module: bytes) -> bytes:
     """Return a module without the signature at its end (kernel/module_signature.c): checking it takes 33 ms each."""
     if not module.endswith(_SIGNED):
         return module

@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.engine.stock.start import PACKAGE
 from mptcplab.engine.tools import libraries_of
 from mptcplab.errors import LabError
@@ -86,9 +86,9 @@ def archive(files: Mapping[str, tuple[bytes, bool]], folders: Iterable[str] = ()
 
     The format is cpio's "newc" (Documentation/driver-api/early-userspace/buffer-format.rst of the kernel).
     """
-    found = {*folders, *(str(parent) for name in files for parent in Path(name).parents)} - {"/"}
-    parts = [part for number, name in enumerate(sorted(found)) for part in _entry(number, name, None, True)]
-    for number, (name, (content, executable)) in enumerate(sorted(files.items()), start=len(found)):
+    texts = {*folders, *(str(parent) for name in files for parent in Path(name).parents)} - {"/"}
+    parts = [part for number, name in enumerate(sorted(texts)) for part in _entry(number, name, None, True)]
+    for number, (name, (content, executable)) in enumerate(sorted(files.items()), start=len(texts)):
         parts += _entry(number, name, content, executable)
     parts += _entry(0, "TRAILER!!!", b"", False)
     return b"".join(parts)
@@ -100,11 +100,11 @@ def _entry(number: int, name: str, content: bytes | None, executable: bool) -> I
     stored = name.lstrip("/").encode() + b"\0"
     # inode, mode, uid, gid, links, mtime, size, device and special device (two numbers each), name, checksum
     fields = (number, mode, 0, 0, 1, 0, len(content or b""), 0, 0, 0, 0, len(stored), 0)
-    yield _padded(b"070701" + b"".join(b"%08X" % field for field in fields) + stored)
-    yield _padded(content or b"")
+    yield _pad(b"070701" + b"".join(b"%08X" % field for field in fields) + stored)
+    yield _pad(content or b"")
 
 
-def _padded(data: bytes) -> bytes:
+def _pad(data: bytes) -> bytes:
     return data + bytes(-len(data) % 4)
 
 
@@ -129,12 +129,12 @@ def base_archive(source: Path, *, whole_library: bool) -> Path:
         digest.update(f"{path}\0{path.stat().st_size}\0{path.stat().st_mtime_ns}\0".encode())
     root = cache_root()
     target = root / "stock-base" / f"{digest.hexdigest()[:KEY_CHARS]}.cpio"
-    with locked("stock-base", root):
+    with hold_lock("stock-base", root):
         if target.is_file():
             target.touch()
             return target
-        with work_dir("stock-base", root) as work:
-            (work / "base").write_bytes(archive(dict(_stored(files, source)), _FOLDERS))
+        with make_work_folder("stock-base", root) as work:
+            (work / "base").write_bytes(archive(dict(_archive_entries(files, source)), _FOLDERS))
             target.parent.mkdir(exist_ok=True)
             os.rename(work / "base", target)
         for old in sorted(target.parent.iterdir(), key=lambda file: file.stat().st_mtime)[:-_MAX_BASES]:
@@ -142,7 +142,7 @@ def base_archive(source: Path, *, whole_library: bool) -> Path:
     return target
 
 
-def _stored(files: Iterable[Path], source: Path) -> Iterator[tuple[str, tuple[bytes, bool]]]:
+def _archive_entries(files: Iterable[Path], source: Path) -> Iterator[tuple[str, tuple[bytes, bool]]]:
     """Yield files by their path in the machine, with their contents.
 
     Python's sources are compiled: that takes long in the machine. Those below ``source`` have a path of their own.
@@ -174,7 +174,7 @@ def _python_files(source: Path, interpreter: Path, whole_library: bool) -> tuple
     modules = {Path(line).resolve() for line in done.stdout.split()}
     if whole_library:
         library = Path(os.__file__).resolve().parent
-        found = (file for pattern in ("*.py", "*.so") for file in library.rglob(pattern))
-        modules |= {file for file in found if not _NOT_IN_LABS & set(file.relative_to(library).parts)}
+        paths = (file for pattern in ("*.py", "*.so") for file in library.rglob(pattern))
+        modules |= {file for file in paths if not _NOT_IN_LABS & set(file.relative_to(library).parts)}
     binaries = (interpreter, *(file for file in modules if ".so" in file.name))
     return tuple(sorted({interpreter, *modules, *libraries_of(tuple(sorted(binaries)))}))

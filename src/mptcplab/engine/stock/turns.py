@@ -9,7 +9,7 @@ import subprocess
 from functools import cache
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, locked, work_dir
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.engine.tools import find_program, fingerprint
 from mptcplab.errors import LabError
 
@@ -23,9 +23,9 @@ def turns_library() -> Path:
     compiler = find_program("gcc")
     digest = hashlib.sha256(fingerprint(compiler).encode() + SOURCE.read_bytes())
     library = cache_root() / "tools" / f"turns-{digest.hexdigest()[:KEY_CHARS]}.so"
-    with locked("turns", cache_root()):
+    with hold_lock("turns", cache_root()):
         if not library.is_file():
-            with work_dir("turns", cache_root()) as work:
+            with make_work_folder("turns", cache_root()) as work:
                 command = [str(compiler), *_FLAGS, "-o", str(work / "turns.so"), str(SOURCE)]
                 done = subprocess.run(command, capture_output=True, text=True, check=False)
                 if done.returncode:

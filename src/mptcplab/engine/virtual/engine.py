@@ -12,8 +12,8 @@ from typing import Any
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
-from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
-from mptcplab.engine.virtual.machine import Boot, Machine, check_folder, free_for_memory
+from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
+from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, free_for_memory
 from mptcplab.engine.virtual.programs import find_lab_programs
 from mptcplab.engine.watchdog import Watchdog, watch
 from mptcplab.errors import MissingError, try_each
@@ -55,17 +55,17 @@ class VirtualEngine:
         """
         programs = find_lab_programs(plan.uses, self.tools, dispensable=plan.dispensable)
         _write_plan(with_limits(plan), programs, folder)
-        boot = Boot(
+        boot = LabBoot(
             kernel=self.kernel,
             seed=seed,
             cpu=cpu,
             folder=folder,
             source=package_folder(),
-            exposed=exposed_folders(path.parent for path in programs.values()),
+            exposed=hidden_folders(path.parent for path in programs.values()),
             memory=plan.memory_bytes,
         )
         started = time.monotonic()
-        with Machine(boot) as machine:
+        with LabMachine(boot) as machine:
             verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
         report = read_report(folder, machine, verdict, hint=PLAN_HINT)
@@ -78,7 +78,7 @@ class VirtualEngine:
 
 
 def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
-    work = {"plan": plan.described(), "programs": {name: str(path) for name, path in programs.items()}}
+    work = {"plan": plan.to_dict(), "programs": {name: str(path) for name, path in programs.items()}}
     (folder / "plan.json").write_text(format_json(work, levels=3))
 
 

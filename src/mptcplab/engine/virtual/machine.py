@@ -39,7 +39,7 @@ _INPROC_MODES = ("auto", "off", "on")
 
 
 @dataclass(frozen=True)
-class Boot:
+class LabBoot:
     """The parameters of a lab kernel's start.
 
     ``folder`` is the only host folder that the guest can write. ``source`` is the folder of our package. ``exposed``
@@ -57,10 +57,10 @@ class Boot:
     memory: int = USUAL_MEMORY_BYTES
 
 
-class Machine(GuestProcess):
+class LabMachine(GuestProcess):
     """A running lab kernel. Use it as a context manager, which kills the kernel at its end."""
 
-    def __init__(self, boot: Boot) -> None:
+    def __init__(self, boot: LabBoot) -> None:
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
         with fixed_addresses():
@@ -164,11 +164,11 @@ def virtual_clock_address(kernel: KernelBuild) -> int:
         raise MissingError(f"kernel {kernel.release} has no System.map", hint="mptcplab kernel build") from error
     # A regular expression over all 60,000 lines would take ten times as long.
     line = symbols.partition(" time_travel_time\n")[0].rpartition("\n")[2]
-    found = re.fullmatch(r"([0-9a-f]+) .", line)
-    if found is None:
+    match = re.fullmatch(r"([0-9a-f]+) .", line)
+    if match is None:
         hint = "mptcplab kernel build"
         raise MissingError(f"kernel {kernel.release} was built without time travel", hint=hint)
-    return int(found[1], 16)
+    return int(match[1], 16)
 
 
 def check_folder(folder: Path) -> None:
@@ -182,7 +182,7 @@ def check_folder(folder: Path) -> None:
         raise InputError(f"the path '{name}' is too long for the lab kernel", hint="use a shorter one")
 
 
-def _arguments(boot: Boot) -> list[str]:
+def _arguments(boot: LabBoot) -> list[str]:
     """Return the kernel's command line, which is the same for every run of a kernel and seed.
 
     Linux mixes its command line into its random numbers.
@@ -244,7 +244,7 @@ def _has_seccomp(kernel: KernelBuild) -> bool:
     return (major, minor) >= (6, 16)
 
 
-def _write_init(boot: Boot) -> None:
+def _write_init(boot: LabBoot) -> None:
     """Write the script of process 1: it runs this Python, isolated, with our package and the lab's folders."""
     python = Path(sys.executable).resolve()
     if any(letter.isspace() for letter in str(python)) or len(os.fsencode(python)) > _MAX_PYTHON_BYTES:

@@ -12,15 +12,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from mptcplab.cache import cache_root, work_dir
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import with_limits
-from mptcplab.engine.report import PLAN_HINT, exposed_folders, package_folder, read_report
+from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
 from mptcplab.engine.tools import find_program
-from mptcplab.engine.virtual.machine import Boot, Machine, check_folder
+from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder
 from mptcplab.engine.virtual.programs import find_lab_programs
 from mptcplab.engine.virtual.streams import Input, Output, Streams
-from mptcplab.engine.virtual.terminal import Terminal, raw_mode, window_size
+from mptcplab.engine.virtual.terminal import TerminalRelay, raw_mode, window_size
 from mptcplab.engine.watchdog import StreamPump, Watchdog, watch
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
@@ -123,21 +123,21 @@ def run_terminal(
     ours, guests = socket.socketpair()
     with ours, guests, _folder() as folder, raw_mode(0):
         _write_work(folder, plan, session, terminal=window_size(0), prompt=prompt)
-        pump = Terminal(ours, folder / "streams", keyboard=0, screen=1)
+        pump = TerminalRelay(ours, folder / "streams", keyboard=0, screen=1)
         boot = _boot(kernel, session, folder, memory=plan.memory_bytes, seed=seed, cpu=cpu, terminal=guests.fileno())
         return _run_lab(boot, pump, session, stop, limited=False)
 
 
 @contextlib.contextmanager
 def _folder() -> Iterator[Path]:
-    with work_dir("exec", cache_root()) as work:
+    with make_work_folder("exec", cache_root()) as work:
         folder = work / "lab"
         (folder / "streams").mkdir(parents=True)
         yield folder
 
 
-def _run_lab(boot: Boot, pump: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
-    with Machine(boot) as machine:
+def _run_lab(boot: LabBoot, pump: StreamPump, session: Session, stop: int | None, *, limited: bool) -> ProgramExit:
+    with LabMachine(boot) as machine:
         watchdog = Watchdog(session.timeout_ns, session.stall_seconds) if limited else None
         verdict = watch(machine, watchdog, _POLL_SECONDS, stop, pump)
     pump.finish()
@@ -154,26 +154,26 @@ def _boot(
     seed: int,
     cpu: int,
     terminal: int | None = None,
-) -> Boot:
-    return Boot(
+) -> LabBoot:
+    return LabBoot(
         kernel=kernel,
         seed=seed,
         cpu=cpu,
         folder=folder,
         source=package_folder(),
-        exposed=_exposed(session),
+        exposed=_hidden_folders(session),
         terminal=terminal,
         memory=memory,
     )
 
 
-def _exposed(session: Session) -> tuple[Path, ...]:
+def _hidden_folders(session: Session) -> tuple[Path, ...]:
     """Return the folders of the session, including the program's, that the guest's /tmp and /run would hide."""
-    return exposed_folders([session.cwd, *session.exposed, Path(find(session)).parent])
+    return hidden_folders([session.cwd, *session.exposed, Path(find(session)).parent])
 
 
 def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None:
-    for place in (folder, *([session.out] if session.out else []), *_exposed(session)):
+    for place in (folder, *([session.out] if session.out else []), *_hidden_folders(session)):
         check_folder(place)
     program, argv = find(session), session.argv
     if session.wrapper:
@@ -189,9 +189,9 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
         "timeout_ns": session.timeout_ns,
     }
     plan = with_limits(plan)
-    found = find_lab_programs(used_by(plan.setup), {}, dispensable=dispensable_programs(plan.setup))
-    programs = {name: str(path) for name, path in found.items()}
-    work = {"plan": plan.described(), "programs": programs, "session": parameters | more}
+    lab_programs = find_lab_programs(used_by(plan.setup), {}, dispensable=dispensable_programs(plan.setup))
+    programs = {name: str(path) for name, path in lab_programs.items()}
+    work = {"plan": plan.to_dict(), "programs": programs, "session": parameters | more}
     (folder / "plan.json").write_text(json.dumps(work, sort_keys=True))
 
 
@@ -199,10 +199,10 @@ def find(session: Session) -> str:
     """Return the path of the program, searched as in the lab. :raises InputError: if it does not exist."""
     name = session.argv[0]
     search = {**ENVIRONMENT, **session.environment}["PATH"]
-    found = shutil.which(str(session.cwd / name) if "/" in name else name, path=search)
-    if found is None:
+    path = shutil.which(str(session.cwd / name) if "/" in name else name, path=search)
+    if path is None:
         hint = f"the search path is {search}; programs in /tmp and /run need --expose"
         if name.endswith(".toml"):
             hint = f"for a command on a node of a scenario: --scenario {name} --on NODE -- COMMAND"
         raise InputError(f"there is no program '{name}'", hint=hint)
-    return found
+    return path

@@ -64,9 +64,9 @@ class Input:
             data = os.read(self._source, _PIECE - len(self._piece))
             self._piece += data
             if len(self._piece) == _PIECE or (not data and self._piece):
-                self._put()
+                self._write_piece()
             if not data:
-                self._put()
+                self._write_piece()
                 self._source = None
 
     @property
@@ -77,7 +77,7 @@ class Input:
     def _full(self) -> bool:
         return self._waiting >= _MAX_PIECES
 
-    def _put(self) -> None:
+    def _write_piece(self) -> None:
         new = self._folder / "new"
         new.write_bytes(self._piece)
         new.rename(self._folder / f"in.{self._number}")
@@ -96,7 +96,7 @@ class Output:
     @property
     def behind(self) -> bool:
         """Whether the reader is so far behind that the lab should wait."""
-        return self._pending() > _MAX_BEHIND_BYTES
+        return self._pending_bytes() > _MAX_BEHIND_BYTES
 
     def step(self) -> bool:
         """Pass on the available output while the reader accepts it; return False if some is left.
@@ -128,7 +128,7 @@ class Output:
             self._file, self._number = None, self._number + 1
         return True
 
-    def _pending(self) -> int:
+    def _pending_bytes(self) -> int:
         number, total = self._number, -os.lseek(self._file, 0, os.SEEK_CUR) if self._file is not None else 0
         while True:
             try:

@@ -35,7 +35,7 @@ def window_size(descriptor: int) -> tuple[int, int]:
     return size.lines or _LINES, size.columns or _COLUMNS
 
 
-class Terminal:
+class TerminalRelay:
     """Carries the keys and output of a program on a terminal. ``guest`` is connected to the guest's /dev/tty1."""
 
     def __init__(self, guest: socket.socket, folder: Path, *, keyboard: int, screen: int) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 
-from mptcplab.capture.summary import ConnectionSummary, Subflow
+from mptcplab.capture.summary import CapturedSubflow, ConnectionSummary
 from mptcplab.explain.catalog.common import plural
 from mptcplab.explain.evidence import Evidence
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
@@ -76,7 +76,7 @@ def _joins(state: str) -> Callable[[Evidence], Iterable[Sign]]:
     return recognise
 
 
-def _line(connection: ConnectionSummary, subflow: Subflow) -> str:
+def _line(connection: ConnectionSummary, subflow: CapturedSubflow) -> str:
     ends = " > ".join(subflow.ends if subflow.initiator != 1 else subflow.ends[::-1])
     reset = next(
         (e.about.get("reason") for e in connection.events if e.subflow == subflow.number and e.kind == "MP_TCPRST"),
@@ -86,7 +86,7 @@ def _line(connection: ConnectionSummary, subflow: Subflow) -> str:
     return f"connection {connection.number}: join {ends} at {subflow.start_s:.3f} s: {subflow.state}{code}"
 
 
-def _openers(joins: Iterable[Subflow]) -> str:
+def _openers(joins: Iterable[CapturedSubflow]) -> str:
     sides = {subflow.initiator for subflow in joins}
     return "both sides" if len(sides) > 1 else "the server" if sides == {1} else "the client"
 

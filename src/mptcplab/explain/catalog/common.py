@@ -82,9 +82,16 @@ def of_connections(subflows: list[Subflow]) -> dict[object, list[Subflow]]:
 def subflows_seen(evidence: Evidence) -> int | None:
     """Return the largest number of established subflows of a connection; None if nothing shows it."""
     established = [subflow for subflow in evidence.subflows or () if is_established(subflow)]
-    by_host = [[one for one in established if one.host == host] for host in {one.host for one in established}]
-    seen = [len(group) for one in by_host for group in of_connections(one).values()]
-    told = [one.subflows + 1 for one in evidence.connections or () if one.subflows is not None and not one.fell_back]
+    by_host = [
+        [this_subflow for this_subflow in established if this_subflow.host == host]
+        for host in {item.host for item in established}
+    ]
+    seen = [len(group) for subflows in by_host for group in of_connections(subflows).values()]
+    told = [
+        connection.subflows + 1
+        for connection in evidence.connections or ()
+        if connection.subflows is not None and not connection.fell_back
+    ]
     return max([*seen, *told], default=None)
 
 

@@ -63,7 +63,7 @@ def capacity_bps(evidence: Evidence) -> float | None:
     cuts = (
         dict(step[0] for step in steps),
         dict(step[-1] for step in steps),
-        dict(min(step, key=lambda one: inf if one[1] is None else one[1]) for step in steps),
+        dict(min(step, key=lambda pair: inf if pair[1] is None else pair[1]) for step in steps),
     )
     bounds = [sum(inf if rate is None else rate for rate in cut.values()) for cut in cuts]
     return min(bounds) if min(bounds) < inf else None
@@ -95,7 +95,9 @@ def _sum_text(evidence: Evidence) -> tuple[str, ...]:
 def _share(subflows: list[Subflow], name: str) -> float:
     """Return the part of the time with something to send in which a limit applied, for the subflow with most of it."""
     shares = [
-        (one.last(name) or 0.0) / busy for one in subflows if (busy := one.last("busy_s") or 0.0) and busy > _LIMITED
+        (subflow.last(name) or 0.0) / busy
+        for subflow in subflows
+        if (busy := subflow.last("busy_s") or 0.0) and busy > _LIMITED
     ]
     return max(shares, default=0.0)
 
@@ -110,9 +112,9 @@ def _need_bytes(evidence: Evidence) -> float | None:
 
 def _maximum(evidence: Evidence, host: str | None, name: str) -> int | None:
     """Return the third value of net.ipv4.tcp_rmem or tcp_wmem of a host."""
-    for one in evidence.hosts:
-        if (host is None or one.name == host) and one.sysctls and name in one.sysctls:
-            values = one.sysctls[name].split()
+    for this_host in evidence.hosts:
+        if (host is None or this_host.name == host) and this_host.sysctls and name in this_host.sysctls:
+            values = this_host.sysctls[name].split()
             return int(values[2]) if len(values) == 3 and values[2].isdigit() else None
     return None
 
@@ -161,7 +163,12 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
     share = _share(evidence.sending(), "sndbuf_limited_s")
     is_full = False
     if maximum is not None and need is not None:
-        waiting = [count for one in evidence.connections or () if one.host == sender for _, count in one.pending]
+        waiting = [
+            count
+            for connection in evidence.connections or ()
+            if connection.host == sender
+            for _, count in connection.pending
+        ]
         is_full = maximum < need and bool(waiting) and median(waiting) >= _OF_BUFFER * maximum
     if not is_full and (share < _LIMITED or need is not None):
         return
@@ -221,7 +228,7 @@ def _shared_bottleneck(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _coupled(evidence: Evidence) -> Iterator[Sign]:
-    names = {one.congestion for one in evidence.sending() if one.congestion}
+    names = {subflow.congestion for subflow in evidence.sending() if subflow.congestion}
     if evidence.expected is not None and evidence.expected.congestion:
         names.add(evidence.expected.congestion)
     coupled = sorted(name for name in names if name.split("_")[0] in _COUPLED)
@@ -309,8 +316,8 @@ def _reinjected(evidence: Evidence) -> Iterator[Sign]:
 def _application_slow(evidence: Evidence) -> Iterator[Sign]:
     """All subflows had nothing to send for most of the time."""
     for group in of_connections(evidence.sending()).values():
-        life = max((one.lifetime_s for one in group), default=0.0)
-        busy = [one.last("busy_s") for one in group]
+        life = max((subflow.lifetime_s for subflow in group), default=0.0)
+        busy = [subflow.last("busy_s") for subflow in group]
         known = [value for value in busy if value is not None]
         if life < 1 or len(known) < len(group) or max(known, default=life) > 0.5 * life:
             continue
@@ -327,7 +334,7 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
     if expected is None or not _is_low(evidence) or not expected.duration_s or need is None:
         return
     trips = [path.round_trip_s for path in expected.paths if path.round_trip_s]
-    sent = sum(one.last("bytes_acked") or 0.0 for one in evidence.sending())
+    sent = sum(subflow.last("bytes_acked") or 0.0 for subflow in evidence.sending())
     if trips and expected.duration_s < 10 * max(trips) and sent < 10 * need:
         lines = (f"{number(expected.duration_s)} s, the longest round trip {number(1e3 * max(trips))} ms",)
         yield Sign(lines=lines, values={"length": number(expected.duration_s)}, strength=HINT)
@@ -336,8 +343,8 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
 def _late_window(evidence: Evidence) -> Iterator[Sign]:
     """A subflow that joined late is limited by the window of a new connection."""
     for group in of_connections(evidence.sending()).values():
-        begun = min((one.samples[0].time_s for one in group if one.samples), default=0.0)
-        largest = max((window for one in group for window in one.values("snd_wnd")), default=0.0)
+        begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
+        largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
         for subflow in group:
             if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
                 window = _limiting_window(subflow, largest)

@@ -80,7 +80,11 @@ def _endpoint_of_first(evidence: Evidence) -> Iterator[Sign]:
 
 def _fullmesh_alone(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    alone = [one for one in client.endpoints or () if "fullmesh" in one.flags and "subflow" not in one.flags]
+    alone = [
+        this_endpoint
+        for this_endpoint in client.endpoints or ()
+        if "fullmesh" in this_endpoint.flags and "subflow" not in this_endpoint.flags
+    ]
     if lacks_subflows(evidence) and alone and not _announces(server) and not joins_of(client):
         yield Sign(
             lines=(f"{client.name}: endpoints {', '.join(endpoint.text for endpoint in alone)}",),
@@ -267,7 +271,10 @@ def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
     """A backup carries nothing while others work. It is a reason only where nobody said that it is wanted."""
     for subflow in evidence.sending():
         path = evidence.path(subflow.path)
-        carried, others = subflow.last("bytes_acked") or 0, [one for one in evidence.sending() if not one.is_backup]
+        carried, others = (
+            subflow.last("bytes_acked") or 0,
+            [this_subflow for this_subflow in evidence.sending() if not this_subflow.is_backup],
+        )
         if subflow.is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
                 lines=(f"{subflow.host}: {subflow.name} is a backup, {int(carried)} B acknowledged",),
@@ -312,10 +319,10 @@ def _other_family(evidence: Evidence) -> Iterator[Sign]:
 
 def _single_address(evidence: Evidence) -> Iterator[Sign]:
     addresses = [set(host.addresses) for host in evidence.hosts if host.addresses is not None]
-    families = [{_family(address) for address in one} for one in addresses]
+    families = [{_family(address) for address in texts} for texts in addresses]
     expected = evidence.expected.subflows if evidence.expected is not None else None
     seen = subflows_seen(evidence)
-    if len(addresses) < 2 or any(len(one) > len(kinds) for one, kinds in zip(addresses, families, strict=True)):
+    if len(addresses) < 2 or any(len(texts) > len(kinds) for texts, kinds in zip(addresses, families, strict=True)):
         return
     if expected is not None and seen is not None and seen < expected:
         lines = tuple(f"{host.name}: {', '.join(host.addresses or ())}" for host in evidence.hosts)
@@ -346,7 +353,7 @@ def _blackhole_of_large(evidence: Evidence) -> Iterator[Sign]:
         if path is not None and path.down:
             continue
         stuck = acked < mss and sent >= 2 * mss and again >= mss and subflow.lifetime_s > 1
-        others = any((one.last("bytes_acked") or 0) > 100 * mss for one in evidence.sending())
+        others = any((this_subflow.last("bytes_acked") or 0) > 100 * mss for this_subflow in evidence.sending())
         if stuck and others:
             lines = (f"{subflow.name}: {int(sent)} B sent, {int(acked)} B acknowledged, segments of {int(mss)} B",)
             yield Sign(lines=lines, values={"path": subflow.name}, where=subflow.name)

@@ -25,7 +25,7 @@ def _quiet(evidence: Evidence) -> Iterator[tuple[Wait, list[Subflow]]]:
     """Yield the waits during which no path was down, with the sender's subflows of that connection."""
     for wait in evidence.waits or ():
         if not any(path.is_down(wait.begin_s, wait.end_s) for path in evidence.paths):
-            yield wait, [one for one in evidence.sending() if one.connection == wait.connection]
+            yield wait, [subflow for subflow in evidence.sending() if subflow.connection == wait.connection]
 
 
 def _during(subflow: Subflow, wait: Wait) -> list[Sample]:
@@ -42,17 +42,17 @@ def _is_closed(sample: Sample) -> bool:
     return sample.snd_wnd is not None and sample.mss is not None and sample.snd_wnd < _CLOSED * sample.mss
 
 
-def _closed_window(wait: Wait, own: Sequence[Subflow]) -> bool:
+def _closed_window(wait: Wait, own_subflows: Sequence[Subflow]) -> bool:
     """Return whether the receiver's window was closed for most of a wait."""
-    samples = [sample for subflow in own for sample in _during(subflow, wait)]
-    limited = max((_grew(_during(subflow, wait), "rwnd_limited_s") for subflow in own), default=0.0)
+    samples = [sample for subflow in own_subflows for sample in _during(subflow, wait)]
+    limited = max((_grew(_during(subflow, wait), "rwnd_limited_s") for subflow in own_subflows), default=0.0)
     closed = sum(map(_is_closed, samples)) >= _MOSTLY * len(samples) if samples else False
     return closed or limited >= _MOSTLY * wait.length_s
 
 
 def _receiver_does_not_read(evidence: Evidence) -> Iterator[Sign]:
-    for wait, own in _quiet(evidence):
-        if _closed_window(wait, own):
+    for wait, own_subflows in _quiet(evidence):
+        if _closed_window(wait, own_subflows):
             probes = sum(host.seen("WinProbe") for host in evidence.hosts)
             lines = (f"nothing arrived for {wait.text}", "the window that the receiver offered was closed")
             counted_probes = (f"WinProbe {probes}",) if probes else ()
@@ -63,10 +63,10 @@ def _receiver_does_not_read(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _timed_out(wait: Wait, own: Sequence[Subflow]) -> list[tuple[Subflow, float]]:
+def _timed_out(wait: Wait, own_subflows: Sequence[Subflow]) -> list[tuple[Subflow, float]]:
     """Return the subflows whose timer backed off during a wait, each with its highest timeout in s."""
-    found = []
-    for subflow in own:
+    pairs = []
+    for subflow in own_subflows:
         samples = _during(subflow, wait)
         timeouts = [sample.rto_s for sample in samples if sample.rto_s is not None and sample.unacked]
         usual = [sample.rto_s for sample in subflow.samples if sample.rto_s is not None and not sample.backoff]
@@ -74,15 +74,15 @@ def _timed_out(wait: Wait, own: Sequence[Subflow]) -> list[tuple[Subflow, float]
         doubled = bool(timeouts) and max(timeouts) >= _BACKED_OFF * max(timeouts[0], _MIN_RTO_S)
         again = _grew(samples, "bytes_retrans") > 0 or any(sample.lost for sample in samples)
         if timeouts and usual and again and (backed_off or doubled):
-            found.append((subflow, max(timeouts)))
-    return found
+            pairs.append((subflow, max(timeouts)))
+    return pairs
 
 
 def _rto_backoff(evidence: Evidence) -> Iterator[Sign]:
-    for wait, own in _quiet(evidence):
-        if _closed_window(wait, own):
+    for wait, own_subflows in _quiet(evidence):
+        if _closed_window(wait, own_subflows):
             continue
-        for subflow, timeout in _timed_out(wait, own)[:1]:
+        for subflow, timeout in _timed_out(wait, own_subflows)[:1]:
             lines = (
                 f"nothing arrived for {wait.text}",
                 f"{subflow.name}: timeout grew to {number(timeout)} s, retransmissions lost again",
@@ -93,16 +93,22 @@ def _rto_backoff(evidence: Evidence) -> Iterator[Sign]:
 
 def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
     """Other subflows delivered data during the wait; the oldest is under way on the one that had no answer."""
-    for wait, own in _quiet(evidence):
-        if len(own) < 2 or _closed_window(wait, own):
+    for wait, own_subflows in _quiet(evidence):
+        if len(own_subflows) < 2 or _closed_window(wait, own_subflows):
             continue
-        moved = {one.name: _grew(_during(one, wait), "bytes_acked") for one in own}
-        still = [one for one in own if not moved[one.name] and any(s.unacked for s in _during(one, wait))]
-        slow = still or [one for one in own if any(sample.unacked for sample in _during(one, wait))]
+        moved = {subflow.name: _grew(_during(subflow, wait), "bytes_acked") for subflow in own_subflows}
+        still = [
+            subflow
+            for subflow in own_subflows
+            if not moved[subflow.name] and any(s.unacked for s in _during(subflow, wait))
+        ]
+        slow = still or [
+            subflow for subflow in own_subflows if any(sample.unacked for sample in _during(subflow, wait))
+        ]
         others = [name for name, count in moved.items() if count > 0]
         if not slow or not others:
             continue
-        blocking = max(slow, key=lambda one: one.last("rtt_s") or 0.0)
+        blocking = max(slow, key=lambda subflow: subflow.last("rtt_s") or 0.0)
         lines = (
             f"nothing in order arrived for {wait.text}",
             f"{blocking.name}: data under way, round trip {number(1e3 * (blocking.last('rtt_s') or 0))} ms",
@@ -115,10 +121,18 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
 
 def _queued_on_slow_path(evidence: Evidence) -> Iterator[Sign]:
     """Data waits unsent on one subflow while another has nothing to do: the scheduler gave it to the wrong one."""
-    for wait, own in _quiet(evidence):
-        idle = [one for one in own if _during(one, wait) and not any(s.unacked for s in _during(one, wait))]
-        stuck = [one for one in own if _during(one, wait) and all(s.notsent_bytes for s in _during(one, wait))]
-        if idle and stuck and not _timed_out(wait, own) and not _closed_window(wait, own):
+    for wait, own_subflows in _quiet(evidence):
+        idle = [
+            subflow
+            for subflow in own_subflows
+            if _during(subflow, wait) and not any(s.unacked for s in _during(subflow, wait))
+        ]
+        stuck = [
+            subflow
+            for subflow in own_subflows
+            if _during(subflow, wait) and all(s.notsent_bytes for s in _during(subflow, wait))
+        ]
+        if idle and stuck and not _timed_out(wait, own_subflows) and not _closed_window(wait, own_subflows):
             waiting = max(sample.notsent_bytes or 0 for sample in _during(stuck[0], wait))
             lines = (
                 f"nothing arrived for {wait.text}",

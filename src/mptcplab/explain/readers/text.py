@@ -273,12 +273,12 @@ class TextReader:
         asked = self._asked
         if asked is None or not line.strip():
             return False
-        found = _ROUTE_FOUND.match(line)
+        match = _ROUTE_FOUND.match(line)
         error = line.strip() if "unreachable" in line or line.startswith("RTNETLINK answers") else None
-        if found is None and error is None:
+        if match is None and error is None:
             return False
         self._asked = None
-        device = found["device"] if found else None
+        device = match["device"] if match else None
         self._facts.routes.append(Route(local=asked["local"], remote=asked["remote"], device=device, error=error))
         self._facts.note(f"route {asked['local']}", place)
         self._facts.recognise("ip route")

@@ -37,7 +37,7 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
     if not all(path in known for path in paths):
         return None  # behind a NAT, the receiver sees the link of the router
     links = {link["name"]: link for link in manifest["links"]}
-    found: dict[tuple[str, str], float] = {}
+    capacities: dict[tuple[str, str], float] = {}
     used: dict[tuple[str, str], int] = {}
     for path in paths:
         steps = [(link, side) for link, side in known[path]]
@@ -45,11 +45,11 @@ def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[
         if not rates:
             return None
         narrowest = min(rates, key=lambda step: rates[step])
-        found[narrowest] = rates[narrowest]
+        capacities[narrowest] = rates[narrowest]
         for step in rates:
             used[step] = used.get(step, 0) + 1
     shared = {step for step, count in used.items() if count > 1}
-    return list(found.values()) if shared <= set(found) and (not shared or len(found) == 1) else None
+    return list(capacities.values()) if shared <= set(capacities) and (not shared or len(capacities) == 1) else None
 
 
 def _benefit_of_capacity(subject: Subject) -> float | None:

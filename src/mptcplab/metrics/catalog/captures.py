@@ -22,8 +22,8 @@ _NANO = 1e9
 
 def _files(recording: Recording) -> list[Path]:
     """Return the captures that the scenario wants statistics of, in the order of its links; loopback comes last."""
-    found = recording.captures
-    if not found:
+    captures = recording.captures
+    if not captures:
         return []
     wanted: dict[str, set[str | None]] = {}
     for capture in recording.manifest["scenario"]["record"]["captures"]:
@@ -35,7 +35,7 @@ def _files(recording: Recording) -> list[Path]:
         for name in (*links_of(recording, node), LOOPBACK)
         if name in links or (None in links and name != LOOPBACK)
     ]
-    return [found[name] for name in names if name in found]
+    return [captures[name] for name in names if name in captures]
 
 
 def _statistics(subject: Subject) -> NodeStatistics | None:
@@ -54,9 +54,9 @@ def _entry(
     in_table: bool = False,
     digits: int | None = None,
 ) -> Metric:
-    def measured(subject: Subject) -> float | None:
-        found = subject.once(_statistics)
-        return None if found is None else value(found)
+    def compute(subject: Subject) -> float | None:
+        statistics = subject.compute_once(_statistics)
+        return None if statistics is None else value(statistics)
 
     return Metric(
         name=name,
@@ -64,7 +64,7 @@ def _entry(
         unit=unit,
         definition=definition,
         source=_SOURCE,
-        value=measured,
+        value=compute,
         section="captures",
         place=70,
         in_table=in_table,
@@ -75,19 +75,31 @@ def _entry(
 def _deltas(prefix: str, noun: str, of: Callable[[NodeStatistics], Statistics], what: str) -> tuple[Metric, ...]:
     """Return the metrics of one kind of times between packets."""
 
-    def variance(found: NodeStatistics) -> float | None:
-        value = of(found).delta_variance_s2
+    def variance(statistics: NodeStatistics) -> float | None:
+        value = of(statistics).delta_variance_s2
         return None if value is None else value * _NANO
 
     return (
-        _entry(f"{prefix}_mean_us", f"{noun} mean", "us", f"mean of {what}", lambda found: of(found).mean_delta_us),
-        _entry(f"{prefix}_max_us", f"{noun} max", "us", "the longest of them", lambda found: of(found).max_delta_us),
+        _entry(
+            f"{prefix}_mean_us",
+            f"{noun} mean",
+            "us",
+            f"mean of {what}",
+            lambda statistics: of(statistics).mean_delta_us,
+        ),
+        _entry(
+            f"{prefix}_max_us",
+            f"{noun} max",
+            "us",
+            "the longest of them",
+            lambda statistics: of(statistics).max_delta_us,
+        ),
         _entry(
             f"{prefix}_min_us",
             f"{noun} min",
             "us",
             "the shortest of them",
-            lambda found: of(found).min_delta_us,
+            lambda statistics: of(statistics).min_delta_us,
             digits=3,
         ),
         _entry(f"{prefix}_variance_ns_s", f"{noun} variance", "ns s", "their sample variance, in 1e-9 s²", variance),
@@ -101,7 +113,7 @@ METRICS = (
         "Mibit/s",
         "8 times the length of captured frames by the time from the first to the last, in 2^20 bit/s; retransmissions "
         "are left out, here and below",
-        lambda found: found.as_one.throughput_mibps,
+        lambda statistics: statistics.as_one.throughput_mibps,
         in_table=True,
     ),
     _entry(
@@ -109,40 +121,40 @@ METRICS = (
         "captured",
         "s",
         "time from the first captured packet to the last one",
-        lambda found: found.as_one.duration_s,
+        lambda statistics: statistics.as_one.duration_s,
     ),
     _entry(
         "captured_bytes",
         "captured",
         "B",
         "length of all captured frames",
-        lambda found: float(found.as_one.length),
+        lambda statistics: float(statistics.as_one.length),
     ),
     _entry(
         "captured_packets",
         "captured packets",
         "",
         "their number",
-        lambda found: float(found.as_one.packets),
+        lambda statistics: float(statistics.as_one.packets),
     ),
     _entry(
         "left_out_packets",
         "left out",
         "",
         "retransmissions, as tshark recognises them",
-        lambda found: float(found.as_one.left_out),
+        lambda statistics: float(statistics.as_one.left_out),
         in_table=True,
     ),
     *_deltas(
         "tcp_delta",
         "TCP delta",
-        lambda found: found.connections,
+        lambda statistics: statistics.connections,
         "times between packets of the same connection or subflow, over those with 1 % of the bytes of the largest",
     ),
     *_deltas(
         "spacing",
         "spacing",
-        lambda found: found.as_one,
+        lambda statistics: statistics.as_one,
         "times between any two packets that follow each other at the node",
     ),
 )

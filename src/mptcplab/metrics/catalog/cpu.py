@@ -7,9 +7,9 @@ from mptcplab.metrics.cpu import shares
 from mptcplab.metrics.metric import Metric, Subject
 
 
-def _busiest(subject: Subject) -> float | None:
-    found = shares(subject.recording, subject.ends)
-    return 100 * max(found.values()) if found else None
+def _busiest_share(subject: Subject) -> float | None:
+    values = shares(subject.recording, subject.ends)
+    return 100 * max(values.values()) if values else None
 
 
 CPU_BUSY = Metric(
@@ -20,7 +20,7 @@ CPU_BUSY = Metric(
     source="the kernel of `mptcplab kernel build --cpu`",
     section="cpu",
     place=60,
-    value=_busiest,
+    value=_busiest_share,
     digits=1,
     highest=100,
 )

@@ -46,17 +46,20 @@ def _last_data_s(curve: Delivery) -> float:
 
 def _interruption(subject: Subject) -> float | None:
     """Return the longest interruption, None if there is no outage: one that is unknown may have been longer."""
-    if subject.once(longest_outage) is None:
+    if subject.compute_once(longest_outage) is None:
         return None
-    found = (interruption_s(curve, one) for curve, one in subject.once(measured_episodes))
-    return max((one for one in found if one is not None), default=None)
+    values = (interruption_s(curve, episode) for curve, episode in subject.compute_once(measured_episodes))
+    return max((value for value in values if value is not None), default=None)
 
 
 def _outage_after(subject: Subject) -> float | None:
     """Return the value of the failure with the longest outage."""
-    if subject.once(longest_outage) is None:
+    if subject.compute_once(longest_outage) is None:
         return None
-    measured = [(outage_s(curve, one), outage_after_s(curve, one)) for curve, one in subject.once(measured_episodes)]
+    measured = [
+        (outage_s(curve, episode), outage_after_s(curve, episode))
+        for curve, episode in subject.compute_once(measured_episodes)
+    ]
     known = [(length, after) for length, after in measured if length is not None and after is not None]
     return max(known, default=(0.0, None))[1]
 

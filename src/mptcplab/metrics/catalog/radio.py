@@ -8,35 +8,35 @@ from functools import partial
 from statistics import fmean
 
 from mptcplab.metrics.metric import Metric, Subject
-from mptcplab.metrics.radios import RadioLink, radio_links, roams
+from mptcplab.metrics.radios import RadioLink, count_roams, radio_links
 
 _entry = partial(Metric, section="radio", place=70, digits=1)
 
 
-def _own(subject: Subject) -> list[RadioLink]:
+def _workload_radios(subject: Subject) -> list[RadioLink]:
     """Return the radio links of the workload's hosts."""
     hosts = (subject.ends.sender, subject.ends.receiver)
-    return [one for one in radio_links(subject.recording) if one.station in hosts]
+    return [radio_link for radio_link in radio_links(subject.recording) if radio_link.station in hosts]
 
 
-def _over(value: Callable[[list[RadioLink]], float | None]) -> Callable[[Subject], float | None]:
+def _reduce(value: Callable[[list[RadioLink]], float | None]) -> Callable[[Subject], float | None]:
     """Return a function of a subject that computes ``value`` of its radio links, None without any."""
 
     def compute(subject: Subject) -> float | None:
-        own = subject.once(_own)
-        return value(own) if own else None
+        own_links = subject.compute_once(_workload_radios)
+        return value(own_links) if own_links else None
 
     return compute
 
 
 def _rssi(links: list[RadioLink]) -> float | None:
-    heard = [one.rssi_dbm for one in links if one.rssi_dbm is not None]
+    heard = [link.rssi_dbm for link in links if link.rssi_dbm is not None]
     return fmean(heard) if heard else None
 
 
-def _roams(subject: Subject) -> float | None:
-    stations = {one.station for one in subject.once(_own)}
-    return roams(subject.recording, stations) if stations else None
+def _count_roams(subject: Subject) -> float | None:
+    stations = {link.station for link in subject.compute_once(_workload_radios)}
+    return count_roams(subject.recording, stations) if stations else None
 
 
 METRICS = (
@@ -47,7 +47,7 @@ METRICS = (
         definition="mean signal at which access points heard the radios of the workload's hosts; mean over their radio "
         "links",
         source="nl80211 at the access points, see [Wi-Fi](wifi.md)",
-        value=_over(_rssi),
+        value=_reduce(_rssi),
         lowest=-100.0,
         higher_is_better=True,
     ),
@@ -57,7 +57,7 @@ METRICS = (
         unit="MB",
         definition="frames of data that access points received from the radios of the workload's hosts, from time zero",
         source="as for RSSI",
-        value=_over(lambda links: sum(one.rx_bytes for one in links) / 1e6),
+        value=_reduce(lambda links: sum(link.rx_bytes for link in links) / 1e6),
         in_table=False,
         digits=3,
     ),
@@ -67,7 +67,7 @@ METRICS = (
         unit="",
         definition="associations of the workload's hosts after time zero, when each was associated",
         source="nl80211 at the stations",
-        value=_over(lambda links: sum(one.associations for one in links)),
+        value=_reduce(lambda links: sum(link.associations for link in links)),
         in_table=False,
     ),
     _entry(
@@ -76,7 +76,7 @@ METRICS = (
         unit="",
         definition="changes of the access point by radios of the workload's hosts",
         source="nl80211 at the stations",
-        value=_roams,
+        value=_count_roams,
         in_table=False,
     ),
 )

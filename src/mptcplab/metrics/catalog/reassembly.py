@@ -42,22 +42,22 @@ class Reassembly:
         return np.maximum(0.0, difference - bound)
 
 
-def reassembly_metrics(found: list[Reassembly], *, reinjected: int | None) -> dict[str, float]:
+def reassembly_metrics(metrics: list[Reassembly], *, reinjected: int | None) -> dict[str, float]:
     """Return the metrics summed over connections. ``reinjected`` counts the bytes that the sender reinjected."""
-    arrived = sum(float(one.in_order[-1]) for one in found)
-    if not found or arrived <= 0:
+    arrived = sum(float(reassembly.in_order[-1]) for reassembly in metrics)
+    if not metrics or arrived <= 0:
         return {}
-    span = max(float(one.times_s[-1] - one.times_s[0]) for one in found)
-    values = {"duplicate_percent": 100 * sum(one.duplicate for one in found) / arrived}
+    span = max(float(reassembly.times_s[-1] - reassembly.times_s[0]) for reassembly in metrics)
+    values = {"duplicate_percent": 100 * sum(reassembly.duplicate for reassembly in metrics) / arrived}
     if reinjected is not None:
         values["reinjected_percent"] = 100 * reinjected / arrived
     if span <= 0:
         return values
-    mean = sum(float(np.trapezoid(one.waiting, one.times_s)) for one in found) / span
+    mean = sum(float(np.trapezoid(reassembly.waiting, reassembly.times_s)) for reassembly in metrics) / span
     values["out_of_order_mean_bytes"] = mean
-    values["out_of_order_max_bytes"] = max(float(one.waiting.max()) for one in found)
+    values["out_of_order_max_bytes"] = max(float(reassembly.waiting.max()) for reassembly in metrics)
     # Little's law: the mean number of waiting bytes is their arrival rate times their mean wait.
-    sampled = sum(float(one.in_order[-1] - one.in_order[0]) for one in found)
+    sampled = sum(float(reassembly.in_order[-1] - reassembly.in_order[0]) for reassembly in metrics)
     return values | ({"head_of_line_delay_ms": 1e3 * mean * span / sampled} if sampled > 0 else {})
 
 
@@ -118,8 +118,8 @@ def _counts(samples: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], 
 def _metrics(subject: Subject) -> dict[str, float]:
     if not subject.sockets.use.with_mptcp:
         return {}
-    found = reassemblies(subject.recording, subject.ends)
-    return reassembly_metrics(found, reinjected=reinjected_bytes(subject.recording, subject.ends))
+    found_reassemblies = reassemblies(subject.recording, subject.ends)
+    return reassembly_metrics(found_reassemblies, reinjected=reinjected_bytes(subject.recording, subject.ends))
 
 
 def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Metric:
@@ -129,7 +129,7 @@ def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Met
         unit=unit,
         definition=definition,
         source=source,
-        value=lambda subject: subject.once(_metrics).get(name),
+        value=lambda subject: subject.compute_once(_metrics).get(name),
         section="paths",
         place=51,
         in_table=False,

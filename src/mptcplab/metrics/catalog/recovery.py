@@ -43,18 +43,20 @@ class Recovery:
 
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     """Return the effects of all failures and restorations of links and gateways on a workload."""
-    found = instants(recording)
-    curve = delivery(recording, ends) if found else None
+    found_instants = instants(recording)
+    curve = delivery(recording, ends) if found_instants else None
     if curve is None:
         return []
-    of_data = recoveries(curve.sent_until(sent_until_s(recording, ends)), found)
+    of_data = recoveries(curve.until_sent(sent_until_s(recording, ends)), found_instants)
     usable = usable_delivery(recording, ends)
     if usable is None or not usable.is_messages:
         return of_data
     # A gap is one of all data. What came too late has no part in a rate.
-    of_messages = {one.at: one for one in recoveries(usable, found)}
-    lacking = Recovery(found[0], 0.0, None, None, has_time=False)
-    return [replace(of_messages.get(one.at, lacking), at=one.at, gap_s=one.gap_s) for one in of_data]
+    of_messages = {recovery.at: recovery for recovery in recoveries(usable, found_instants)}
+    lacking = Recovery(found_instants[0], 0.0, None, None, has_time=False)
+    return [
+        replace(of_messages.get(recovery.at, lacking), at=recovery.at, gap_s=recovery.gap_s) for recovery in of_data
+    ]
 
 
 def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery]:
@@ -64,11 +66,14 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     left out, as are restorations without a failure.
     """
     ordered = sorted(instants, key=lambda instant: instant.time_s)
-    inside = [one for one in ordered if delivery.times[0] < one.time_s < delivery.end_s]
+    inside = [this_instant for this_instant in ordered if delivery.times[0] < this_instant.time_s < delivery.end_s]
     # Of links that fail or return at the same instant, none ends the time of another.
-    ends = [next((one.time_s for one in inside if one.time_s > at.time_s), delivery.end_s) for at in inside]
+    ends = [
+        next((this_instant.time_s for this_instant in inside if this_instant.time_s > at.time_s), delivery.end_s)
+        for at in inside
+    ]
     levels: dict[str, float] = {}
-    found = []
+    found_recoveries = []
     for instant, until_s in zip(inside, ends, strict=True):
         if instant.is_failure:
             levels.pop(instant.place, None)
@@ -79,19 +84,23 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
         if level is not None:
             recovered = recovery_s(delivery, instant.time_s, level, until_s)
             has_time = recovered is not None or delivery.has_time(instant.time_s, until_s)
-            found.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time))
-    return found
+            found_recoveries.append(
+                Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time)
+            )
+    return found_recoveries
 
 
-def recovery_metrics(found: Sequence[Recovery]) -> dict[str, float]:
+def recovery_metrics(metrics: Sequence[Recovery]) -> dict[str, float]:
     """Return the longest gap and recovery times. They are infinity if the rate did not recover each time.
 
     The gap is infinity if one had not ended when the run did. Without a known one there is none.
     """
-    gaps = [one.gap_s for one in found if one.gap_s is not None]
+    gaps = [recovery.gap_s for recovery in metrics if recovery.gap_s is not None]
     values = {"gap_s": max(gaps)} if gaps else {}
     for name, is_failure in (("recovery_after_failure_s", True), ("recovery_after_restoration_s", False)):
-        times = [one.recovery_s for one in found if one.at.is_failure == is_failure and one.has_time]
+        times = [
+            recovery.recovery_s for recovery in metrics if recovery.at.is_failure == is_failure and recovery.has_time
+        ]
         if times:
             values[name] = max(math.inf if time is None else time for time in times)
     return values
@@ -101,16 +110,16 @@ def _metrics(subject: Subject) -> dict[str, float]:
     return recovery_metrics(workload_recoveries(subject.recording, subject.ends))
 
 
-def _recovered(subject: Subject, name: str) -> float | None:
+def _recovery_time(subject: Subject, name: str) -> float | None:
     """Return a recovery time; None where a trace sets other rates than those before the failure."""
-    return None if follows_trace(subject.recording, subject.ends.workload) else subject.once(_metrics).get(name)
+    return None if follows_trace(subject.recording, subject.ends.workload) else subject.compute_once(_metrics).get(name)
 
 
 def _gap(subject: Subject) -> float | None:
     if subject.sockets.use.with_mptcp and subject.ends.receiving is None:
         # Sampled sockets only show subflows: data of one may still wait for data of another.
         return None
-    return subject.once(_metrics).get("gap_s")
+    return subject.compute_once(_metrics).get("gap_s")
 
 
 _entry = partial(Metric, section="failures", place=40, unit="s", of_failures=True, source="reads of the receiver")
@@ -129,14 +138,14 @@ METRICS = (
         noun="recovered",
         never_alone=False,
         definition="time until the earlier rate was back, with the link or gateway still down",
-        value=lambda subject: _recovered(subject, "recovery_after_failure_s"),
+        value=lambda subject: _recovery_time(subject, "recovery_after_failure_s"),
         axis="recovery after the failure",
     ),
     _entry(
         name="recovery_after_restoration_s",
         noun="restored",
         definition="time from the return of the link or gateway until the earlier rate was back",
-        value=lambda subject: _recovered(subject, "recovery_after_restoration_s"),
+        value=lambda subject: _recovery_time(subject, "recovery_after_restoration_s"),
         axis="recovery after the restoration",
     ),
 )

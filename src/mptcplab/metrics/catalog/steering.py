@@ -23,7 +23,11 @@ def switches(recording: Recording) -> float | None:
     if not any(program["name"] == _LOG for program in recording.manifest.get("programs", ())):
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
-    times_s = [(one["t_ns"] - int(recording.manifest["zero_ns"])) / _NS for one in lines if one["event"] == "switch"]
+    times_s = [
+        (this_line["t_ns"] - int(recording.manifest["zero_ns"])) / _NS
+        for this_line in lines
+        if this_line["event"] == "switch"
+    ]
     begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
     return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
 

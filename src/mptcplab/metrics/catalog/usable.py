@@ -68,8 +68,8 @@ def usable_s(curve: Delivery, episode: Episode) -> float | None:
     begin, end = max(spans, key=_length, default=(0.0, 0.0))
     instant = episode.failure.time_s
     first = max(instant, end - WINDOW_S) if end - begin > WINDOW_S else instant
-    found = recovery_s(curve, first, _USABLE * episode.expected_bps, episode.until_s, window_s=WINDOW_S)
-    return None if found is None else first + found - instant
+    recovery = recovery_s(curve, first, _USABLE * episode.expected_bps, episode.until_s, window_s=WINDOW_S)
+    return None if recovery is None else first + recovery - instant
 
 
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
@@ -80,7 +80,7 @@ def outage_s(curve: Delivery, episode: Episode) -> float | None:
     had less.
     """
     window, begin = outage_window_s(curve), episode.failure.time_s
-    before = _low(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, episode.trickle_bps)
+    before = _mark_low_windows(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, episode.trickle_bps)
     if len(before) and float(before.mean()) > _PIECES:
         return None
     longest = max(map(_length, outages(curve, episode)), default=0.0)
@@ -97,7 +97,7 @@ def outage_window_s(curve: Delivery) -> float:
 def outages(curve: Delivery, episode: Episode) -> list[tuple[float, float]]:
     """Return the begin and end of each time in the episode without data, or in which no window had enough."""
     window, begin = outage_window_s(curve), episode.failure.time_s
-    trickles = _below(curve, begin - window, episode.until_s, window, episode.trickle_bps)
+    trickles = _slow_spans(curve, begin - window, episode.until_s, window, episode.trickle_bps)
     if curve.is_messages:
         trickles = [silence for span in trickles if (silence := _silence(curve, *span)) is not None]
     return [*trickles, *((float(low), float(high)) for low, high in pauses_in(curve, begin, episode.until_s))]
@@ -114,21 +114,23 @@ def _length(span: tuple[float, float]) -> float:
     return span[1] - span[0]
 
 
-def _begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:
+def _window_begins(curve: Delivery, begin_s: float, end_s: float, window_s: float) -> Numbers:
     """Return the begins of the windows between two times: they begin at samples."""
     return curve.times[(curve.times >= begin_s) & (curve.times + window_s <= end_s)]
 
 
-def _low(curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float) -> NDArray[np.bool_]:
+def _mark_low_windows(
+    curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float
+) -> NDArray[np.bool_]:
     """Return of each window between two times whether its rate is below a level."""
-    return curve.rates(_begins(curve, begin_s, end_s, window_s), window_s) < level_bps
+    return curve.rates(_window_begins(curve, begin_s, end_s, window_s), window_s) < level_bps
 
 
-def _below(
+def _slow_spans(
     curve: Delivery, begin_s: float, end_s: float, window_s: float, level_bps: float
 ) -> list[tuple[float, float]]:
     """Return the begin and end of each union of overlapping windows below a rate."""
-    low = _begins(curve, begin_s, end_s, window_s)[_low(curve, begin_s, end_s, window_s, level_bps)]
+    low = _window_begins(curve, begin_s, end_s, window_s)[_mark_low_windows(curve, begin_s, end_s, window_s, level_bps)]
     if not len(low):
         return []
     # A union ends where the next low window begins after the end of the one before.
@@ -138,27 +140,35 @@ def _below(
 
 
 def episodes(
-    curve: Delivery, found: Sequence[Instant], capacities: Mapping[str, float], links: Mapping[str, set[str]]
+    curve: Delivery, found_episodes: Sequence[Instant], capacities: Mapping[str, float], links: Mapping[str, set[str]]
 ) -> Iterator[Episode]:
     """Yield the episode of each failure while data was delivered.
 
     ``capacities`` are those of the workload's paths, empty if they are unknown or change; ``links`` those of each path.
     """
     down: set[str] = set()
-    ordered = sorted(found, key=lambda instant: instant.time_s)
-    failures = [one.time_s for one in ordered if one.is_failure]
+    ordered = sorted(found_episodes, key=lambda instant: instant.time_s)
+    failures = [this_instant.time_s for this_instant in ordered if this_instant.is_failure]
     for instant in ordered:
         if not instant.is_failure:
             down.discard(instant.place)
             continue
         # Links that fail at the same instant begin one episode.
-        down |= {one.place for one in ordered if one.is_failure and one.time_s == instant.time_s}
+        down |= {
+            this_instant.place
+            for this_instant in ordered
+            if this_instant.is_failure and this_instant.time_s == instant.time_s
+        }
         before = earlier_rate(curve, instant.time_s) if curve.times[0] < instant.time_s < curve.end_s else None
         if before:
             up = [bps for path, bps in capacities.items() if not links[path] & down]
             best = max(up or capacities.values(), default=before)
             until = min((time for time in failures if time > instant.time_s), default=curve.end_s)
-            back = (one.time_s for one in ordered if not one.is_failure and one.place == instant.place)
+            back = (
+                this_instant.time_s
+                for this_instant in ordered
+                if not this_instant.is_failure and this_instant.place == instant.place
+            )
             restored = min((time for time in back if time > instant.time_s), default=math.inf)
             yield Episode(instant, min(until, curve.end_s), min(before, best), restored)
 
@@ -171,7 +181,7 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
     if changes_shape(subject.recording):
         return {}, links
     known = {path: path_capacities(manifest, subject.ends.workload, [path]) for path in paths}
-    return {path: found[0] for path, found in known.items() if found}, links
+    return {path: values[0] for path, values in known.items() if values}, links
 
 
 def usable_curve(subject: Subject) -> Delivery | None:
@@ -181,26 +191,32 @@ def usable_curve(subject: Subject) -> Delivery | None:
 
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
-    curve, found = subject.once(usable_curve), instants(subject.recording)
-    return [(curve, one) for one in episodes(curve, found, *_paths(subject))] if curve is not None else []
+    curve, found_instants = subject.compute_once(usable_curve), instants(subject.recording)
+    return (
+        [(curve, episode) for episode in episodes(curve, found_instants, *_paths(subject))] if curve is not None else []
+    )
 
 
-def _longest(times: Sequence[float | None]) -> float | None:
+def _longest_time(times: Sequence[float | None]) -> float | None:
     """Return the longest time, infinity if one had not ended when the run did; None if none or one is unknown."""
     known = [time for time in times if time is not None]
     return max(known) if known and len(known) == len(times) else None
 
 
-def _usable(subject: Subject) -> float | None:
+def _longest_usable_time(subject: Subject) -> float | None:
     """Return the longest time of :func:`usable_s`, infinity for None. Episodes without time for it do not count.
 
     There is none where a trace sets other rates than those before the failure.
     """
     if follows_trace(subject.recording, subject.ends.workload):
         return None
-    found = subject.once(measured_episodes)
-    times = [(usable_s(curve, one), curve.has_time(one.failure.time_s, one.until_s)) for curve, one in found]
-    return _longest([math.inf if time is None else time for time, has_time in times if has_time or time is not None])
+    pairs = subject.compute_once(measured_episodes)
+    times = [
+        (usable_s(curve, episode), curve.has_time(episode.failure.time_s, episode.until_s)) for curve, episode in pairs
+    ]
+    return _longest_time(
+        [math.inf if time is None else time for time, has_time in times if has_time or time is not None]
+    )
 
 
 def longest_outage(subject: Subject) -> float | None:
@@ -209,28 +225,28 @@ def longest_outage(subject: Subject) -> float | None:
     There is none if data came in pieces before one of the failures, which may have had a longer one. Messages have a
     warning then, which names the failure, and the outages of the others stay.
     """
-    found = subject.once(measured_episodes)
-    times = [outage_s(curve, one) for curve, one in found]
-    is_messages = any(curve.is_messages for curve, _ in found)
-    return _longest([time for time in times if time is not None] if is_messages else times)
+    pairs = subject.compute_once(measured_episodes)
+    times = [outage_s(curve, episode) for curve, episode in pairs]
+    is_messages = any(curve.is_messages for curve, _ in pairs)
+    return _longest_time([time for time in times if time is not None] if is_messages else times)
 
 
-def _waits(subject: Subject) -> list[tuple[float, float]]:
+def _request_waits(subject: Subject) -> list[tuple[float, float]]:
     """Return when requests were made and answered; none in runs without failures."""
     return request_times(subject.recording, subject.ends) if instants(subject.recording) else []
 
 
 def _longest_wait(subject: Subject) -> float | None:
-    first = min((one.time_s for one in instants(subject.recording) if one.is_failure), default=math.inf)
-    return max((end - begin for begin, end in subject.once(_waits) if end > first), default=None)
+    first = min((instant.time_s for instant in instants(subject.recording) if instant.is_failure), default=math.inf)
+    return max((end - begin for begin, end in subject.compute_once(_request_waits) if end > first), default=None)
 
 
-def _answered(subject: Subject) -> float | None:
+def _first_answer_time(subject: Subject) -> float | None:
     """Return the longest time from a failure to the first answer to a request that was made after it."""
-    waits = subject.once(_waits)
-    failures = [one.time_s for one in instants(subject.recording) if one.is_failure]
+    waits = subject.compute_once(_request_waits)
+    failures = [instant.time_s for instant in instants(subject.recording) if instant.is_failure]
     ends = [min((end - at for begin, end in waits if begin >= at), default=None) for at in failures]
-    return _longest(ends) if waits else None
+    return _longest_time(ends) if waits else None
 
 
 _entry = partial(Metric, section="failures", place=41, unit="s", of_failures=True, source="reads of the receiver")
@@ -242,7 +258,7 @@ METRICS = (
         never="no end",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
         "each half second",
-        value=lambda subject: subject.once(longest_outage),
+        value=lambda subject: subject.compute_once(longest_outage),
         headline=4,
         axis="outage",
     ),
@@ -250,7 +266,7 @@ METRICS = (
         name="usable_after_failure_s",
         noun="usable",
         definition="time from the failure until half of the rate to expect was there",
-        value=_usable,
+        value=_longest_usable_time,
         axis="usable after the failure",
     ),
     _entry(
@@ -258,7 +274,7 @@ METRICS = (
         noun="answered",
         definition="`requests` and `web`: time from the failure to the first answer to a request made after it",
         source="the client",
-        value=_answered,
+        value=_first_answer_time,
         axis="first answer after the failure",
     ),
     _entry(

@@ -21,8 +21,8 @@ from typing import Any, ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Misnomers, conflict, idle, invalid
-from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, TraceValues, VariableKey, Words
+from mptcplab.fields import Misnomers, conflict, idle, value_error
+from mptcplab.network.behaviour import Behaviour, DirectionContext, EffectCounter, TraceValues, VariableKey, Words
 from mptcplab.network.captions import DirectionCaption, Table
 from mptcplab.network.disciplines.base import MIN_BURST, Shaping
 from mptcplab.network.disciplines.registry import DISCIPLINES, TAIL_DROP, Aqm, DisciplineName
@@ -110,7 +110,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
         """See the base class."""
         return None if keys.rate is None else float(keys.rate) * payload / (frame + keys.overhead)
 
-    def disciplines(self, keys: BottleneckKeys, context: Context) -> Iterator[Words]:
+    def disciplines(self, keys: BottleneckKeys, context: DirectionContext) -> Iterator[Words]:
         """See the base class."""
         if keys.rate is not None:
             yield from DISCIPLINES[keys.discipline].qdiscs(keys, keys.rate, keys.aqm, context.frame)
@@ -118,14 +118,14 @@ class Bottleneck(Behaviour[BottleneckKeys]):
     def base_value(self, key: str, first: int, mean: int) -> int:  # noqa: ARG002
         """Return the mean rate, which sizes queues and is used for estimates."""
         if mean < _MIN_RATE:
-            raise invalid("has too low a mean rate", "use a trace with a mean rate of at least 1 kbit/s")
+            raise value_error("has too low a mean rate", "use a trace with a mean rate of at least 1 kbit/s")
         return mean
 
     def follow(
         self, keys: BottleneckKeys, values: Mapping[str, Sequence[int]], durations_ns: Sequence[int], frame: int
     ) -> list[TraceValues]:
         """Return the rates, corrected as the docstring of this module explains."""
-        beyond = DISCIPLINES[keys.discipline].filled(keys, frame)
+        beyond = DISCIPLINES[keys.discipline].bucket_growth(keys, frame)
         given = [8 * beyond * _SECOND_NS // lasts for lasts in durations_ns]
         rates = [max(_MIN_RATE, rate - less) for rate, less in zip(values["rate"], given, strict=True)]
         held = keys.queue.bytes_at(keys.rate) if keys.rate is not None else None
@@ -162,11 +162,11 @@ class Bottleneck(Behaviour[BottleneckKeys]):
 def _check_rate(keys: BottleneckKeys, rate: Rate) -> None:
     if not _MIN_RATE <= rate <= _MAX_RATE:
         word = "slow" if rate < _MIN_RATE else "fast"
-        raise invalid(f"is too {word} to simulate", "use from 1 kbit/s to 100 Gbit/s", "rate")
+        raise value_error(f"is too {word} to simulate", "use from 1 kbit/s to 100 Gbit/s", "rate")
     if keys.overhead > _MAX_OVERHEAD:
-        raise invalid("is not a plausible overhead", f"use at most {_MAX_OVERHEAD} B", "overhead")
+        raise value_error("is not a plausible overhead", f"use at most {_MAX_OVERHEAD} B", "overhead")
     if keys.burst is not None and keys.burst < MIN_BURST:
-        raise invalid("is less than one Ethernet frame", f"use at least {MIN_BURST} B", "burst")
+        raise value_error("is less than one Ethernet frame", f"use at least {MIN_BURST} B", "burst")
     largest = Size(min(rate * _MAX_BURST_S // 8, _MAX_QUEUE))
     if keys.burst is not None and keys.burst > largest:
         raise conflict(f"is too large a burst at {rate}", f"use at most {largest}", "burst")

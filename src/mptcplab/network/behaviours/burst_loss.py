@@ -10,8 +10,8 @@ from typing import ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Misnomers, Part, conflict, invalid
-from mptcplab.network.behaviour import Behaviour, Context, Values
+from mptcplab.fields import Misnomers, Part, conflict, value_error
+from mptcplab.network.behaviour import Behaviour, DirectionContext, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
 from mptcplab.network.chances import CERTAIN, LossChances, percent
@@ -54,15 +54,15 @@ class BurstLoss(Part):
         if chain and summary:
             raise conflict("describes the chain twice", "use either p and r (and 1-h, 1-k), or mean and length")
         if summary and (self.mean is None or self.length is None):
-            raise invalid("is incomplete", 'write for example { mean = "1 %", length = "5 packets" }')
+            raise value_error("is incomplete", 'write for example { mean = "1 %", length = "5 packets" }')
         if not summary and (self.p is None or self.r is None):
-            raise invalid(
+            raise value_error(
                 "is incomplete", 'write { p = "0.2 %", r = "20 %" } or { mean = "1 %", length = "5 packets" }'
             )
         if self.r == 0:
-            raise invalid("never leaves the bad state", "use more than zero", "r")
+            raise value_error("never leaves the bad state", "use more than zero", "r")
         if self.length == 0:
-            raise invalid("is not the length of a burst", "use at least 1 packet", "length")
+            raise value_error("is not the length of a burst", "use at least 1 packet", "length")
         if summary and self.to_bad > 1:
             hint = f"use at most {_max_percent(self.length)} % with bursts of {self.length}, or longer bursts"
             raise conflict("is too much for such short bursts", hint, "mean")
@@ -143,7 +143,7 @@ class Bursts(Behaviour[BurstLossKeys]):
         mean, shares = float(chain.mean_loss), tuple(map(float, chain.shares))
         return replace(before.and_lost(mean, mean), bursts=shares)
 
-    def netem(self, keys: BurstLossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+    def netem(self, keys: BurstLossKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         chain = keys.burst_loss
         if chain is not None:

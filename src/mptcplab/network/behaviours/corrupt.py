@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from mptcplab.fields import Misnomers, Part
-from mptcplab.network.behaviour import Behaviour, Context
+from mptcplab.network.behaviour import Behaviour, DirectionContext
 from mptcplab.network.captions import NOTHING, Table
 from mptcplab.network.chances import Chance, percent
 from mptcplab.units import Probability
@@ -38,7 +38,7 @@ class Corrupt(Behaviour[CorruptKeys]):
         """See the base class."""
         return keys.corrupt.as_fraction
 
-    def netem(self, keys: CorruptKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+    def netem(self, keys: CorruptKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         if keys.corrupt:
             yield from ("corrupt", percent(keys.corrupt))

@@ -9,11 +9,11 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Boolean, Misnomers, Part, conflict, idle, invalid
-from mptcplab.network.behaviour import Behaviour, Context, Values, VariableKey, microseconds
+from mptcplab.fields import Boolean, Misnomers, Part, conflict, idle, value_error
+from mptcplab.network.behaviour import Behaviour, DirectionContext, Values, VariableKey, microseconds
 from mptcplab.network.captions import NOTHING, DirectionCaption, Table
 from mptcplab.network.chances import CERTAIN, Chance, LossChances
-from mptcplab.network.tables import MAX_ENTRIES, DelayDistribution, early, interpolated, table_command
+from mptcplab.network.tables import MAX_ENTRIES, DelayDistribution, interpolate, table_command, undelayed_share
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability
 
@@ -29,13 +29,13 @@ _IN_ORDER = ("rate", "1000gbit")
 
 def _quantiles(times: tuple[Duration, ...]) -> tuple[Duration, ...]:
     if list(times) != sorted(times):
-        raise invalid("is not in ascending order", "list delays from the smallest to the largest")
+        raise value_error("is not in ascending order", "list delays from the smallest to the largest")
     if len(times) == 1 or len(times) > _MAX_QUANTILES:
-        raise invalid("has the wrong number of quantiles", f"use 2 to {_MAX_QUANTILES} of them")
+        raise value_error("has the wrong number of quantiles", f"use 2 to {_MAX_QUANTILES} of them")
     if times and times[0] == times[-1]:
-        raise invalid("is the same for every packet", "use delay instead")
+        raise value_error("is the same for every packet", "use delay instead")
     if times and times[-1] > 4 * _MAX_SPREAD:
-        raise invalid("is not plausible", f"use at most {Duration(4 * _MAX_SPREAD)}")
+        raise value_error("is not plausible", f"use at most {Duration(4 * _MAX_SPREAD)}")
     return times
 
 
@@ -92,9 +92,9 @@ class Delay(Behaviour[DelayKeys]):
     def check(self, keys: DelayKeys) -> None:
         """See the base class."""
         if keys.delay > _MAX_DELAY:
-            raise invalid("is not plausible for a delay", "use at most 1 h", "delay")
+            raise value_error("is not plausible for a delay", "use at most 1 h", "delay")
         if keys.delay_limit == 0:
-            raise invalid("holds no packet", "use at least 1 packet", "delay_limit")
+            raise value_error("holds no packet", "use at least 1 packet", "delay_limit")
         _check_jitter(keys)
         _check_order(keys)
 
@@ -116,7 +116,7 @@ class Delay(Behaviour[DelayKeys]):
         if spread is not None:
             yield table_command(link, direction, spread)
 
-    def netem(self, keys: DelayKeys, context: Context) -> Iterator[str]:
+    def netem(self, keys: DelayKeys, context: DirectionContext) -> Iterator[str]:
         """Return netem's options; always with a limit, since netem's own is 1000 packets."""
         yield from ("limit", str(int(keys.delay_limit or _DELAY_LINE)))
         spread = spread_of(keys)
@@ -159,9 +159,9 @@ class Delay(Behaviour[DelayKeys]):
 def spread_of(keys: DelayKeys) -> DelayDistribution | None:
     """Return the table that delays are drawn from; None if a constant or a table of netem's suffices."""
     if keys.reorder:
-        return early(keys.delay, keys.reorder.as_fraction)
+        return undelayed_share(keys.delay, keys.reorder.as_fraction)
     if keys.extra_delay:
-        return interpolated(keys.delay, keys.extra_delay)
+        return interpolate(keys.delay, keys.extra_delay)
     return None
 
 
@@ -170,7 +170,7 @@ def _check_jitter(keys: DelayKeys) -> None:
         hint = f"use a jitter of at most {keys.delay}, or a longer delay"
         raise conflict(f"is more than the delay of {keys.delay}", hint, "jitter")
     if keys.jitter > _MAX_SPREAD:
-        raise invalid("is not plausible for a jitter", f"use at most {_MAX_SPREAD}", "jitter")
+        raise value_error("is not plausible for a jitter", f"use at most {_MAX_SPREAD}", "jitter")
     if keys.extra_delay and keys.jitter:
         raise conflict("cannot be combined with jitter", "remove one of the two", "extra_delay")
     if keys.is_set("distribution") and not keys.jitter:
@@ -189,4 +189,4 @@ def _check_order(keys: DelayKeys) -> None:
         hint = f"use a delay of more than 0 and at most {_MAX_SPREAD}"
         raise conflict(f"is not possible with a delay of {keys.delay}", hint, "reorder")
     if keys.reorder * MAX_ENTRIES < CERTAIN:
-        raise invalid("is too rare to simulate", "use at least 62 ppm", "reorder")
+        raise value_error("is too rare to simulate", "use at least 62 ppm", "reorder")

@@ -10,7 +10,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from mptcplab.fields import Misnomers, Part
-from mptcplab.network.behaviour import Behaviour, Context, Values
+from mptcplab.network.behaviour import Behaviour, DirectionContext, Values
 from mptcplab.network.captions import NOTHING, Table
 from mptcplab.network.chances import Chance, LossChances, percent
 from mptcplab.units import Probability
@@ -38,7 +38,7 @@ class Duplicate(Behaviour[DuplicateKeys]):
         """Return a lower minimum: netem does not count the loss of one packet of a pair."""
         return replace(before, low=before.low * (1 - keys.duplicate.fraction))
 
-    def netem(self, keys: DuplicateKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+    def netem(self, keys: DuplicateKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         if keys.duplicate:
             yield from ("duplicate", percent(keys.duplicate))

@@ -9,8 +9,8 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Misnomers, Part, invalid
-from mptcplab.network.behaviour import Behaviour, Context, EffectCounter, Values, VariableKey
+from mptcplab.fields import Misnomers, Part, value_error
+from mptcplab.network.behaviour import Behaviour, DirectionContext, EffectCounter, Values, VariableKey
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.chances import CERTAIN, LossChances, percent
 from mptcplab.units import Probability
@@ -45,7 +45,7 @@ class Loss(Behaviour[LossKeys]):
     def check(self, keys: LossKeys) -> None:
         """See the base class."""
         if keys.loss == CERTAIN:
-            raise invalid("loses every packet", "use less than 100 %", "loss")
+            raise value_error("loses every packet", "use less than 100 %", "loss")
 
     def loss_rate(self, keys: LossKeys) -> Fraction:
         """See the base class."""
@@ -56,7 +56,7 @@ class Loss(Behaviour[LossKeys]):
         shares = [loss.fraction for loss in values["loss"]]
         return before.and_lost(min(shares), max(shares))
 
-    def netem(self, keys: LossKeys, context: Context) -> Iterator[str]:  # noqa: ARG002
+    def netem(self, keys: LossKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""
         if keys.loss:
             yield from ("loss", "random", percent(keys.loss))

@@ -13,7 +13,7 @@ from typing import ClassVar
 
 from pydantic import Field
 
-from mptcplab.fields import Misnomers, Part, invalid
+from mptcplab.fields import Misnomers, Part, value_error
 from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.captions import DirectionCaption
 from mptcplab.network.frames import MTU
@@ -50,7 +50,7 @@ class Offload(Behaviour[OffloadKeys]):
         """See the base class."""
         if keys.offload is not None and not _MIN_AGGREGATE <= keys.offload <= _MAX_AGGREGATE:
             hint = f"use from {_MIN_AGGREGATE} B to {_MAX_AGGREGATE} B, which is what network cards can do"
-            raise invalid("is not a supported size of aggregates", hint, "offload")
+            raise value_error("is not a supported size of aggregates", hint, "offload")
 
     def passes_aggregates(self, keys: OffloadKeys) -> bool:  # noqa: ARG002
         """See the base class."""

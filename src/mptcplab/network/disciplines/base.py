@@ -8,7 +8,7 @@ from typing import Annotated, Any, ClassVar, Generic, TypeVar
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Misnomers, Part, invalid
+from mptcplab.fields import Misnomers, Part, value_error
 from mptcplab.network.behaviour import EffectCounter, Words, microseconds
 from mptcplab.network.captions import Table
 from mptcplab.network.frames import full_frame
@@ -21,14 +21,14 @@ _MIN_BURST_NS = 2000
 _MIN_TIME, _MAX_TIME = Duration(1000), Duration(10 * 10**9)
 
 
-def _plausible(time: Duration) -> Duration:
+def _check_time(time: Duration) -> Duration:
     if not _MIN_TIME <= time <= _MAX_TIME:
-        raise invalid("is not plausible", "use from 1 us to 10 s")
+        raise value_error("is not plausible", "use from 1 us to 10 s")
     return time
 
 
 #: A time parameter of a discipline's control loop.
-Span = Annotated[Duration, AfterValidator(_plausible)]
+Span = Annotated[Duration, AfterValidator(_check_time)]
 
 
 def marks() -> Any:
@@ -100,7 +100,7 @@ class Discipline(Generic[Parameters]):
         """Return the discipline of tbf's queue."""
         raise NotImplementedError
 
-    def filled(self, shaped: Shaping, frame: int) -> int:
+    def bucket_growth(self, shaped: Shaping, frame: int) -> int:
         """Return the bytes beyond one frame that a change of the rate adds to the bucket."""
         return shaped.bucket(frame) - frame
 

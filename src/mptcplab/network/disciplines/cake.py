@@ -45,6 +45,6 @@ class Cake(Discipline[CakeParameters]):
         overhead = ("overhead", str(ETHERNET + int(shaped.overhead))) if shaped.overhead else ()
         yield ("cake", "bandwidth", f"{int(rate)}bit", *option("rtt", parameters.interval), *overhead)
 
-    def filled(self, shaped: Shaping, frame: int) -> int:  # noqa: ARG002
+    def bucket_growth(self, shaped: Shaping, frame: int) -> int:  # noqa: ARG002
         """Return 0: CAKE has no bucket."""
         return 0

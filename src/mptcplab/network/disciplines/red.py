@@ -9,7 +9,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import AfterValidator, Field
 
-from mptcplab.fields import Boolean, Misnomers, Part, conflict, invalid
+from mptcplab.fields import Boolean, Misnomers, Part, conflict, value_error
 from mptcplab.network.behaviour import EffectCounter, Words
 from mptcplab.network.chances import CERTAIN
 from mptcplab.network.disciplines.base import Discipline, Shaping, marks
@@ -21,9 +21,9 @@ _PACKET = 1000
 _PROBABILITY = "0.02"
 
 
-def _possible(probability: Probability) -> Probability:
+def _check_probability(probability: Probability) -> Probability:
     if not 0 < probability < CERTAIN:
-        raise invalid("is not plausible", "use more than 0 % and less than 100 %")
+        raise value_error("is not plausible", "use more than 0 % and less than 100 %")
     return probability
 
 
@@ -43,7 +43,7 @@ class RedParameters(Part):
     max: QueueLength | None = Field(
         default=None, description="mean queue above which every packet is dropped; default a quarter of the queue"
     )
-    probability: Annotated[Probability, AfterValidator(_possible)] | None = Field(
+    probability: Annotated[Probability, AfterValidator(_check_probability)] | None = Field(
         default=None, description="maximum probability of a drop between them; default 2 %"
     )
     ecn: Boolean = marks()

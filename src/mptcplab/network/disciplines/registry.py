@@ -21,7 +21,7 @@ TAIL_DROP = "tail-drop"
 DISCIPLINES: dict[str, Discipline[Any]] = {
     name: kind()
     for name, kind in sorted(
-        named_classes(Discipline, disciplines).items(), key=lambda found: (found[0] != TAIL_DROP, found[0])
+        named_classes(Discipline, disciplines).items(), key=lambda pair: (pair[0] != TAIL_DROP, pair[0])
     )
 }
 

@@ -13,7 +13,7 @@ from mptcplab.steering.policy import Policy
 @cache
 def policy_classes() -> dict[str, type[Policy]]:
     """Return all policies by name."""
-    modules = [importlib.import_module(f"{__name__}.{found.name}") for found in pkgutil.iter_modules(__path__)]
+    modules = [importlib.import_module(f"{__name__}.{pair.name}") for pair in pkgutil.iter_modules(__path__)]
     values = [value for module in modules for value in vars(module).values() if isinstance(value, type)]
-    found = {value.name: value for value in values if issubclass(value, Policy) and value is not Policy}
-    return dict(sorted(found.items()))
+    kinds = {value.name: value for value in values if issubclass(value, Policy) and value is not Policy}
+    return dict(sorted(kinds.items()))

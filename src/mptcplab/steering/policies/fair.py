@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from typing import Self
 
-    from mptcplab.steering.tables import Table
+    from mptcplab.steering.tables import ConfigurationTable
 
 _NS = 1_000_000_000
 _HOUR_S = 3600.0
@@ -40,38 +40,38 @@ class Fair(Policy):
         self._moved_ns: dict[str, int] = {}
 
     @classmethod
-    def read(cls, table: Table, floor_dbm: float, seed: int) -> Self:  # noqa: ARG003
+    def read(cls, table: ConfigurationTable, floor_dbm: float, seed: int) -> Self:  # noqa: ARG003
         """See the base class."""
         return cls(floor_dbm, table.number("margin_db", 0, 40, 3), round(_NS * table.number("hold_s", 0, _HOUR_S, 5)))
 
     def decide(self, state: State) -> list[Move]:
         """See the base class."""
         # Access points that do not report are not counted, and nobody moves there.
-        counts = {name: len(state.of(name)) for name in state.received}
-        names = {one.name for one in state.terminals}
+        counts = {name: len(state.terminals_at(name)) for name in state.received}
+        names = {terminal.name for terminal in state.terminals}
         self._moved_ns = {name: at_ns for name, at_ns in self._moved_ns.items() if name in names}
         moves: list[Move] = []
-        for search in (self._rescued, self._balanced):
-            found = list(search(state, counts))
-            self._moved_ns |= {move.terminal: state.now_ns for move in found}
-            moves += found
+        for search in (self._rescue, self._balance):
+            found_moves = list(search(state, counts))
+            self._moved_ns |= {move.terminal: state.now_ns for move in found_moves}
+            moves += found_moves
         return moves
 
-    def _rescued(self, state: State, counts: dict[str, int]) -> Iterator[Move]:
+    def _rescue(self, state: State, counts: dict[str, int]) -> Iterator[Move]:
         """Yield moves of terminals that their access point hardly hears."""
-        for one in state.terminals:
-            rssi = one.rssi_dbm.get(one.active)
+        for terminal in state.terminals:
+            rssi = terminal.rssi_dbm.get(terminal.active)
             if rssi is None or rssi > self.floor_dbm:
                 continue
-            fit = [name for name in counts if name != one.active and self._fits(one, name)]
+            fit = [name for name in counts if name != terminal.active and self._fits(terminal, name)]
             if fit:
                 to = min(fit, key=lambda name: (counts[name], name))
-                if one.active in counts:
-                    counts[one.active] -= 1
+                if terminal.active in counts:
+                    counts[terminal.active] -= 1
                 counts[to] += 1
-                yield Move(one.name, to)
+                yield Move(terminal.name, to)
 
-    def _balanced(self, state: State, counts: dict[str, int]) -> list[Move]:
+    def _balance(self, state: State, counts: dict[str, int]) -> list[Move]:
         """Return the moves of the shortest chain that makes the most crowded access point less so."""
         for crowded in sorted(counts, key=lambda name: (-counts[name], name)):
             chain = self._chain(state, counts, crowded)
@@ -87,10 +87,10 @@ class Fair(Policy):
             for to in sorted(counts, key=lambda name: (counts[name], name)):
                 if to in chains:
                     continue
-                one = self._candidate(state, here, to)
-                if one is None:
+                candidate = self._candidate(state, here, to)
+                if candidate is None:
                     continue
-                chains[to] = [*chains[here], Move(one.name, to)]
+                chains[to] = [*chains[here], Move(candidate.name, to)]
                 if counts[to] <= counts[start] - 2:
                     return chains[to]
                 queue.append(to)
@@ -98,12 +98,16 @@ class Fair(Policy):
 
     def _candidate(self, state: State, here: str, to: str) -> Terminal | None:
         """Return the terminal of an access point that another one hears best; None if none may move there."""
-        fit = [one for one in state.of(here) if self._fits(one, to) and self._is_free(one, state.now_ns)]
-        return max(fit, key=lambda one: (one.rssi_dbm[to] or 0, one.name), default=None)
+        fit = [
+            terminal
+            for terminal in state.terminals_at(here)
+            if self._fits(terminal, to) and self._is_free(terminal, state.now_ns)
+        ]
+        return max(fit, key=lambda terminal: (terminal.rssi_dbm[to] or 0, terminal.name), default=None)
 
-    def _fits(self, one: Terminal, access_point: str) -> bool:
-        return one.hears(access_point, self.floor_dbm + self._margin_db)
+    def _fits(self, terminal: Terminal, access_point: str) -> bool:
+        return terminal.hears_one_of(access_point, self.floor_dbm + self._margin_db)
 
-    def _is_free(self, one: Terminal, now_ns: int) -> bool:
-        at_ns = self._moved_ns.get(one.name)
+    def _is_free(self, terminal: Terminal, now_ns: int) -> bool:
+        at_ns = self._moved_ns.get(terminal.name)
         return at_ns is None or now_ns - at_ns >= self._hold_ns

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
-    from mptcplab.steering.tables import Table
+    from mptcplab.steering.tables import ConfigurationTable
 
 PICKS = ("random", "strongest")
 
@@ -34,7 +34,7 @@ class Ratio(Policy):
         self._threshold, self._pick, self._random = threshold, pick, Random(f"ratio {seed}")
 
     @classmethod
-    def read(cls, table: Table, floor_dbm: float, seed: int) -> Self:
+    def read(cls, table: ConfigurationTable, floor_dbm: float, seed: int) -> Self:
         """See the base class."""
         return cls(floor_dbm, table.number("threshold", 1, 1000), seed, table.choice("pick", PICKS, "random"))
 
@@ -47,12 +47,12 @@ class Ratio(Policy):
         for free in ranked[:-1]:
             if state.received[crowded] <= self._threshold * state.received[free]:
                 return []
-            fit = [one for one in state.of(crowded) if one.hears(free, self.floor_dbm)]
+            fit = [terminal for terminal in state.terminals_at(crowded) if terminal.hears_one_of(free, self.floor_dbm)]
             if fit:
-                return [Move(self._picked(fit, free).name, free)]
+                return [Move(self._pick_terminal(fit, free).name, free)]
         return []
 
-    def _picked(self, fit: Sequence[Terminal], free: str) -> Terminal:
+    def _pick_terminal(self, fit: Sequence[Terminal], free: str) -> Terminal:
         if self._pick == "strongest":
-            return max(fit, key=lambda one: (one.rssi_dbm[free] or 0, one.name))
+            return max(fit, key=lambda terminal: (terminal.rssi_dbm[free] or 0, terminal.name))
         return self._random.choice(fit)
