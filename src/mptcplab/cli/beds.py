@@ -54,7 +54,7 @@ class _BedJob:
 
 @dataclass(frozen=True)
 class BedPlan:
-    """The tables of one study on all its beds. ``overrides`` are those of the command line."""
+    """The tables of one study on all its beds. ``overrides`` come from the command line."""
 
     tables: tuple[SelectedTable, ...]
     space: BedSpace

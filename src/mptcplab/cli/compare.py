@@ -191,7 +191,7 @@ def _common_workload(asked: Sequence[_Asked], metric: str) -> str | None:
 
 
 def _same_values_name(reference: str, names: Collection[str]) -> str | None:
-    """Return the name that has the same values in another order: that of --by."""
+    """Return the name that has the same values in the order of --by."""
     return next((name for name in names if sorted(split_commas(name)) == sorted(split_commas(reference))), None)
 
 
@@ -221,7 +221,7 @@ class _Within:
         )
 
     def _with_followers(self, table: Table) -> Table:
-        """Return a table with a note about keys that change together with those of --by."""
+        """Return a table with a note about keys that change together with the keys of --by."""
         together = ranking.followers(self._document, self._by)
         if not together:
             return table

@@ -65,7 +65,7 @@ def _scenario_files(incomplete: str) -> list[str]:
 
 
 def _toml_files(folder: Path, depth: int) -> Iterator[Path]:
-    """Yield TOML files, those of ``folder`` first; hidden and large folders are skipped."""
+    """Yield TOML files, first in ``folder``; hidden and large folders are skipped."""
     subfolders: list[Path] = []
     for path in sorted(folder.iterdir()):
         if path.name.startswith(".") or path.name in _SKIPPED_FOLDERS:
@@ -111,7 +111,7 @@ def _find_scenario(ctx: click.Context) -> Path | None:
 
 
 def _keys(file: Path) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Yield the keys that can be set, with the valid values of those that have choices."""
+    """Yield the keys that can be set, with the valid values if a key has choices."""
     from mptcplab.node.transport import Transport
     from mptcplab.scenario.load import load
 
@@ -199,7 +199,7 @@ def proxies(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 @_make_completion
 def stock_kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
-    """Return versions of stock kernels: the default one, and those that were obtained."""
+    """Return versions of stock kernels: the default and the obtained ones."""
     from mptcplab.kernel.stock import DEFAULT_STOCK, list_stock
 
     return dict.fromkeys([DEFAULT_STOCK, *(kernel.version for kernel in list_stock())])
@@ -207,7 +207,7 @@ def stock_kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
 
 @_make_completion
 def kernels(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
-    """Return versions of lab kernels: the default one, and those that are built."""
+    """Return versions of lab kernels: the default and the built ones."""
     from mptcplab.kernel.cache import list_kernels
     from mptcplab.kernel.data import DEFAULT_VERSION
 

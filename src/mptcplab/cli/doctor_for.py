@@ -31,7 +31,7 @@ from mptcplab.study.load import select, study_names
 class Request:
     """The experiments of one command: scenario files and tables by name, with the options that decide what they need.
 
-    With ``beds``, the tables are those of `mptcplab reproduce --beds`.
+    With ``beds``, the tables come from `mptcplab reproduce --beds`.
     """
 
     names: tuple[str, ...]

@@ -17,7 +17,7 @@ from mptcplab.study.schema import WORKLOAD
 
 @dataclass(frozen=True)
 class TableJob:
-    """One table and the points of its scenario to measure. ``overrides`` are those of the command line."""
+    """One table and the points of its scenario to measure. ``overrides`` come from the command line."""
 
     selected: SelectedTable
     experiment: Experiment
@@ -65,7 +65,7 @@ def table_job(
 ) -> TableJob:
     """Return the job for a table with ``overrides`` of its scenario's keys.
 
-    ``repeats`` and ``seed`` are used in place of those of the table's form and of its scenario.
+    ``repeats`` and ``seed`` replace the values of the table's form and of its scenario.
     :raises InputError: if an override is wrong.
     """
     table = selected.table

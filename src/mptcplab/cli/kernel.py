@@ -82,7 +82,7 @@ def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
 
 
 def stock(version: str | None, as_json: bool) -> None:
-    """Obtain a stock kernel, or none, and print those that were obtained."""
+    """Obtain a stock kernel if one is named, and print all that were obtained."""
     if version is not None:
         _obtain(version)
     kernels = list_stock()

@@ -116,7 +116,7 @@ def main() -> NoReturn:
         report_error(LabError(f"interrupted{kept}", hint=hint))
         sys.exit(Exit.INTERRUPTED)
     except BrokenPipeError:
-        # The reader of our output has closed the pipe: nobody would read a message.
+        # The reader of our output has closed the pipe and would not see a message.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(Exit.FAILED)
     sys.exit(status if isinstance(status, int) else Exit.DONE)

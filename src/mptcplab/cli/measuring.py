@@ -61,7 +61,10 @@ def with_remedy(error: LabError) -> str:
 
 @dataclass(frozen=True)
 class TableLacks:
-    """The programs and kernels that tables need and this machine lacks. ``everything`` names those of all tables."""
+    """The programs and kernels that tables need and this machine lacks.
+
+    ``everything`` names the lacks of all tables.
+    """
 
     by_table: Mapping[str, MissingError]
     everything: MissingError
@@ -90,7 +93,7 @@ def measure_all(
 ) -> Iterator[tuple[TableOutcome, Sources]]:
     """Yield the outcome of every table in order, with all measurements so far.
 
-    Tables that the texts of a table quote are measured before it. ``lacks`` has those that cannot be measured.
+    Tables that the texts of a table quote are measured before it. ``lacks`` has the tables that cannot be measured.
     :raises InputError: if the user's input is wrong, so that nothing can be measured.
     """
     by_name = {work.selected.name: work for work in works}

@@ -134,7 +134,7 @@ def _trace_words(scenario: Scenario, link: str, side: str | None) -> str:
 def _ends(experiment: Experiment) -> str:
     """Return comments that name the ends of links at which events happen, if these name none themselves.
 
-    Comments, since the key would make it another scenario, whose runs are not those that are recorded.
+    Comments, since the key would make it another scenario, whose runs are not recorded.
     """
     ends: dict[tuple[int, str], int] = {}
     for at, point in enumerate(experiment.points):

@@ -85,7 +85,7 @@ def _drop_own_table(words: list[str]) -> list[str]:
 
 
 def general_settings(commands: Iterable[Command]) -> Iterator[str]:
-    """Yield the settings, as ``name=value``, that every namespace has: not those of interfaces, which come later."""
+    """Yield the settings, as ``name=value``, that every namespace has: settings of interfaces come later."""
     for command in commands:
         if command.argv[:2] != ("sysctl", "-qw"):
             continue

@@ -22,7 +22,7 @@ _OWN = {
 
 
 def engine_names() -> list[str]:
-    """Return the names of our engines, and of those of plugins."""
+    """Return the names of our engines and of plugins' engines."""
     return list(dict.fromkeys([*_OWN, *_plugin_kinds()]))
 
 

@@ -39,7 +39,7 @@ def package_folder() -> Path:
 
 
 def hidden_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
-    """Return our own folders and those of ``needed`` that the guest's private /tmp and /run would hide."""
+    """Return our own folders and the ``needed`` ones that the guest's private /tmp and /run would hide."""
     folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
 

@@ -107,7 +107,7 @@ _LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": 
 
 @cache
 def libraries_of(paths: tuple[Path, ...]) -> frozenset[Path]:
-    """Return all shared libraries of the programs at ``paths``, with those that they load by name."""
+    """Return all shared libraries of the programs at ``paths``, with the libraries that they load by name."""
     done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
     # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
     libraries = {Path(word) for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}

@@ -38,7 +38,7 @@ class Watchdog:
     def check(
         self, *, wall_seconds: float, virtual_ns: int, cause: Callable[[], str | None] = lambda: None
     ) -> str | None:
-        """Return the reason to terminate the lab, else None; ``cause`` is asked for that of a stopped clock."""
+        """Return the reason to terminate the lab, else None; ``cause`` is asked why a clock stopped."""
         if virtual_ns != self._last_ns:
             self._last_ns, self._moved_at = virtual_ns, wall_seconds
         if virtual_ns > self.deadline_ns + ALLOWANCE_NS:

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The lines of a figure over a sweep: which key lies along the axis, and which others distinguish the lines.
 
-Keys may change together, as those of ``[[sweep.zip]]`` do. In a figure over one of them, the value of another may
-follow from the axis and the remaining keys. It is no key of the lines then: each line would be a single point. What
+Keys may change together, as in ``[[sweep.zip]]``. In a figure over one of them, the value of another may
+follow from the axis and the remaining keys. It does not distinguish lines then: each line would be a single point. What
 changes together is found in the points themselves, as results do not say how their scenario wrote the sweep.
 """
 
@@ -21,7 +21,7 @@ from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.points import determine, short_names, swept_values
 from mptcplab.metrics.rows import ResultRow
 
-#: More curves in one plot cannot be told apart; of more, an overview has so many.
+#: More curves in one plot cannot be told apart; an overview of more shows this number.
 MAX_CURVES, _FEW_CURVES = 12, 6
 #: Points of a line that need not be straight.
 _BENDS = 3
@@ -42,7 +42,7 @@ def points_of(rows: Iterable[ResultRow]) -> list[Point]:
 
 
 def line_keys(points: Sequence[Point], along: str) -> list[str]:
-    """Return the keys whose values distinguish the lines over the key ``along``, without those that follow from others.
+    """Return the keys whose values distinguish the lines over the key ``along``, without keys that follow from others.
 
     Of several that could be left out, it is the one that leaves the fewest lines, or the last of these.
     """
@@ -121,7 +121,7 @@ class Overview:
 
 
 def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
-    """Return as many workloads as have room; of a single one with too many lines those that differ most."""
+    """Return as many workloads as have room; of a single workload with too many lines the ones that differ most."""
     keys = line_keys(points_of(rows), along)
     lines: dict[str, dict[tuple[str, ...], None]] = {}
     for row in rows:
@@ -168,7 +168,8 @@ def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]
 
 
 def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]:
-    """Return the keys whose values name the curves, one for each point of ``rows``: all that vary, or those of ``by``.
+    """Return the keys whose values name the curves, one for each point of ``rows``: all that vary, or the keys in
+    ``by``.
 
     :raises InputError: for one in ``by`` that does not vary, and if these do not distinguish the points.
     """
@@ -187,7 +188,7 @@ def curve_keys(rows: Sequence[ResultRow], by: Sequence[str] | None) -> list[str]
 
 
 def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> None:
-    """Refuse more curves than readers can distinguish; ``keys`` distinguish those of a workload in ``rows``.
+    """Refuse more curves than readers can distinguish; ``keys`` distinguish the curves of a workload in ``rows``.
 
     :raises InputError: if there are too many.
     """
@@ -217,7 +218,9 @@ def _example_line_options(rows: Sequence[ResultRow], keys: Sequence[str]) -> str
 
 
 def _example_options(points: Sequence[Point], most: int, names: Mapping[str, str]) -> str:
-    """Return an example of the options that choose at most so many of the ``points``: ``--points protocol=mptcp``."""
+    """Return an example of the options that choose at most this number of the ``points``: ``--points
+    protocol=mptcp``.
+    """
     left, words = list(points), []
     while len(left) > most:
         parts = [

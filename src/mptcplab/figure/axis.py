@@ -83,7 +83,7 @@ def axis_of(
     scale: ChosenScale | None = None,
     room: float = 0.0,
 ) -> Axis:
-    """Return the axis of a key; ``values`` are those of the scenario if ``labels`` are the user's words for them.
+    """Return the axis of a key; ``values`` come from the scenario if ``labels`` are the user's words for them.
 
     With ``named`` they are names even if they look like numbers, and ``scale`` is the user's choice. ``room`` is the
     part of the axis that the points of one value take side by side.

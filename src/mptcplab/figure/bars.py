@@ -27,11 +27,11 @@ NOT_AVAILABLE = "n/a"
 #: Bars have room for level texts that have no more characters than this together; else they stand upright.
 _LEVEL_CHARACTERS = 36
 #: The size of these texts, their distance from the whisker in points, and the height of the plot, at least, in a figure
-#: of so many inches: they need room below its upper end.
+#: of this height in inches: they need room below its upper end.
 _FONT_POINTS, _APART_POINTS, _PLOT_POINTS, _HEIGHT = 7.5, 3, 160, 4.0
 #: The part of the figure's width that the plot has, at least, if its legend is not beside it.
 _PLOT_PART = 0.75
-#: The height of the plot as a part of that of the highest line.
+#: The height of the plot as a part of the highest line's height.
 _ABOVE = 1.05
 #: The width of a character as a part of the font's size.
 _CHARACTER = 0.64
@@ -39,7 +39,7 @@ _CHARACTER = 0.64
 
 @dataclass(frozen=True)
 class _BarText:
-    """The words above a bar: where, what, and so many points farther above than usual."""
+    """The words above a bar: the place, the text, and the distance in points above the usual height."""
 
     place: float
     height: float

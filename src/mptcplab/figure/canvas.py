@@ -72,7 +72,7 @@ def _add_note(drawing: MplFigure, note: str) -> None:
 
 
 def _lift_legends(drawing: MplFigure, lines: int) -> int:
-    """Move legends of the whole figure above a note of so many lines; return how many more lines they take."""
+    """Move legends of the whole figure above a note of this number of lines; return how many more lines they take."""
     from matplotlib.transforms import ScaledTranslation  # late, as all of matplotlib
 
     line = _LINE * points(_NOTE_POINTS) / 72
@@ -87,7 +87,9 @@ def _lift_legends(drawing: MplFigure, lines: int) -> int:
 
 @contextmanager
 def open_pyplot(text_points: float = USUAL) -> Iterator[Any]:
-    """Yield pyplot, configured so that equal figures give equal bytes and text stays text, of so many points."""
+    """Yield pyplot, configured so that equal figures give equal bytes and text stays text of the given size in
+    points.
+    """
     import matplotlib as mpl  # imported late: it takes longer than the rest of the command
 
     mpl.use("Agg")

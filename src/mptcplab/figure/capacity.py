@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: The name of the line.
 CAPACITY = "capacity"
-#: What is beyond so many times the highest rate is cut off; else the axis ends a little above it.
+#: Values beyond this multiple of the highest rate are cut off; otherwise the axis ends a little above it.
 _FAR, _ROOM = 2.5, 1.05
 _COLOUR = "0.45"
 

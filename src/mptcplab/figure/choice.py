@@ -51,16 +51,16 @@ _FORMS = {
 class FigureChoice:
     """The user's choices for a figure; each may be left open.
 
-    ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are those that are drawn, all if there are none.
+    ``metric`` may name its workload, as in ``call:mos``; ``workloads`` are drawn, all of them if it is empty.
     ``points`` are swept keys with the values to keep, ``labels`` swept keys, values, workloads or metrics with the
     words that stand for them in the figure. Keys may be given by their full or their short names. ``width`` and
     ``height`` are lengths on paper, such as ``8.6 cm``; each follows from the other if it is open. Scales of axes are
     ``linear`` or ``log``. Without ``note``, nothing stands below the figure: a caption has it. ``expected`` are columns
-    of a table with what models expect, ``ignored`` those that are no settings. ``level`` is marked across the plot, as
-    what ``level_words`` say, and ``y_range`` has the ends of the axis with the metric, both in its unit.
+    of a table with what models expect, ``ignored`` names columns that are not settings. ``level`` is marked across
+    the plot, as what ``level_words`` say, and ``y_range`` has the ends of the axis with the metric, both in its unit.
 
     One text may stand for a list of one, and a dictionary or one pair for pairs; the fields have tuples in any case.
-    :raises InputError: if there is no such kind or scale, for what is no length, and for what is no list of such.
+    :raises InputError: for an unknown kind or scale, and for an invalid length or list.
     """
 
     kind: Kind | None = None
@@ -155,7 +155,7 @@ def _is_pair(given: object) -> bool:
 
 
 def values_hint(key: str, value: str, there: Sequence[str]) -> str:
-    """Return the hint for a ``value`` of a key that is none of those that are ``there``."""
+    """Return the hint for a ``value`` of a key that is not among those ``there``."""
     parts = [part.strip() for part in value.split(",")]
     if len(parts) > 1 and all(part in there for part in parts):
         return f"give an option for each: {' '.join('--points ' + shlex.quote(f'{key}={part}') for part in parts)}"

@@ -45,7 +45,7 @@ from mptcplab.metrics.values import choose_unit
 from mptcplab.results import RecordedRun, Results
 
 _MAX_VALUES = 1500
-#: What a legend calls workloads, which are no swept key.
+#: The legend's word for workloads, which are not a swept key.
 _WORKLOAD = "workload"
 
 
@@ -62,7 +62,7 @@ def build_figure(results: Results, choice: FigureChoice) -> Drawn:
     recorded = _select_workloads(_rows_at(results, runs), choice)
     if by_path:
         recorded = rows_by_path(recorded, wanted.get(PATH, ()))
-    # Words for values are no numbers.
+    # Words for values are not numbers.
     kind = choice.kind or _choose_kind(recorded, choice)
     check_options(choice, kind)
     if kind == "time":
@@ -146,7 +146,7 @@ def _draw_sweep(
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     is_open = choice.kind is None and choice.x is None and by is None
     part = overview(own_rows, along, metric) if is_open else Overview(own_rows, series_keys(own_rows, along, by))
-    # All values of the results determine the unit, so that it is that of their table.
+    # All values of the results determine the unit, so that it is the same as in their table.
     unit = unit_of(metric, results.rows)
     shown = [replace(found_words.row(row), workload=found_words.workload(row.workload)) for row in part.rows]
     figure = sweep_figure(

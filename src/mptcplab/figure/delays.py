@@ -16,14 +16,14 @@ from mptcplab.stats import nearest_rank_quantile
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-#: So many intervals at most, each of which has so many messages or more.
+#: The maximum number of intervals, and the minimum number of messages in each.
 _INTERVALS, _LEAST = 120, 10
-#: Beyond this factor between the largest and the smallest delay, the axis is logarithmic, as that of a distribution; of
+#: Beyond this factor between the largest and the smallest delay, the axis is logarithmic, as in a distribution; of
 #: round-trip times, between the largest and the median.
 _LOGARITHMIC = 20.0
 #: Up to so large a factor, an axis of one number per power of ten would have too few.
 _FEW_POWERS = 100.0
-#: Black, since colours are those of paths.
+#: Black, since colours stand for paths.
 _COLOUR, _MARK = "black", "#D55E00"
 _MEDIAN, _HIGH, _LATEST, _LATE = "median", "95th percentile", "limit", "late or lost"
 
@@ -61,7 +61,7 @@ def delays_of(
 ) -> Delays | None:
     """Return the delays of the messages of one run; None if none was sent.
 
-    Those that arrived were due at ``due_s``, the others at ``lost_s``; beyond ``latest_ms`` a message is late.
+    Messages that arrived were due at ``due_s``, lost ones at ``lost_s``; beyond ``latest_ms`` a message is late.
     """
     due = np.array([*due_s, *lost_s], dtype=np.float64)
     if not due.size:

@@ -109,7 +109,7 @@ def draw_distribution(figure: DistributionFigure, axes: Axes) -> None:
 
 
 def _coincide(curve: DistributionCurve, other: DistributionCurve) -> bool:
-    """Return whether the curve of ``other`` would hide that of ``curve``."""
+    """Return whether the curve of ``other`` would hide ``curve``."""
     import numpy as np  # late, as all of matplotlib
 
     first, second = (np.quantile(sample.values, _QUANTILES) for sample in (curve, other))

@@ -44,7 +44,7 @@ class Drawn:
         return FigureSheet(self.size, self.paper, "\n".join(wrapped))
 
     def write(self, file: Path) -> None:
-        """Write ``file`` in the format of its suffix. :raises InputError: if there is no room for all of it."""
+        """Write ``file`` in the format of its suffix. :raises InputError: if it does not fit."""
         self.sheet.write(file, self.draw)
 
     def _repr_png_(self) -> bytes:

@@ -15,8 +15,8 @@ from mptcplab.metrics.rows import ResultRow
 def metric_of_rows(rows: Sequence[ResultRow], name: str | None, every: Sequence[ResultRow]) -> Metric:
     """Return the metric with a name as JSON or tables have it; without one, that which the workloads are about.
 
-    ``rows`` are those that are drawn, and ``every`` all that there are.
-    :raises InputError: if there is no such metric, or the rows do not have it.
+    ``rows`` are drawn, ``every`` has all rows.
+    :raises InputError: if the metric does not exist or the rows lack it.
     """
     there = [metric for metric in METRICS if any(_has_metric(row, metric) for row in rows)]
     if name is None:

@@ -71,7 +71,7 @@ def draw_level(axes: Axes, figure: Figure) -> None:
 def name_models(axes: Axes, figure: Figure, *, joined: bool) -> None:
     """Give each model its place in the legend, below the series: call it after they are drawn.
 
-    Legends have containers, as those of series are, in the order in which they were made, and after all other lines.
+    Legends have containers, as series do, in the order in which they were made, and after all other lines.
     """
     for model, name in enumerate(figure.models):
         looks = {"linestyle": _DASHES[model], "linewidth": _WIDTH} if joined else _sign(model)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Figures of a table that somebody else made, with the options and the looks of those of results."""
+"""Figures of a user's table, with the options and the looks of figures of results."""
 
 from __future__ import annotations
 
@@ -94,7 +94,7 @@ def _select_points(table: PointTable, choice: FigureChoice) -> tuple[PointTable,
 
 
 def _words(table: PointTable, choice: FigureChoice) -> _ColumnWords:
-    """Return the user's words. :raises InputError: for those of nothing in the table, and for the same of two."""
+    """Return the user's words. :raises InputError: for words about nothing in the table, and for two equal ones."""
     values = {key: dict.fromkeys(point.settings[key] for point in table.points) for key in table.columns.keys}
     every = dict.fromkeys(value for own_entries in values.values() for value in own_entries)
     drawn = [word for word in (table.columns.shown, *table.columns.models) if word not in table.columns.keys]
@@ -256,7 +256,7 @@ def _name(values: Sequence[str], words: _ColumnWords) -> str:
 
 
 def _noun(table: PointTable, words: _ColumnWords) -> str:
-    """Return what a figure says it shows: the user's words, those of our metrics, or the column's name."""
+    """Return what a figure says it shows: the user's words, our words for the metric, or the column's name."""
     shown = table.columns.shown
     metric = metric_of_column(shown)
     return metric.noun if metric is not None and shown not in words.labelled else words.columns.get(shown, shown)

@@ -30,7 +30,7 @@ _MARK_POINTS = 17
 _SHORTEST_BAR = 20
 _POINTS_PER_INCH = 72
 #: The usual distance of two series' points at the same position, and the size of a point. On an axis of numbers all
-#: series together take no more than so many points, as a point that is far beside its value looks like another value.
+#: series together take at most this number of points, as a point that is far beside its value looks like another value.
 _APART_POINTS, _POINT, _SPREAD_POINTS = 2.5, 4, 12.0
 #: The part of a figure's width that is left for the plot at least: less in a column of a paper, beside a legend.
 _WIDE_INCHES, _OF_WIDE, _OF_NARROW = 6.0, 0.65, 0.45
@@ -82,7 +82,7 @@ class Figure:
 
     The vertical axis begins at ``lowest``; with ``signed``, values may be below it. None can exceed ``highest``. With
     ``named``, positions are names even if they look like numbers, as versions do. ``legend`` says what the series
-    differ in. ``values`` are those of the scenario if positions are words for them, and the scales what the user says.
+    differ in. ``values`` come from the scenario if positions are words for them, and the scales what the user says.
     Values that are ``is_rounded`` have no more digits than given.
     ``y_range`` has the ends of the vertical axis if the user chooses them.
     ``models`` are the names of what is expected beside the measured values, and ``level`` is marked across the plot.
@@ -118,7 +118,7 @@ class Figure:
         return [*published, *expected, *([] if self.level is None else [self.level])]
 
     def axis(self, across: float) -> Axis:
-        """Return the horizontal axis of a drawing that is so many inches wide.
+        """Return the horizontal axis of a drawing of this width in inches.
 
         :raises InputError: if the values do not have the scale that the user chooses.
         """
@@ -318,7 +318,7 @@ def _draw_measured(
 
 
 def _shift_right(axes: Axes, right: float) -> Transform:
-    """Return the transform of the data, shifted to the right by so many points."""
+    """Return the transform of the data, shifted to the right by this number of points."""
     from matplotlib.transforms import ScaledTranslation
 
     figure = axes.get_figure()

@@ -38,7 +38,7 @@ PANELS = {
 }
 #: The panels whose values have no zero to begin at.
 _WITHOUT_ZERO = ("rssi",)
-#: The panels whose curves are those of links, not of paths.
+#: The panels whose curves stand for links, not for paths.
 _OF_LINKS = ("queue", "rssi")
 #: The panel of messages, whose curves have no paths.
 _OF_MESSAGES = "delay"
@@ -70,7 +70,7 @@ class RunColumn:
 class OverTime:
     """Runs side by side, over the time in which their workloads ran.
 
-    ``panels`` are names in :data:`PANELS`; those that no run has data for are left out.
+    ``panels`` are names in :data:`PANELS`; panels without data in any run are left out.
     """
 
     title: str
@@ -97,7 +97,7 @@ class OverTime:
 
     @cached_property
     def marked(self) -> tuple[RunColumn, ...]:
-        """The columns with those of their events that are in the time that is shown."""
+        """The columns with only the events in the time shown."""
         begin, end = self.span
         return tuple(
             replace(column, events=tuple(event for event in column.events if begin <= event[0] <= end))
@@ -384,7 +384,7 @@ def _key(letters: dict[str, str]) -> list[str]:
 
 
 def _mark_events(axes: Axes, column: RunColumn, letters: dict[str, str]) -> None:
-    """Write the letters of the events above the plot; those of events that are close share a place."""
+    """Write the letters of the events above the plot; events that are close share a place."""
     start, end = axes.get_xlim()
     groups: list[tuple[float, list[str]]] = []
     for time, text in column.events:

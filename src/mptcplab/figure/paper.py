@@ -27,7 +27,7 @@ _LABEL_LETTERS = 8.5
 _PLOT_PART, _MIN_HEIGHT, _MIN_WIDTH = 0.42, 0.4, 0.9
 #: How often a drawing is made higher.
 _ATTEMPTS = 3
-#: Text may be so many inches beyond the edge: a part of a letter's box that has no ink.
+#: Text may be this far beyond the edge, in inches: a part of a letter's box that has no ink.
 _BEYOND = 0.03
 
 
@@ -53,7 +53,7 @@ class Length(Quantity):
 
     @classmethod
     def _from_fraction(cls, value: Fraction) -> Self:
-        # A part of a nanometre matters to nobody, and points are no whole number of them.
+        # Points are not a whole number of nanometres; a part of one does not matter.
         return super()._from_fraction(Fraction(round(value)))
 
     @property
@@ -68,7 +68,7 @@ class Length(Quantity):
 
     @classmethod
     def format(cls, inches: float, unit: str) -> str:
-        """Return so many inches as text in ``unit``, with three digits."""
+        """Format a length in inches as text in ``unit``, with three digits."""
         return f"{float(f'{inches * _NM_PER_INCH / cls.units[unit]:.3g}'):g} {unit}"
 
 
@@ -76,7 +76,7 @@ class Length(Quantity):
 class Paper:
     """The width and the height that the user asks for; None follows from the other, or from the figure.
 
-    ``units`` are those in which the user wrote them; that of an open one is that of the other.
+    ``units`` are the user's; an open length has the unit of the other.
     """
 
     width: Length | None = None
@@ -112,7 +112,7 @@ class Paper:
         """Give a drawing the height that was asked for, or one that leaves its plots enough.
 
         Not every drawing is laid out for that: a layout that is computed twice differs in the last digits.
-        :raises InputError: if there is no room for all of its words, and plots.
+        :raises InputError: if its words and plots do not fit.
         """
         if self == Paper():
             return
@@ -148,7 +148,7 @@ def _length(option: str, text: str | None) -> Length | None:
 
 def _grow(drawing: MplFigure) -> None:
     """Make a drawing higher until each of its rows is high enough for its width."""
-    # Without any room at first, there is no layout whose plots could be measured.
+    # Without any room at first, no layout exists whose plots could be measured.
     for _ in range(_ATTEMPTS):
         compute_layout(drawing)
         width, height = drawing.get_size_inches()

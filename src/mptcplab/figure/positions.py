@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 #: More letters than this below the axis would overlap.
 _LEVEL_LETTERS = 80
-#: Beside a wide legend the axis has room for so many; words shorter than this are not worth a line.
+#: The number of letters that fit beside a wide legend; words shorter than the second number are not worth a line.
 _WRAPPED_LETTERS, _SHORT = 40, 8
-#: Names that stand below each other have at most so many lines; inclined ones have lines of so many letters.
+#: The maximum number of lines of names below each other; the number of letters in lines of inclined names.
 _MOST_LINES, _INCLINED_LETTERS = 4, 28
 #: The size of small names in points, and the least distance between two names as a part of it.
 _SMALL, _APART = 8, 0.3
@@ -36,7 +36,7 @@ _DEGREES = 30
 
 @dataclass(frozen=True)
 class _Way:
-    """A way to write the names: at most so many letters in a line, and how they are turned."""
+    """A way to write the names: the maximum number of letters in a line, and their rotation."""
 
     letters: int
     degrees: int = 0

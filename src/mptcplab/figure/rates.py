@@ -21,7 +21,7 @@ def widen_intervals(timelines: Sequence[WorkloadTimeline]) -> list[WorkloadTimel
 def is_better_coarse(timeline: WorkloadTimeline) -> bool:
     """Return whether rates of longer intervals are easier to read.
 
-    Beside the goodput, which has longer ones, those of short intervals look as if most of the data were lost; and of
+    Beside the goodput, which has longer intervals, rates of short ones look as if most of the data were lost; and of
     requests and answers with pauses between them, short intervals show nothing but needles.
     """
     if timeline.goodput is not None:

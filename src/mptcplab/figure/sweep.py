@@ -44,9 +44,9 @@ def sweep_figure(
 ) -> Figure:
     """Return the figure of ``metric`` over the key ``along``, with a series for each combination of the keys ``by``.
 
-    Without ``by`` these are all other swept keys, except those that follow from them. ``labels`` are names of keys in
-    place of the short ones, and ``unit`` is that of the values if not the one that suits them. Rows without the metric
-    have no value, but their place on the axis; workloads without it are left out.
+    Without ``by`` these are all other swept keys, except keys that follow from them. ``labels`` are names of keys in
+    place of the short ones, and ``unit`` is the unit of the values if the default does not suit. Rows without the
+    metric have no value, but their place on the axis; workloads without it are left out.
     :raises InputError: if two rows have the same place.
     """
     own_rows = [row for row in rows if metric.name in row.known]
@@ -93,7 +93,7 @@ def sweep_figure(
 
 
 def select_workloads(rows: Sequence[ResultRow], of: Sequence[ResultRow]) -> list[ResultRow]:
-    """Return those of ``rows`` whose workloads are among those of the rows ``of``."""
+    """Return the ``rows`` whose workloads are among the workloads of the rows ``of``."""
     workloads = {row.workload for row in of}
     return [row for row in rows if row.workload in workloads]
 

@@ -60,7 +60,7 @@ class _Intervals:
     counts: _Numbers
 
     def is_mean(self, line: int) -> bool:
-        """Return whether a line is a mean of several runs; of others, those of a point have a mean together."""
+        """Return whether a line is a mean of several runs; otherwise the lines of a point have a mean together."""
         return self.half_widths[line] is not None or (self.counts[line] or 0) > 1
 
     def interval(self, line: int, mean: float) -> Interval:
@@ -70,7 +70,7 @@ class _Intervals:
 def table_of(frame: pl.DataFrame, choice: FigureChoice) -> PointTable:
     """Return the points of a table whose values, settings and expected values ``choice`` names.
 
-    :raises InputError: if there are no such columns, or their cells are not what they should be.
+    :raises InputError: if columns are missing or their cells are invalid.
     """
     if frame.is_empty():
         raise InputError("the table has no lines", hint="write a line for each run, or for each point")

@@ -34,7 +34,7 @@ def has_numbers(column: pl.Series) -> bool:
 
 
 def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
-    """Return the cells of a column; None for empty ones. :raises InputError: for a cell that is no finite number."""
+    """Return the cells of a column; None for empty ones. :raises InputError: for a cell that is not a finite number."""
     if frame[name].dtype.is_numeric():
         cells = frame[name].cast(pl.Float64).to_list()
         return [None if cell is None or not math.isfinite(cell) else cell for cell in cells]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The columns of a table that somebody else made: which has the values, which are settings, and what is no setting."""
+"""The columns of a user's table: the values, the settings, and the columns to ignore."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class Columns:
 def columns_of(frame: pl.DataFrame, choice: FigureChoice) -> tuple[pl.DataFrame, Columns]:
     """Return the lines of a table that ``choice`` is about, and which of its columns are what.
 
-    :raises InputError: if there are no such columns, or a column is two things.
+    :raises InputError: if a column is missing or has two meanings.
     """
     if {_NAME, MEAN} <= set(frame.columns):
         frame = _select_metric(frame, choice.metric)
@@ -113,7 +113,7 @@ def _choose_column(frame: pl.DataFrame, choice: FigureChoice) -> str:
 
 
 def _keys(frame: pl.DataFrame, choice: FigureChoice, used: Sequence[str]) -> list[str]:
-    """Return the columns with settings: those that the user names, and others that vary and are no results."""
+    """Return the columns with settings: columns that the user names, and others that vary and are not results."""
     results = {
         *used,
         *OF_RUNS,
@@ -126,7 +126,7 @@ def _keys(frame: pl.DataFrame, choice: FigureChoice, used: Sequence[str]) -> lis
         results |= {name for name in frame.columns if name.startswith(_SHARE) or _is_metric(name)}
         results |= {_NAME, _UNIT, *_FOUND}
     settings = [name for name in frame.columns if name not in results]
-    # A short name is that of a setting, even if what was found has the same.
+    # A short name means the setting, even if a result has the same name.
     named = {find_key(name, settings) or find_key(name, frame.columns) for name in _names(choice)} - {None}
     for name in named & {*used}:
         raise InputError(f"the column '{name}' has the values, and is no setting", hint="name another one")

@@ -3,7 +3,7 @@
 signals of radios.
 
 Rates are differences of the receiver's byte counters between samples, so they add up to the bytes received whatever the
-thinning. They are those of subflows: where data arrived on two of them, the rate of what is in order for the
+thinning. They belong to subflows: where data arrived on two of them, the rate of what is in order for the
 application is beside them. RTT, window, queues and RSSI keep the minimum and the maximum sample of every thinned
 interval.
 """
@@ -32,12 +32,12 @@ from mptcplab.results import subflow_path
 #: More subflows or queues than this cannot be distinguished in a figure.
 MAX_LINES = 8
 _NS = 1e9
-#: A curve is interrupted where so many samples are missing; an RTT where nothing was acknowledged for so long.
+#: A curve is interrupted where this number of samples is missing; an RTT after this time without an acknowledgement.
 _GAP, _SILENT_S = 2.5, 1.0
-#: Data is said to have arrived twice from this part on, in percent. The goodput has so many intervals, at most: data
-#: that waited for other data is in order all at once.
+#: Data is said to have arrived twice from this part on, in percent. The goodput has at most this number of intervals:
+#: data that waited for other data is in order all at once.
 _COPIES_PERCENT, _GOODPUT_VALUES = 1.0, 80
-#: Of so many pieces of time, the subflows that are drawn leave as few as possible without a curve of a path.
+#: Of this number of pieces of time, the subflows that are drawn leave as few as possible without a curve of a path.
 _PIECES = 40
 
 
@@ -60,7 +60,7 @@ class WorkloadTimeline:
 
     ``goodput`` (Mbit/s, from each time to the next) is there if ``twice_percent`` of the data arrived on two subflows,
     so that the sum of ``received`` is more.
-    ``delays`` are those of the messages of a call or stream.
+    ``delays`` has the delays of the messages of a call or stream.
     ``capacity`` (Mbit/s, from each time to the next) is what the paths could carry, if that changes and is known.
     ``rtt`` is in ms, ``cwnd`` in segments, ``queues`` in kB, ``rssi`` in dBm. ``left_out`` counts subflows that are not
     drawn, ``samples`` the samples of the longest curve before thinning.
@@ -185,7 +185,7 @@ def fewer_edges(edges: Numbers) -> Numbers:
 def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]], list[list[Row]]]:
     """Return the samples of every subflow with data of the sending and of the receiving side, in time order.
 
-    Those of a workload that a gateway carries are between the gateway's two sides, where the paths are.
+    With a gateway, they are between its two sides, where the paths are.
     """
     table, addresses = recording.subflows, recording.manifest["addresses"]
     gateway = next(gateways_of(recording, ends.workload), None)
@@ -308,7 +308,7 @@ def _unique_names(names: Iterable[str]) -> list[str]:
 
 
 def _select_subflows(names: Sequence[str], sent: Sequence[list[Row]]) -> tuple[list[str], list[list[Row]]]:
-    """Return the subflows that are drawn, up to :data:`MAX_LINES`: those that leave the fewest holes in any path.
+    """Return the subflows that are drawn, up to :data:`MAX_LINES`, so that they leave the fewest holes in any path.
 
     Of subflows that show as much of a path's time for the first time, the one with most data is first.
     """

@@ -51,7 +51,7 @@ class Words:
         return replace(metric, axis=self.metrics.get(metric.name, metric.axis))
 
     def time(self, time: str) -> str:
-        """Return the words for what a distribution shows, ``completion time``: those of a metric of these times."""
+        """Return the words for what a distribution shows, ``completion time``: the words of a metric of these times."""
         return next((text for name, text in self.metrics.items() if _is_about(name, time)), time)
 
     def describe_choice(self, wanted: Mapping[str, Sequence[str]]) -> str:
@@ -75,7 +75,7 @@ class Words:
 def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[str] = ()) -> Words:
     """Return the words of a figure of ``results``, with ``labels`` for keys, values, workloads or metrics.
 
-    ``paths`` are drawn separately, as values of a key of their own. A name of several of these is that of the first.
+    ``paths`` are drawn separately, as values of a key of their own. A name that several have means the first.
     :raises InputError: for a label of none, or of two values or workloads with the same words.
     """
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings)) + ([PATH] if paths else [])

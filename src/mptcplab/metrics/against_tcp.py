@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aggregation benefit against TCP: goodput of MPTCP beside that of TCP on each of its paths, in other runs.
+"""Aggregation benefit against TCP: goodput of MPTCP beside TCP's on each of its paths, in other runs.
 
 A metric of one run cannot know other runs, so this one is computed when the runs of an experiment become rows.
 """
@@ -27,7 +27,7 @@ _LABEL = re.compile(r"name\d*")
 
 @dataclass(frozen=True)
 class ComparedRun:
-    """A run with its only workload. ``conditions`` are those of :func:`hash_conditions`, empty if unknown."""
+    """A run with its only workload. ``conditions`` are from :func:`hash_conditions`, empty if unknown."""
 
     settings: tuple[tuple[str, str], ...]
     seed: int

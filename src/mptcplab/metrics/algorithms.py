@@ -37,7 +37,9 @@ class SubflowAlgorithms:
 
 
 def requested_algorithms(described: Mapping[str, Any], transport: Mapping[str, Any]) -> RequestedAlgorithms:
-    """Return those of a workload whose sending host has ``transport``; the workload's own keys take precedence."""
+    """Return the algorithms of a workload whose sending host has ``transport``; the workload's own keys take
+    precedence.
+    """
     names = (described.get(key) or transport.get(key) for key in ("congestion_control", "scheduler"))
     return RequestedAlgorithms(*names)
 
@@ -71,7 +73,7 @@ def seen_subflows(
 def uncoupling_warnings(recording: Recording, node: str) -> Iterator[str]:
     """Yield a warning if the kernel had no memory for the coupling of congestion control on subflows of ``node``.
 
-    The count is that of the host since its creation, so it may include subflows of other workloads.
+    The count covers the host since its creation, so it may include subflows of other workloads.
     """
     count = recording.counter(node, "algorithms.json").get("uncoupled")
     if count:

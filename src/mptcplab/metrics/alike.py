@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Merge warnings that differ only in their numbers, as those of other seeds and other points do."""
+"""Merge warnings that differ only in their numbers, as they do over seeds and points."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _NUMBER = re.compile(rf"(?<![\w.-])({_PLAIN})(?: to ({_PLAIN}))?(?![\w-]|\.\d)")
 
 
 def merge_similar_warnings(warnings: Iterable[str]) -> dict[str, str]:
-    """Return for each warning the text that it shares with those that differ from it only in numbers.
+    """Return for each warning the text that it shares with warnings that differ from it only in numbers.
 
     Numbers that differ become ranges: "dropped 14" and "dropped 2" are "dropped 2 to 14". The order is that of the
     warnings. A range is a number as well, so texts of this function can be merged again.

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """What the paths of a workload could carry over time, where the rate of a link changes during a run.
 
-Rates are the manifest's, then those of traces and events in the recording, as payload in full packets. A link that is
+Rates come from the manifest, then from traces and events in the recording, as payload in full packets. A link that is
 down in either direction carries nothing: TCP needs its acknowledgements. So does one whose end has lost its address.
 """
 
@@ -90,7 +90,7 @@ class _Links:
 
 
 def capacity_of(recording: Recording, ends: Ends, used: Collection[str], received: Sequence[Row]) -> Capacity | None:
-    """Return what the paths of a workload could carry: those that MPTCP may use, or those that TCP ``used``.
+    """Return what the paths of a workload could carry: the paths that MPTCP may use, or the paths that TCP ``used``.
 
     ``received`` are samples of the receiver's sockets. None if no link of these paths changes its rate, or if it is
     unknown: behind a NAT, a gateway or a radio link, or if paths share links so that their sum is not known.

@@ -18,7 +18,7 @@ _STATISTIC = re.compile(r"_(mean|p\d+|max)(?=_)")
 def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
     """Return the unit in which the table and the figures of ``rows`` have a metric.
 
-    A quantity's mean, percentiles and maximum have one unit, which suits those that tables have. So a column has the
+    A quantity's mean, percentiles and maximum have one unit, which suits the values in tables. So a column has the
     same unit whatever other columns are chosen.
     """
     statistics = [

@@ -79,7 +79,7 @@ class Pair:
 class Match:
     """One row that both results have. ``difference`` is B minus A.
 
-    ``half_width`` is that of the simultaneous interval: all intervals of the family contain the true differences with a
+    ``half_width`` belongs to the simultaneous interval: all intervals of the family contain the true differences with a
     probability of 95 %. ``p`` is corrected for the family. They are None without a test. ``significance`` is that of
     this test, and ``margin`` the smallest difference that matters, in the metric's unit.
     """
@@ -161,7 +161,7 @@ class Match:
 
 @dataclass(frozen=True)
 class Comparison:
-    """All rows of a pair: those that both have, and the names of those that only one has."""
+    """All rows of a pair: common rows, and the names of rows that only one side has."""
 
     pair: Pair
     matches: tuple[Match, ...]

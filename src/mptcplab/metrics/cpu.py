@@ -19,7 +19,7 @@ LIMIT = 0.9
 class CpuUse:
     """The work of one node's CPU.
 
-    ``calls`` and ``bytes`` are those that took time, ``busy_ns`` is their time in all. ``intervals_ns`` has the busy
+    ``calls`` and ``bytes`` took time, ``busy_ns`` is their total time. ``intervals_ns`` has the busy
     time of each interval of ``interval_ns`` by its start, which counts from time zero of the run.
     """
 

@@ -122,7 +122,7 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     longest = float((overlapping[:, 1] - overlapping[:, 0]).max()) if len(overlapping) else None
     grown = _growth_times(delivery)
     if delivery.sent_until_s is not None and until_s >= delivery.end_s and len(grown):
-        # Data was sent after the last arrival. The end of the data itself is no gap.
+        # Data was sent after the last arrival. The end of the data itself is not a gap.
         waited = delivery.sent_until_s - float(grown[-1])
         return math.inf if waited > 0 and (longest is None or waited > longest) else longest
     return longest

@@ -24,14 +24,14 @@ from mptcplab.metrics.delivery import BACK, BEFORE_S, Delivery, gap_s
 from mptcplab.metrics.instants import instants
 from mptcplab.metrics.metric import Subject
 
-#: An outage that is longer than so many of its gaps is no interruption. A trickle of TCP's retransmissions is one, with
-#: gaps that double, so that all of them together are shorter than two of the last, and the windows at both ends add
-#: less than another.
+#: An outage that is longer than this number of its gaps is not an interruption. A trickle of TCP's retransmissions is
+#: one, with gaps that double, so that all of them together are shorter than two of the last, and the windows at both
+#: ends add less than another.
 _GAPS = 3
-#: A usual rate of less than so many thresholds is near them: two losses in a row reduce CUBIC's rate to 0.7 * 0.7 of
+#: A usual rate below this multiple of the threshold is near it: two losses in a row reduce CUBIC's rate to 0.7 * 0.7 of
 #: it, or a half, so that the flow falls below the threshold again and again without any interruption.
 _NEAR = 2
-#: An outage of up to so many times between two samples may be none. Samples that are closer do not mislead.
+#: An outage up to this multiple of the sampling interval may not be real. Closer samples do not mislead.
 _SAMPLES, _COARSE_S = 2.1, 0.2
 _BITS = 1e6
 

@@ -33,12 +33,12 @@ class EndpointStates:
 
     @property
     def missing(self) -> tuple[str, ...]:
-        """Those that were configured and are missing."""
+        """Endpoints that were configured and are missing."""
         return tuple(endpoint for endpoint in self.asked if endpoint not in self.seen)
 
     @property
     def unexpected(self) -> tuple[str, ...]:
-        """Those that were neither configured nor implicit."""
+        """Endpoints that were neither configured nor implicit."""
         return tuple(
             endpoint for endpoint in self.seen if endpoint not in self.asked and not endpoint.endswith(_IMPLICIT)
         )

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Sender and receiver of a workload's payload, and those of its programs that report their own sockets."""
+"""Sender and receiver of a workload's payload, and the programs that report their own sockets."""
 
 from __future__ import annotations
 

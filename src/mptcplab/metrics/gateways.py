@@ -29,9 +29,9 @@ class GatewayUse:
     """One gateway of a workload, as sockets and counters show it.
 
     ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
-    seen. Those of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying`` has the
-    number of inner connections by the number of their subflows with data, ``shares`` each inner path's share of the
-    data. ``warnings`` say where the gateway did not do what the scenario asked for.
+    seen. Connections of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying``
+    has the number of inner connections by the number of their subflows with data, ``shares`` each inner path's share
+    of the data. ``warnings`` say where the gateway did not do what the scenario asked for.
     """
 
     name: str
@@ -230,7 +230,7 @@ def _contradictions(
 
 
 def _is_only_for(recording: Recording, node: str, gateway: Mapping[str, Any]) -> bool:
-    """Return whether the counters of a node are those of outer sides of the gateway: it has no other connections."""
+    """Return whether the counters of a node come from outer sides of the gateway only: it has no other connections."""
     workloads = (entry["name"] for entry in recording.manifest["workloads"] if node in (entry["from"], entry["to"]))
     sides = (entry[side] for entry in recording.manifest["gateways"] for side in ("entry", "exit"))
     return node not in sides and set(workloads) <= set(gateway["carried"])

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Subflows that joined late and were limited by the window of a new connection.
 
-Mainline enlarges the receive buffers of subflows when it enlarges that of the connection (``mptcp_rcv_space_adjust()``
+Mainline enlarges the receive buffers of subflows when it enlarges the connection's (``mptcp_rcv_space_adjust()``
 in net/mptcp/protocol.c). A subflow that joins afterwards has the default of ``tcp_rmem`` until the connection's buffer
 grows again, which may be never.
 """
@@ -14,8 +14,8 @@ from mptcplab.lazy import pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording
 
-#: A subflow that is first seen so long after its connection is late. Those of a new connection join within some round
-#: trips, and share the growth of its buffer.
+#: A subflow that is first seen this long after its connection is late. Subflows of a new connection join within some
+#: round trips, and share the growth of its buffer.
 _LATE_NS = 2_000_000_000
 #: The window is the limit while so much of it is under way, and the congestion window would allow half as much again.
 _FULL = 0.8
@@ -25,7 +25,7 @@ _EMPTY = 1.25
 #: The share of a subflow's samples in which it must be the limit, and the least number of samples.
 _MOSTLY = 0.5
 _LEAST = 10
-#: Another subflow of the connection was offered a window so many times as large.
+#: Another subflow of the connection was offered a window larger by this factor.
 _SMALL = 4
 _COLUMNS = {"conn", "program", "snd_wnd", "snd_cwnd", "snd_mss", "unacked", "state", "rtt_us", "min_rtt_us"}
 
@@ -47,7 +47,7 @@ def late_window_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
 def window_limited_subflows(samples: pl.DataFrame) -> pl.DataFrame:
     """Return the late subflows that their windows limited, with the median ``window`` in bytes.
 
-    ``samples`` are those of one program, the sender.
+    ``samples`` come from one program, the sender.
     """
     begun = pl.col("time_ns").min()
     offered = pl.col("snd_wnd").max()

@@ -8,7 +8,7 @@ from mptcplab.metrics.rows import ResultRow
 
 #: The metric, the times from the failure to it, and what begins with the failure.
 OUTAGE, AFTER, INTERRUPTION = "outage_s", "outage_after_s", "interruption_s"
-#: Such an outage is told if it is longer than this, and so many times longer than what the failure interrupts.
+#: Such an outage is reported if it is longer than this, and longer by this factor than what the failure interrupts.
 _WORTH_TELLING_S, _TIMES = 0.1, 1.5
 
 

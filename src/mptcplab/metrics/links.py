@@ -3,7 +3,7 @@
 
 A direction that is shaped has a chain of queueing disciplines (``tc.json``): ``netem``, which drops packets at random,
 is the parent of the discipline that keeps the queue of the bottleneck. A discipline's drops are counted by its parents,
-too, so netem's own drops are its count minus its child's. For a direction without shaping, the counters are those of
+too, so netem's own drops are its count minus its child's. For a direction without shaping, the counters come from
 the interface at its end (``link.json``). Both count whole Ethernet frames of all packets, ARP included.
 
 Packets that vanish on a link that is silently down do not reach these counters.
@@ -38,7 +38,7 @@ class DirectionCounters:
     """One direction of a link at the end of a run.
 
     ``asked`` is the loss that the scenario configures. ``packets`` and ``bytes`` have left the direction. ``lost``
-    counts packets lost at random, ``dropped`` those that the queue dropped, ``marked`` those with an ECN mark, and
+    counts packets lost at random, ``dropped`` packets that the queue dropped, ``marked`` packets with an ECN mark, and
     ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, None if nothing was
     sampled. ``expected`` is the interval that has the number lost in 99.9 % of all runs; None if there is none, for the
     reason ``unknown``.
@@ -65,7 +65,7 @@ class DirectionCounters:
 
     @property
     def lost_percent(self) -> float | None:
-        """Packets lost at random in percent of those that entered; None if none did."""
+        """Packets lost at random in percent of the packets that entered; None if none did."""
         return 100 * self.lost / self.offered if self.offered else None
 
     @property

@@ -41,9 +41,9 @@ from mptcplab.workload.registry import items, read, timed_messages
 class WorkloadMeasurement:
     """The values of one workload in one run.
 
-    ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of those that wait for what
-    did not happen within the run. ``is_bulk`` is that of :class:`Ends`. ``reasons`` say why it is so.
-    ``gateways`` carried its connections; with one, the shares of ``sockets`` are those of its inner connections.
+    ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of metrics that wait for
+    what did not happen within the run. ``is_bulk`` comes from :class:`Ends`. ``reasons`` say why it is so.
+    ``gateways`` carried its connections; with one, the shares of ``sockets`` are from its inner connections.
     """
 
     workload: str
@@ -65,7 +65,7 @@ class WorkloadMeasurement:
 
 
 def items_of(recording: Recording) -> dict[str, Items]:
-    """Return what each workload of a run delivered one by one, for those that do: objects, requests, messages."""
+    """Return what each workload of a run delivered one by one, if it does: objects, requests, messages."""
     pairs = (
         (end.workload, items(recording, end.workload, manifest_workload(recording, end.workload)))
         for end in ends_of(recording)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metrics and swept keys by the names that users type: those of JSON and scenario files, or those that tables print."""
+"""Metrics and swept keys by the names that users type: from JSON and scenario files, or as tables print them."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def named_metrics(name: str) -> list[str]:
 def metric_named(name: str, there: Collection[str]) -> Metric:
     """Return the metric with a name as JSON or tables have it, preferably one that is ``there``.
 
-    :raises InputError: if there is no such metric, or the name is that of several.
+    :raises InputError: if the metric does not exist, or several have the name.
     """
     wanted = name.casefold()
     texts = named_metrics(name)
@@ -118,7 +118,7 @@ def with_part(word: str, names: Iterable[str]) -> list[str]:
 
 
 def _with_other_percentiles(names: Sequence[str], there: Iterable[str]) -> list[str]:
-    """Return names, or those that are ``there`` and differ from the first in the percentile only.
+    """Return names, or only names that are ``there`` and differ from the first in the percentile.
 
     Nothing says which of these was meant.
     """
@@ -140,7 +140,7 @@ def names_of(metric: Metric) -> tuple[str, ...]:
 def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:
     """Return the metric that ``[WORKLOAD:]NAME`` asks for, and the workload, None for all.
 
-    ``documents`` are those of ``results.json``.
+    ``documents`` come from ``results.json``.
     :raises InputError: if they have no such workload, or the workload has no such metric.
     """
     workload, colon, name = text.rpartition(":")

@@ -79,8 +79,8 @@ def unused_link_warnings(
     """Yield a warning if MPTCP should have used links that carried no data.
 
     Such a link is connected to one of the workload's hosts. It is on a path between them that was up all the time and
-    that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports those that
-    carried nothing.
+    that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports the ones
+    that carried nothing.
     """
     paths = list(paths_between(recording, ends).values())
     carried = {(direction.link, direction.direction): direction.bytes for direction in seen.directions}
@@ -94,7 +94,7 @@ def unused_link_warnings(
 
 
 def paths_between(recording: Recording, ends: Ends) -> dict[str, list[tuple[str, str]]]:
-    """Return the workload's paths in the manifest by name, without those that pass one of its ends on the way.
+    """Return the workload's paths in the manifest by name, without paths that pass one of its ends on the way.
 
     A router is on paths between its own links.
     """

@@ -64,7 +64,7 @@ def difference_json(difference: Difference) -> dict[str, Any]:
 def paired_rows(rows: Sequence[ResultRow], metrics: Mapping[str, str] | None = None) -> list[PairedDifference]:
     """Compare every swept value with the first of its key (MPTCP with TCP) where at least two seeds are shared.
 
-    ``metrics`` are those of the workloads, by their names; without, it is the goodput.
+    ``metrics`` is by the names of workloads; the default is the goodput.
     """
     differences = []
     for key in rows[0].settings if rows else ():

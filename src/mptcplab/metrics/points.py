@@ -20,8 +20,8 @@ _USED = [["transport", name] for name in ("protocol", "scheduler", "congestion_c
 def short_names(keys: Sequence[str]) -> dict[str, str]:
     """Return column titles for swept keys: the last part, or more parts if two were equal; of a link all parts.
 
-    A number in a list is no title: the part before it belongs to it. What a host beside ``client`` and ``server`` uses
-    has the host's name: ``protocol`` alone would seem to be that of the row's workload.
+    A number in a list is not a title: the part before it belongs to it. What a host beside ``client`` and ``server``
+    uses has the host's name: ``protocol`` alone would seem to belong to the row's workload.
     """
     for length in range(1, 8):
         names = {key: _last_parts(key, length) for key in keys}

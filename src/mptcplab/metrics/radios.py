@@ -31,7 +31,7 @@ _KEPT = 4
 class RadioSample:
     """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
 
-    ``link`` is the link of the station. ``rssi_dbm`` is that of the last frame, None before the first. Bytes are those
+    ``link`` is the link of the station. ``rssi_dbm`` is from the last frame, None before the first. Bytes are those
     of whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval
     that may be short; both are None of others.
     """
@@ -79,7 +79,7 @@ class RadioLink:
     ``rssi_dbm`` is the mean of the samples of the access point, ``station_rssi_dbm`` of the station, None without any.
     ``rx_bytes`` came from the station to the access point, ``tx_bytes`` went the other way, as the access point counted
     them; ``tx_retries`` of its ``tx_packets`` were repeated. Rates and MCS are means of its samples, None without any.
-    ``associations`` are those of the station after time zero.
+    ``associations`` are by the station after time zero.
     """
 
     link: str
@@ -273,7 +273,7 @@ class _LineEnds:
     def __init__(self, node: str, radios: Iterable[Mapping[str, Any]]) -> None:
         self._by_mac = {radio["mac"]: radio for radio in radios}
         self._own = {radio["device"]: radio for radio in radios if radio["node"] == node}
-        # A station is told that it is alone, not of whom.
+        # The line says that a station has left, but not which one.
         self._last = {device: radio["access_point"] for device, radio in self._own.items()}
 
     def place_of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:

@@ -99,7 +99,7 @@ def split(
 
 
 def followers(document: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
-    """Return the other swept keys whose values follow from those of ``keys``, as in a ``[[sweep.zip]]``."""
+    """Return the other swept keys whose values follow from ``keys``, as in a ``[[sweep.zip]]``."""
     points = [row["settings"] for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
     return [
         key

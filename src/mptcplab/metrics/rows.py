@@ -66,7 +66,7 @@ class RunResult:
 class ResultRow:
     """One point of the sweep and one workload, over all repeats.
 
-    ``metrics`` are those that have a meaning for the workload, over the runs that have them, whose seeds are
+    ``metrics`` has the metrics that have a meaning for the workload, over the runs that have them, whose seeds are
     ``metric_seeds``; ``never`` has the seeds of the runs in which what a metric waits for did not happen. ``samples``
     has the single values of each metric, and ``runs`` the identities of the recordings, in the order of ``seeds``.
     """
@@ -89,7 +89,7 @@ class ResultRow:
     time: str = "virtual"
     gateways: str = ""
     share_values: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    """The share of each path, by run; ``share_seeds`` are those of the runs whose shares are known."""
+    """The share of each path, by run; ``share_seeds`` are the seeds of the runs whose shares are known."""
     share_seeds: tuple[int, ...] = ()
     never: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
     overlaps: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
@@ -116,7 +116,7 @@ class ResultRow:
 
     @property
     def known(self) -> dict[str, Interval | None]:
-        """The metrics that some run has, and those of which it is known that no run has a value: these have None."""
+        """The metrics that some run has; a metric known to have no value in any run is None."""
         return {**dict.fromkeys(self.never), **self.metrics}
 
     @property
@@ -174,7 +174,7 @@ class ResultRow:
     def _metrics_document(self, name: str) -> dict[str, Any]:
         """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it.
 
-        Those of the runs in which it did not happen are ``never``.
+        The runs in which it did not happen are ``never``.
         """
         seeds = self.seeds_of(name)
         described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}

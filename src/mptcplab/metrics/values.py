@@ -21,7 +21,8 @@ _OF_HALF_WIDTH, _MORE_DECIMALS = 2, 2
 _MAX_DECIMALS = 12
 #: A column whose delays are mostly below the first has the next smaller unit, if none of them reaches the second in it.
 _FEW, _MANY = 0.1, 10_000
-#: The unit in which metrics of delays are. Others in s, as those of failures, stand beside each other in one unit.
+#: The unit in which metrics of delays are. Other times, as of failures, are in s and stand beside each other in one
+#: unit.
 _OF_DELAYS = "ms"
 #: The unit of recorded times; less than one was not measured.
 _GRAIN = "ns"
@@ -82,8 +83,8 @@ class Unit:
 def choose_unit(unit: str, values: Iterable[float], *, digits: int | None = None) -> Unit:
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
-    ``unit`` is that of the values. A unit of no known quantity is kept. Delays, which are in ms, take the next smaller
-    unit if most of them would be less than a tenth, for the sake of one that is long.
+    ``unit`` is the unit of the values. A unit of an unknown quantity is kept. Delays, which are in ms, take the next
+    smaller unit if most of them would be less than a tenth, for the sake of one that is long.
     """
     sizes = sorted(abs(value) for value in values if value)
     found_units = units(unit)
@@ -111,7 +112,7 @@ def percent(value: float, half_width: float | None = None) -> str:
 
 
 def _magnitude(size: float) -> int:
-    """Return the power of ten of a number's first digit; that of 1 for zero."""
+    """Return the power of ten of a number's first digit; zero counts as 1."""
     return math.floor(math.log10(size)) if size > 0 else 0
 
 

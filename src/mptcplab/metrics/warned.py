@@ -16,7 +16,7 @@ def warnings_of(
 ) -> dict[str, list[str]]:
     """Return each warning of the compared rows once, with the names of the rows that have it.
 
-    ``documents`` are those of ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
+    ``documents`` come from ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
     that differ only in numbers are one, with their range. Of two documents, a name has A or B before it. Runs in which
     what a metric waits for did not happen have no value to compare, which is a warning, too.
     """

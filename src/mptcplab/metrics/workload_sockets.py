@@ -27,7 +27,7 @@ class Inner:
 
 
 def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
-    """Return those of a node's ``rows`` that are the workload's, by the ports of its server.
+    """Return a node's ``rows`` that are the workload's, by the ports of its server.
 
     All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
     its connections there.
@@ -55,10 +55,10 @@ def inner_of(gateway: Mapping[str, Any], ends: Ends, client: str) -> Inner:
 
 
 def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mapping[str, str]]) -> list[Row]:
-    """Return those of one side's ``rows`` that are subflows of inner connections."""
+    """Return one side's ``rows`` that are subflows of inner connections."""
 
     def begins_at_exit(row: Row) -> bool:
-        """Return whether one of the row's two addresses is that of the gateway's exit."""
+        """Return whether one of the row's two addresses belongs to the gateway's exit."""
         ends = (row[end].rpartition(":") for end in ("local", "remote"))
         return any(
             int(port) == inner.port and addresses.get(host.strip("[]"), {}).get("node") == inner.exit

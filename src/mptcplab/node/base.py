@@ -97,7 +97,9 @@ class NodeBase(Placed):
         return self.own_transport is None
 
     def cell(self, name: str) -> RadioCell | None:  # noqa: ARG002
-        """Return the radio cell that the node, called ``name``, offers to stations; None if it is no access point."""
+        """Return the radio cell that the node, called ``name``, offers to stations; None if it is not an access
+        point.
+        """
         return None
 
     # -- its part of a plan
@@ -131,7 +133,7 @@ class NodeBase(Placed):
     def commands(self, context: NodeContext) -> Iterator[Command]:
         """Return further commands at the end of the set-up, when all interfaces and their shaping exist.
 
-        A node with others than those of its tables cannot be exported to a real machine.
+        A node with commands beyond its tables cannot be exported to a real machine.
         """
         yield from (table.command(context.name) for table in self.tables(context))
 
@@ -144,7 +146,7 @@ class NodeBase(Placed):
         yield from ()
 
     def counters(self, context: NodeContext) -> Iterator[Counter]:
-        """Return the counters to read at the end, beside those of its links and queues."""
+        """Return the counters to read at the end, beside counters of its links and queues."""
         if self.own_transport is not None:
             yield from mptcp.counters(context.name)
         if self.cpu is not None:
@@ -192,7 +194,7 @@ class NodeBase(Placed):
 
     @classmethod
     def caption(cls, described: Mapping[str, Any]) -> str:
-        """Return the caption below its shape: its function beyond that of its kind; empty for a plain node.
+        """Return the caption below its shape: its function beyond its kind's; empty for a plain node.
 
         ``described`` is its table in a resolved scenario, as recordings hold it.
         """

@@ -28,7 +28,7 @@ _SCAN_S, _SELDOM_S = 2, 60
 #: for always, which WPA3 requires.
 _KEY_MANAGEMENT = {"wpa2": "WPA-PSK", "wpa3": "SAE"}
 _PROTECTED_MANAGEMENT = {"wpa2": 0, "wpa3": 2}
-#: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use those of 802.11g too.
+#: Rates of 802.11b, for ``iw``: by default mac80211 on both sides would use rates of 802.11g too.
 _RATES_B = ("legacy-2.4", "1", "2", "5.5", "11")
 
 
@@ -49,7 +49,7 @@ class Power(Part):
 class RadioCell:
     """The properties that the stations of a cell have in common.
 
-    ``beacon_tu`` is the beacons' interval in units of 1024 us. ``passphrase`` is that of the
+    ``beacon_tu`` is the beacons' interval in units of 1024 us. ``passphrase`` is for the
     network, None of an open one. ``short_guard`` allows the guard interval of 400 ns between symbols of 802.11n.
     """
 

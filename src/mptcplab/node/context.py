@@ -61,5 +61,5 @@ class NodeContext:
         return list(dict.fromkeys(talk.partner for talk in self.workloads))
 
     def speaks_mptcp(self, protocol: str) -> bool:
-        """Return whether the node has MPTCP sockets; ``protocol`` is that of its transport."""
+        """Return whether the node has MPTCP sockets; ``protocol`` comes from its transport."""
         return protocol == "mptcp" or any(talk.protocol == "mptcp" for talk in self.workloads)

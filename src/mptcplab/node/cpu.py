@@ -19,7 +19,7 @@ from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.steps import Counter, Program
 from mptcplab.units import CpuTime
 
-#: The counter of a node's CPU; its format is that of /proc/net/lab_cpu.
+#: The counter of a node's CPU; its format is as in /proc/net/lab_cpu.
 COUNTER = "cpu.txt"
 _SETTING = "net.lab.cpu_{}_ps"
 #: Words before a command line whose program is to be charged. The shell that it replaces is charged for very little.

@@ -97,7 +97,7 @@ def endpoints_of(context: NodeContext, transport: Transport) -> Iterator[tuple[P
     for port in context.ports_of_paths:
         flags = _flags_of(context, transport, port)
         if transport.modes.get(port.link) == "backup":
-            # Alone, the flag opens no subflow, and marks those that have this address for another reason.
+            # Alone, the flag opens no subflow, and marks subflows that have this address for another reason.
             flags += ("backup",)
         if flags:
             yield port, flags

@@ -21,13 +21,14 @@ from mptcplab.node.transport import Modes, Transport
 _FIRST_TABLE = 100
 #: The kernel's own tables default, main and local (include/uapi/linux/rtnetlink.h), which numbers pass over.
 _KERNEL_TABLES = (253, 254, 255)
-#: Routes of the node's own packets; asked after the tables of addresses, whose number is limited by that of links.
+#: Routes of the node's own packets; asked after the tables of addresses, whose number is limited by the number of
+#: links.
 _OWN_PACKETS = 99
 _OWN_PACKETS_PRIORITY = 30000
 
 
 def build_routes(context: NodeContext, transport: Transport | None) -> Iterator[Route | Rule]:
-    """Yield all routes and rules of a node; ``transport`` is that of its own sockets, if it has any."""
+    """Yield all routes and rules of a node; ``transport`` applies to its own sockets, if it has any."""
     modes = transport.modes if transport is not None else {}
     forwards = context.nodes[context.name].forwards
     yield from _main_table_routes(context, transport, {} if forwards else modes)
@@ -71,7 +72,7 @@ def _outgoing_ports(context: NodeContext, modes: Modes) -> Iterator[tuple[Port, 
 
 
 def _first_port(context: NodeContext, modes: Modes, target: Port) -> Port | None:
-    """Return the outgoing port for ``target``'s subnet: the master, else that of the shortest path that is on."""
+    """Return the outgoing port for ``target``'s subnet: the master, else the port of the shortest path that is on."""
     leading = [port for port in context.ports if modes and context.graph.leads(port, target)]
     master = next((port for port in leading if modes.get(port.link) == "master"), None)
     best = context.graph.next_hop(context.name, target)

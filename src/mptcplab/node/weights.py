@@ -18,7 +18,7 @@ def weights_by_address(context: NodeContext, transport: Transport) -> dict[str, 
 
 
 def subflow_ends(context: NodeContext, link: str) -> list[Port]:
-    """Return the ends of ``link`` that identify the node's subflows: its own, else those of its peers."""
+    """Return the ends of ``link`` that identify the node's subflows: its own, else its peers'."""
     ports = context.graph.ports
     nodes = [context.name] if (context.name, link) in ports else context.partners
     return [ports[node, link] for node in nodes if (node, link) in ports]

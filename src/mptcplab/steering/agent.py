@@ -2,7 +2,7 @@
 """The agent beside hostapd: reports the stations of an access point to the daemon, once per period.
 
 A wireless device has stations, with the counters and the signal that nl80211 tells anyone
-(include/uapi/linux/nl80211.h). The addresses of a station are those of the kernel's table of neighbours. A device that
+(include/uapi/linux/nl80211.h). The addresses of a station come from the kernel's table of neighbours. A device that
 is not wireless counts as one station with the counters of the device: a wired stand-in, without signals.
 """
 
@@ -41,9 +41,9 @@ _GET_NEIGHBOURS, _NEIGHBOUR = 30, struct.Struct("=BxxxiHBB")
 _DESTINATION, _LINK_ADDRESS = 1, 2
 #: The state of entries that are not of neighbours, such as multicast.
 _NO_ARP = 0x40
-#: Addresses by which nobody opens connections.
+#: Addresses that are not used to open connections.
 _LINK_LOCAL = "fe80:"
-#: The port of a service that nobody has (RFC 863).
+#: The port of a service that is not in use (RFC 863).
 _DISCARD = 9
 _CONTROL, _GET_FAMILY, _FAMILY_ID, _FAMILY_NAME = 16, 3, 1, 2
 
@@ -79,12 +79,12 @@ class Wire:
         self._device = device
 
     def stations(self, neighbours: dict[str, list[str]]) -> Iterator[tuple[str, Station]]:
-        """Yield the station. Its addresses are those of all neighbours at the device."""
+        """Yield the station. Its addresses are from all neighbours at the device."""
         received, sent = self._counts()
         yield self._device, Station(neighbours.get(self._device, []), received, sent, None)
 
     def _counts(self) -> tuple[int, int]:
-        """Return bytes received and sent. /proc has this namespace's devices; /sys may have those of another one."""
+        """Return bytes received and sent. /proc has this namespace's devices; /sys may have another's."""
         with open("/proc/net/dev") as file:
             for line in file:
                 name, _, counters = line.partition(":")

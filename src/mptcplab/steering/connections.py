@@ -45,7 +45,7 @@ class SteeredConnection:
 
     @property
     def active(self) -> list[SteeredSubflow]:
-        """The subflows that neither side made a backup, or else those that this side did not."""
+        """The subflows that neither side made a backup, or else all that this side did not."""
         mine = [subflow for subflow in self.subflows if not subflow.is_backup]
         return [subflow for subflow in mine if not subflow.is_peers_backup] or mine
 
@@ -86,7 +86,7 @@ def carry_out(changes: Iterable[Change], send: Callable[[Change], int]) -> int:
 
 
 def connections_of(rows: Iterable[Mapping[str, Any]]) -> list[SteeredConnection]:
-    """Return the connections of sampled sockets, by token. Sockets that are no subflows are left out."""
+    """Return the connections of sampled sockets, by token. Sockets that are not subflows are left out."""
     connections: dict[int, list[SteeredSubflow]] = {}
     for row in rows:
         if row.get("protocol") == "mptcp" and row["state"] in _SENDING and "token" in row:

@@ -32,7 +32,7 @@ class ControlSocket:
         self._path, self._users = path, {0, os.geteuid(), *users}
         with suppress(FileNotFoundError):
             if stat.S_ISSOCK(os.stat(path).st_mode):
-                os.unlink(path)  # that of a daemon which was killed
+                os.unlink(path)  # left by a daemon which was killed
         self._socket = socket(AF_UNIX, SOCK_STREAM)
         self._socket.bind(path)
         # Everybody may connect, and is asked for credentials: the mode of a socket could not name several users.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the reports of all agents say about a period: received bytes of each access point, and who hears whom.
+"""What the reports of all agents say about a period: received bytes of each access point, and which terminals it hears.
 
 An agent is believed within limits. Its times must grow and be close to this machine's clock; its addresses must be in
 the networks of its access point; its bytes must fit the fastest rate that the access point may have. And what it
@@ -149,7 +149,7 @@ class Counters:
     def periods(self, now_ns: int) -> dict[str, Period]:
         """Return the period of each access point that reports, by name.
 
-        What was counted while an agent was silent is not that of a period.
+        Bytes counted while an agent was silent do not belong to a period.
         """
         found_periods: dict[str, Period] = {}
         for name, point in sorted(self.points.items()):
@@ -164,7 +164,7 @@ def contradicts(period: Period, packets: int) -> bool:
     """Return whether an access point received less than half of what came through it at the least.
 
     ``packets`` is the number of TCP segments that this machine received from its terminals meanwhile. A counter that
-    stands still while terminals acknowledge data is broken, and not that of an empty access point. The half is for
+    stands still while terminals acknowledge data is broken; the access point is not empty. The half is for
     the two clocks: a report may be up to one period older than the number of packets.
     """
     return packets >= _MIN_PACKETS and 2 * period.received < packets * _MIN_PACKET_BYTES

@@ -93,7 +93,7 @@ class Daemon:
 
     def _is_time(self, now_ns: int) -> bool:
         # A report that comes soon after a decision is a late one of the round before: with it, one agent's counters
-        # would always be those of an earlier period than the others'.
+        # would always be from an earlier period than the others'.
         round_ns = self._decided_ns + self._config.period_ns // 2
         return self._counters.is_complete(now_ns, round_ns) or now_ns >= self._decided_ns + 2 * self._config.period_ns
 

@@ -12,6 +12,6 @@ if TYPE_CHECKING:
 
 
 def log(event: str, **described: Any) -> None:
-    """Write one line. ``t_ns`` is the monotonic clock, ``time`` that of the day, in s since 1970."""
+    """Write one line. ``t_ns`` is the monotonic clock, ``time`` the time of day, in s since 1970."""
     line = {"t_ns": time.monotonic_ns(), "time": round(time.time(), 6), "event": event, **described}
     print(json.dumps(line, separators=(",", ":")), flush=True)

@@ -73,7 +73,7 @@ class KernelLink:
 
 
 def _commands() -> Kernel:
-    """Return a kernel's interface without events, which nobody would read."""
+    """Return a kernel's interface without events, which this side would not read."""
     kernel = Kernel()
     kernel.notices.close()
     return kernel

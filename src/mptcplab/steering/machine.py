@@ -56,7 +56,7 @@ class PeersFlags:
             self._asked.add((token, *subflow.ends))
 
     def correct(self, connections: Iterable[SteeredConnection]) -> None:
-        """Learn from connections as the kernel lists them now, and clear flags that only echo those of this side."""
+        """Learn from connections as the kernel lists them now, and clear flags that only echo this side's flags."""
         subflows = [(connection.token, subflow) for connection in connections for subflow in connection.subflows]
         for token, subflow in subflows:
             if subflow.is_backup and (token, *subflow.ends) in self._asked:
@@ -68,6 +68,6 @@ class PeersFlags:
 
 
 def _version(release: str) -> tuple[int, int]:
-    """Return the numbers of a release like ``6.1.0-50-amd64``; of one without any, those of a recent one."""
+    """Return the numbers of a release like ``6.1.0-50-amd64``; without any, the numbers of a recent release."""
     match = re.match(r"(\d+)\.(\d+)", release)
     return (int(match[1]), int(match[2])) if match else _APART

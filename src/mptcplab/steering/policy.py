@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 class Terminal:
     """A terminal: its name, the access point of its active subflow, and the RSSI at each that it has a subflow over.
 
-    An RSSI is that of the terminal at the access point in dBm, None where it is not known. ``wired`` are the access
+    An RSSI is of the terminal at the access point in dBm, None where it is not known. ``wired`` are the access
     points among these where signals do not matter.
     """
 

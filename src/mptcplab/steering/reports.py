@@ -2,7 +2,7 @@
 """The datagram by which an agent reports the stations of its access point, once per period.
 
     magic     5 bytes, ``MPST`` and the version of this format, 1
-    length    1 byte, that of the name
+    length    1 byte, the length of the name
     name      of the access point, which selects the key; printable ASCII
     seal      32 bytes, HMAC-SHA256 under that key of all other bytes
     body      JSON: ``time_ns``, the agent's clock since 1970; ``stations``, see :class:`Station`, by an identifier that
@@ -37,7 +37,7 @@ _RSSI_DBM = range(-150, 41)
 
 
 class ReportError(ValueError):
-    """A datagram that is no report, not sealed with the key, or not credible."""
+    """A datagram that is not a report, not signed with the key, or not credible."""
 
 
 class Station:

@@ -180,7 +180,7 @@ class Steerer:
         self._checks = {peer.name: self._checks[peer.name] for peer in peers if peer.name in self._checks}
 
     def _align(self, peers: list[Peer]) -> None:
-        """Let new connections of a terminal follow those that it has."""
+        """Let new connections of a terminal follow its existing ones."""
         for peer in peers:
             terminal = peer.terminal()
             if terminal is None or not terminal.hears_one_of(terminal.active, self._config.floor_dbm):

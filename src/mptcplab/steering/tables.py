@@ -20,7 +20,7 @@ _MAX_BYTES = 1 << 20
 
 
 class ConfigurationTable:
-    """One table of a configuration. Each key is read once; :meth:`finish` refuses those that nobody has read."""
+    """One table of a configuration. Each key is read once; :meth:`finish` refuses keys that were not read."""
 
     def __init__(self, content: Mapping[str, Any], file: str, place: str = "") -> None:
         self._content, self._file, self._place = content, file, place
@@ -183,7 +183,7 @@ def _has_key(table: ConfigurationTable) -> bool:
 
 
 def parse_table(text: str, name: str, parse: Any) -> ConfigurationTable:
-    """Parse a configuration. :raises InputError: if it cannot be parsed, or is no table."""
+    """Parse a configuration. :raises InputError: if it cannot be parsed, or is not a table."""
     try:
         content = parse(text)
     except (ValueError, RecursionError) as error:

@@ -42,7 +42,9 @@ class Peer:
 
     @property
     def active(self) -> str | None:
-        """The access point of most of its connections, and among equals of those that sent more; None if unknown."""
+        """The access point of most of its connections, and among equals the one with more bytes sent; None if
+        unknown.
+        """
         votes: dict[str, tuple[int, int]] = {}
         for connection in self.connections:
             place = self.place_of(connection)
@@ -77,7 +79,7 @@ class Peer:
 
 
 def peers_of(connections: Iterable[SteeredConnection], periods: Mapping[str, Period]) -> list[Peer]:
-    """Return all terminals. Connections that have an address in common are those of one terminal."""
+    """Return all terminals. Connections that have an address in common belong to one terminal."""
     groups: list[tuple[set[str], list[SteeredConnection]]] = []
     for connection in connections:
         addresses = {subflow.remote[0] for subflow in connection.subflows}

@@ -81,9 +81,9 @@ def _move_samples(samples: Samples, here: Translation, shift_ns: int, zero_ns: i
 
 
 def to_lab_clock(output: bytes, here: Translation, partner: Translation) -> bytes:
-    """Return the events of tools/flow with their instants on our clock. Lines that are no events stay.
+    """Return the events of tools/flow with their instants on our clock. Lines that are not events stay.
 
-    A receiver's delays of messages compare its clock with that of its ``partner``, the sender: they become what one
+    A receiver's delays of messages compare its clock with its ``partner``'s, the sender: they become what one
     clock would have shown.
     """
     delays: dict[Any, list[int]] = {}

@@ -23,8 +23,8 @@ from mptcplab.errors import LabError, MissingError
 
 #: What to do after a machine has failed.
 AGAIN = "look at the machine, and run the same command again: it puts itself back when its lease ends"
-#: A server is asked after this time without data, and is gone after so many questions without an answer: those of 12 s,
-#: and with a long lease, by which a user says that a machine is slow, those of half of it.
+#: A server is asked after this time without data, and is gone after this number of questions without an answer:
+#: within 12 s, and with a long lease, by which a user says that a machine is slow, those of half of it.
 _ALIVE_SECONDS, _MIN_ALIVE_COUNT = 3, 4
 _OPTIONS = {
     "BatchMode": "yes",
@@ -56,7 +56,7 @@ class SshConnection:
         self._folder, self._config = folder, inventory.ssh_config
         self.answer_seconds = max(_ANSWER_SECONDS, _ANSWER_LEASES * int(inventory.lease) / 10**9)
         self._alive_count = max(_MIN_ALIVE_COUNT, int(inventory.lease) // (2 * _ALIVE_SECONDS * 10**9))
-        # A relative path: that of a socket may have only about a hundred characters.
+        # A relative path: a socket's path may have only about a hundred characters.
         self._socket = f"{node[:24]}.ssh"
         self._errors = folder / f"{node}.err"
         self._started: list[subprocess.Popen[bytes]] = []

@@ -49,7 +49,7 @@ class Fitted:
 
     @property
     def uses(self) -> tuple[str, ...]:
-        """The programs that the machine needs, beside those of every machine."""
+        """The programs that the machine needs, beside the common ones."""
         return used_by(self.steps)
 
 

@@ -20,7 +20,7 @@ from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.engine.ssh.saved import check_movable, parse_saved
 from mptcplab.errors import InputError, LabError, MissingError
 
-#: Commands of our scripts beside those of a POSIX shell; the plan's own are checked as well.
+#: Commands of our scripts beyond a POSIX shell; the plan's own are checked as well.
 BASE = ("ip", "tc", "mount", "sleep", "cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr")
 _DEBIAN = {"ip": "iproute2", "tc": "iproute2", "ss": "iproute2", "nstat": "iproute2", "sysctl": "procps"}
 _OPENWRT = {"ip": "ip-full", "tc": "tc-full", "ss": "ss", "nstat": "nstat", "ethtool": "ethtool"}
@@ -49,7 +49,7 @@ class Survey:
 
     @property
     def programs(self) -> set[str]:
-        """Those of the asked programs that it has."""
+        """The programs that were asked for and that it has."""
         return set(self.sections["programs"].split())
 
     @property
@@ -66,7 +66,7 @@ class Survey:
 
     @property
     def clock_shift_ns(self) -> int:
-        """The clock of programs less that of the kernel, which differ in a time namespace."""
+        """The clock of programs minus the kernel's, which differ in a time namespace."""
         for line in self.sections["timens"].splitlines():
             name, *numbers = line.split()
             if name == "monotonic":

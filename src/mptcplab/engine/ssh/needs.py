@@ -66,7 +66,7 @@ def trials_of(fitted: Fitted, plan: Plan) -> Trials:
     """Return what must be tried for a node."""
     commands = (*fitted.commands, *fitted.events)
     needs = needs_of(replace(plan, setup=commands, events=(), queues=fitted.queues))
-    # Those of interfaces have other names there.
+    # Settings of interfaces have other names there.
     settings = tuple(dict.fromkeys(general_settings(commands)))
     return Trials(tuple(needs.values()), settings, plan.needs.congestion_controls if fitted.is_watched else ())
 
@@ -97,7 +97,7 @@ def try_needs(connection: SshConnection, release: str, trials: Trials) -> None:
 
 
 def _control(connection: SshConnection, name: str, said: str) -> MissingError:
-    """Return the error for a default: a namespace takes only those that every user of the machine may choose."""
+    """Return the error for a default: a namespace takes only controls that every user of the machine may choose."""
     reason = said.strip().rpartition(": ")[2]
     message = f"the machine {connection.place} does not take the congestion control {name}: {reason}"
     setting = "net.ipv4.tcp_allowed_congestion_control"

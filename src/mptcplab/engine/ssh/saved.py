@@ -19,7 +19,7 @@ from mptcplab.errors import InputError
 
 _FOREVER = 4294967295
 _SIZES = ("gso_max_size", "gso_max_segs", "gso_ipv4_max_size")
-#: Keys of `ip -j route` that are put back, and those that say something about the moment only.
+#: Keys of `ip -j route` that are put back, and keys that only describe the moment.
 _ROUTE_KEYS = {"type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "prefsrc", "metric", "pref"}
 _ROUTE_STATE = {"flags", "cache", "users", "age", "expires", "error", "used"}
 _ROUTE_FLAGS = {"onlink"}
@@ -142,7 +142,7 @@ def _block(function: str, device: str, lines: Iterable[str]) -> list[str]:
 
 
 def _features(text: str) -> Iterator[str]:
-    """Yield the lines of features that can be changed: those of a group by themselves, not the group."""
+    """Yield the lines of features that can be changed: each feature of a group, not the group."""
     lines = [line for line in text.splitlines() if ":" in line and not line.startswith("Features")]
     for line, later in pairwise([*lines, ""]):
         state = line.strip().partition(": ")[2]

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The algorithms of a plan on a stock kernel: those that it has, and those that are loaded as eBPF programs."""
+"""The algorithms of a plan on a stock kernel: the kernel's own, and eBPF programs that are loaded."""
 
 from __future__ import annotations
 

@@ -91,7 +91,7 @@ class ModuleTree:
         return sorted((names | {"reno"}) - _NOT_CONTROLS)
 
     def sort_by_dependency(self, names: Iterable[str]) -> list[tuple[str, bytes]]:
-        """Return names and contents of the modules ``names`` that are files, each after those that it depends on."""
+        """Return names and contents of the modules ``names`` that are files, each after its dependencies."""
         done: dict[str, bytes] = {}
 
         def add(name: str) -> None:
@@ -123,7 +123,7 @@ def depends(module: bytes) -> list[str]:
 
 
 def modules_of(plan: Plan, tree: ModuleTree) -> list[str]:
-    """Return the names of the modules that ``plan`` needs, sorted; those that are built in are among them.
+    """Return the names of the modules that ``plan`` needs, sorted; built-in ones are among them.
 
     :raises MissingError: if the kernel has no module for one of its features or links.
     """

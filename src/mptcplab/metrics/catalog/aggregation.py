@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Aggregation benefit: goodput over several paths against the best of them (0) and all of them together (1).
 
-The definition is that of Kaspar (thesis, University of Oslo, 2012), in the form of Paasch, Khalili and Bonaventure, On
+The definition is by Kaspar (thesis, University of Oslo, 2012), in the form of Paasch, Khalili and Bonaventure, On
 the Benefits of Applying Experimental Design to Improve Multipath TCP, CoNEXT 2013, section 3. What a path gives alone
 is its capacity, or what TCP got on it in other runs: these are two metrics with two names.
 """

@@ -45,7 +45,7 @@ def _last_data_s(curve: Delivery) -> float:
 
 
 def _interruption(subject: Subject) -> float | None:
-    """Return the longest interruption, None if there is no outage: one that is unknown may have been longer."""
+    """Return the longest interruption, None without an outage: an unknown one may have been longer."""
     if subject.compute_once(longest_outage) is None:
         return None
     values = (interruption_s(curve, episode) for curve, episode in subject.compute_once(measured_episodes))

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """The cost of several paths at the receiver: data that arrived early, waited for other data, or arrived twice.
 
-Samples of ``flow`` have the bytes that each subflow has received in order, and those of them that are in order for the
-application. The difference either waits in MPTCP's out-of-order queue, or is duplicate data.
+Samples of ``flow`` have the bytes that each subflow has received in order, and the part of them that is in order for
+the application. The difference either waits in MPTCP's out-of-order queue, or is duplicate data.
 """
 
 from __future__ import annotations

@@ -144,7 +144,7 @@ def episodes(
 ) -> Iterator[Episode]:
     """Yield the episode of each failure while data was delivered.
 
-    ``capacities`` are those of the workload's paths, empty if they are unknown or change; ``links`` those of each path.
+    ``capacities`` belong to the workload's paths, empty if they are unknown or change; ``links`` to each path.
     """
     down: set[str] = set()
     ordered = sorted(found_episodes, key=lambda instant: instant.time_s)

@@ -10,7 +10,7 @@ terminals have it.
 Hysteresis: counts of terminals do not depend on how much they just received. A terminal moves again only after
 ``hold_ns``; a move needs a signal that is better than the floor by ``margin_db``. A terminal whose active access point
 hears it below the floor moves at once to the one with the fewest terminals that hears it well enough. So there are at
-most as many moves in a period as access points, besides those of terminals that would lose their connection.
+most as many moves in a period as access points, besides moves of terminals that would lose their connection.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Fair(Policy):
 
     def decide(self, state: State) -> list[Move]:
         """See the base class."""
-        # Access points that do not report are not counted, and nobody moves there.
+        # Access points that do not report are not counted, and no terminal moves there.
         counts = {name: len(state.terminals_at(name)) for name in state.received}
         names = {terminal.name for terminal in state.terminals}
         self._moved_ns = {name: at_ns for name, at_ns in self._moved_ns.items() if name in names}

@@ -7,7 +7,7 @@ from mptcplab.steering.policy import Move, Policy, State
 
 
 class Still(Policy):
-    """Moves nobody."""
+    """Leaves every terminal where it is."""
 
     name = "none"
 
