@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: MIT
+"""Names in the package: functions are verbs or nouns, locals say what they hold, a class name is one thing."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+from mptcplab.campaign import identity
+
+PACKAGE = Path(identity.__file__).parents[1]
+#: Modules whose syntax is a part of every recording's identity (`campaign/identity.py`): a new name there makes all
+#: recordings be measured again, so it waits for a change that does so anyway.
+_RECORDER = {
+    file
+    for pattern in (*identity._RECORDER, *identity._GATEWAY_RECORDER, *identity._RADIO_RECORDER)
+    for file in PACKAGE.glob(pattern)
+}
+_PARTICIPLE = re.compile(r".+(?:[^e]ed|ing)")
+_IRREGULAR = """
+begun bound broken brought built caught chosen done drawn driven fallen felt found given gone grown heard held
+hidden kept known laid left lent lost made meant paid said seen sent shown shrunk sold spent split struck sunk
+taken thrown told torn understood woven written
+"""
+#: Words that stand for nothing without a noun.
+_OTHERS = """
+about above after again against all alone along also always any apart around at back before behind below
+beside best between beyond both by each early else every few fewer fine first fresh from full half here in
+inside invalid its largest last late later latest least left less little longest low many more most near
+nearest never new next no not nothing now of off on once one only onto other others our ours out outside over
+own possible raw ready same several short silent single smallest some such than that there these this through
+to together too under unsafe until up us usable usual very what when where which why wide with within without
+"""
+#: Verbs and nouns that look like participles, or that stand for themselves.
+_VERBS = {
+    "feed",  # a verb
+    "find_spec", "exec_module",  # Python's protocol of importers
+    "need", "reseed", "seed", "speed", "shed",
+    "bring", "ping", "ring", "string",
+    "meaning", "reading", "rating", "routing", "setting", "timing", "warning",
+    "heading",
+    "inline", "split",  # what `str` has, too
+    "first", "last", "next",  # what iterators and collections have, too
+    "whole",
+}  # fmt: skip
+#: Functions that these modules call.
+_OF_RECORDER = {"changing", "carried"}
+_LOCALS = {"one", "found", "own"}
+
+
+def _modules() -> Iterator[tuple[Path, ast.Module]]:
+    for file in sorted(PACKAGE.rglob("*.py")):
+        yield file, ast.parse(file.read_text())
+
+
+def _is_property(function: ast.FunctionDef) -> bool:
+    return any(re.search(r"property|\.setter", ast.unparse(decorator)) for decorator in function.decorator_list)
+
+
+def _is_bad(name: str) -> bool:
+    """Return whether a function's name is neither a verb nor a noun: a participle, an adverb, or a preposition."""
+    words = name.strip("_").split("_")
+    if len(words) > 1 or words[0] in _VERBS or name.startswith("__"):
+        return False
+    word = words[0]
+    return bool(_PARTICIPLE.fullmatch(word)) or word in _IRREGULAR.split() or word in _OTHERS.split()
+
+
+def test_functions_are_no_participles() -> None:
+    bad = [
+        f"{file.relative_to(PACKAGE)}:{node.name}"
+        for file, tree in _modules()
+        if file not in _RECORDER
+        for node in ast.walk(tree)
+        if isinstance(node, ast.FunctionDef) and not _is_property(node) and _is_bad(node.name)
+        if node.name not in _OF_RECORDER
+    ]
+    assert bad == []
+
+
+def _bind(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    """Yield line and name of what functions, modules and classes bind, without fields that have no value."""
+    fields = {id(node.target) for node in ast.walk(tree) if isinstance(node, ast.AnnAssign) and node.value is None}
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store) and id(node) not in fields:
+            yield node.lineno, node.id
+        elif isinstance(node, ast.arg):
+            yield node.lineno, node.arg
+        elif isinstance(node, ast.ExceptHandler) and node.name:
+            yield node.lineno, node.name
+
+
+def test_locals_say_what_they_hold() -> None:
+    bad = [
+        f"{file.relative_to(PACKAGE)}:{line}: {name}"
+        for file, tree in _modules()
+        if file not in _RECORDER
+        for line, name in _bind(tree)
+        if name in _LOCALS
+    ]
+    assert bad == []
+
+
+def test_class_name_is_one_thing() -> None:
+    modules = defaultdict(set)
+    for file, tree in _modules():
+        for node in ast.walk(tree):
+            if isinstance(node, ast.ClassDef):
+                modules[node.name].add(str(file.relative_to(PACKAGE)))
+    assert {name: sorted(files) for name, files in modules.items() if len(files) > 2} == {}
+
+
+def test_rule_finds_such_names() -> None:
+    assert [name for name in ("drawn", "_merged", "writing", "of", "_again") if not _is_bad(name)] == []
+    assert [name for name in ("build_figure", "_merge", "feed", "mean", "kind_of") if _is_bad(name)] == []
