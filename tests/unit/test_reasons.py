@@ -27,7 +27,7 @@ from mptcplab.explain.evidence import (
 )
 from mptcplab.explain.meaning import KERNEL, LAB, MEANINGS
 from mptcplab.explain.reason import KINDS
-from mptcplab.explain.registry import explain, reasons, undecided
+from mptcplab.explain.registry import explain, list_undecided, reasons
 from mptcplab.explain.waits import min_wait_s, waits_of
 from mptcplab.metrics.reasons import reasons_of_row
 
@@ -116,7 +116,7 @@ def test_nothing_is_said_of_a_connection_with_two_subflows() -> None:
 
 def test_nothing_is_said_without_evidence() -> None:
     assert explain(Evidence()) == []
-    assert set(undecided(Evidence())) == set(reasons())
+    assert set(list_undecided(Evidence())) == set(reasons())
 
 
 def test_not_known_is_not_zero() -> None:
@@ -125,7 +125,7 @@ def test_not_known_is_not_zero() -> None:
     client, server = _host("client", sent), _host("server", SERVER | {"MPJoinSynRx": 0, "MPJoinAckRx": 0})
     assert "join-syn-lost" in _keys(Evidence(hosts=(client, server)))
     assert _keys(Evidence(hosts=(client, replace(server, counters=None)))) == set()
-    assert "join-syn-lost" in undecided(Evidence(hosts=(client,)))
+    assert "join-syn-lost" in list_undecided(Evidence(hosts=(client,)))
 
 
 def test_the_join_of_the_server_is_named_with_its_evidence() -> None:
@@ -262,6 +262,6 @@ def test_rows_merge_reasons_of_seeds_that_differ_in_numbers() -> None:
 def test_evidence_of_two_sources_adds_up() -> None:
     counters = Evidence(hosts=(_host("server", SERVER),))
     sockets = Evidence(hosts=(_host("client", CLIENT),), connections=(Connection(host="client", subflows=1),))
-    both = counters.with_(sockets)
+    both = counters.merge(sockets)
     assert (both.client, both.server) == (sockets.client, counters.server)
     assert both.connections == sockets.connections

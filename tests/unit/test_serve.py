@@ -99,7 +99,7 @@ def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def client(results: Path) -> Iterator[Client]:
     """A client of a server that runs, with the cookie that a browser has."""
-    with listen(Folders.of([results]), 0) as live:
+    with listen(Folders.find_below([results]), 0) as live:
         thread = threading.Thread(target=live.run, daemon=True)
         thread.start()
         address = urllib.parse.urlsplit(live.url)

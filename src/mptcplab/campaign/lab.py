@@ -77,7 +77,7 @@ class Lab:
         engines.check_folder(out.resolve())
         self._recorded = recorded or {}
         self._store = Store(out)
-        self._executor = executor or LocalExecutor.of(self._engines)
+        self._executor = executor or LocalExecutor.with_free_memory(self._engines)
         self._seen: set[str] = set()
         self._seen_lock = threading.Lock()
 

@@ -123,7 +123,7 @@ class LocalExecutor:
     budget: MemoryBudget | None = None
 
     @classmethod
-    def of(cls, engines: Engines) -> LocalExecutor:
+    def with_free_memory(cls, engines: Engines) -> LocalExecutor:
         """Return an executor that divides the memory which is free now, if each run has a machine of its own."""
         kind = kind_named(engines.name)
         return cls(engines, MemoryBudget(kind.free_memory()) if isinstance(kind, WithMemory) else None)
@@ -141,7 +141,7 @@ class LocalExecutor:
     def _memory(self, job: RunJob, stop: Stop) -> AbstractContextManager[None]:
         if self.budget is None:
             return nullcontext()
-        return self.budget.reserved(job.plan.memory_bytes, lambda: stop.requested)
+        return self.budget.reserve(job.plan.memory_bytes, lambda: stop.requested)
 
 
 def labels(run: Run) -> dict[str, Any]:

@@ -45,7 +45,7 @@ def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answe
         measurement = measure_workload(recording, entry["name"], network)
         ends = ends_of_workload(entry)
         evidence = evidence_of(recording, ends, entry, network, goodput_bps=measurement.goodput_bps)
-        yield entry["name"], answer(sources, evidence.with_(sources.evidence))
+        yield entry["name"], answer(sources, evidence.merge(sources.evidence))
 
 
 def _lines(found_answer: Answer, workload: str) -> list[str]:

@@ -21,7 +21,7 @@ def serve(results: tuple[Path, ...], port: int) -> None:
     from mptcplab.serve.folders import Folders
     from mptcplab.serve.server import listen
 
-    with listen(Folders.of(results or (_DEFAULT_FOLDER,)), port) as live:
+    with listen(Folders.find_below(results or (_DEFAULT_FOLDER,)), port) as live:
         click.echo(f"Open this address in a browser of this machine; it works for nobody else:\n  {live.url}")
         click.echo("Ctrl-C ends the server, and an experiment that is running.")
         with contextlib.suppress(KeyboardInterrupt):

@@ -92,7 +92,7 @@ class MemoryBudget:
         self._changed = threading.Condition()
 
     @contextmanager
-    def reserved(self, size: int, is_stopped: Callable[[], bool]) -> Iterator[None]:
+    def reserve(self, size: int, is_stopped: Callable[[], bool]) -> Iterator[None]:
         """Wait until ``size`` bytes fit, and take them inside; ``is_stopped`` ends the wait."""
         with self._changed:
             while not self._fits(size) and not is_stopped():

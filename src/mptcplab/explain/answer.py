@@ -12,7 +12,7 @@ from typing import Any
 from mptcplab.explain.evidence import MPTCP, Evidence
 from mptcplab.explain.readers.facts import Place
 from mptcplab.explain.reason import Finding
-from mptcplab.explain.registry import explain, reasons, undecided
+from mptcplab.explain.registry import explain, list_undecided, reasons
 from mptcplab.explain.sources import Sources
 
 _MAX_PLACES = 3
@@ -80,7 +80,7 @@ class Answer:
 def answer(sources: Sources, evidence: Evidence | None = None) -> Answer:
     """Return what the files show, judged by all reasons. ``evidence`` replaces what the sources have alone."""
     evidence = sources.evidence if evidence is None else evidence
-    missing = undecided(evidence)
+    missing = list_undecided(evidence)
     lacking = Counter(words for needs in missing.values() for words in needs)
     return Answer(
         hosts=tuple(_describe(evidence)),

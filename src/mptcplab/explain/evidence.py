@@ -113,7 +113,7 @@ class Host:
         """Return any counter by its name in ``nstat``; None if it is not known."""
         return None if self.counters is None else self.counters.get(name)
 
-    def seen(self, name: str) -> int:
+    def known_count(self, name: str) -> int:
         """Return one of the kernel's MPTCP counters, 0 if it is not known: for evidence that something did happen."""
         return self.count(name) or 0
 
@@ -334,7 +334,7 @@ class Evidence:
         """Return the path with a name."""
         return next((path for path in self.paths if path.name == name), None)
 
-    def sending(self) -> list[Subflow]:
+    def senders(self) -> list[Subflow]:
         """Return the subflows at the side that sends the payload: as expected, or where more was acknowledged."""
         subflows = self.subflows or ()
         if self.expected is not None and self.expected.sender:
@@ -345,12 +345,12 @@ class Evidence:
         sender = max(acked, key=lambda host: acked[host], default="")
         return [subflow for subflow in subflows if subflow.host == sender]
 
-    def receiving(self) -> list[Subflow]:
+    def receivers(self) -> list[Subflow]:
         """Return the subflows at the other side."""
-        senders = {subflow.host for subflow in self.sending()}
+        senders = {subflow.host for subflow in self.senders()}
         return [subflow for subflow in self.subflows or () if subflow.host not in senders]
 
-    def with_(self, other: Evidence) -> Evidence:
+    def merge(self, other: Evidence) -> Evidence:
         """Return this evidence with what ``other`` adds: hosts of new names, and what was not known."""
         names = {host.name for host in self.hosts}
         observations = ("subflows", "connections", "captured", "expected", "middleboxes", "waits", "cpus")
@@ -413,7 +413,7 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
 }
 
 
-def missing(evidence: Evidence, needs: Iterable[str]) -> Iterator[str]:
+def list_missing(evidence: Evidence, needs: Iterable[str]) -> Iterator[str]:
     """Yield the words for what ``needs`` names and ``evidence`` lacks."""
     for need in needs:
         words, is_known = NEEDS[need]

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mptcplab.explain.evidence import Evidence, missing
+from mptcplab.explain.evidence import Evidence, list_missing
 
 Kind = Literal["no subflow", "fallback", "waiting", "low sum", "failover"]
 #: The kinds in the order in which they are shown: what comes first explains what comes later.
@@ -107,13 +107,13 @@ class Reason:
     after: tuple[str, ...] = ()
     is_noted: bool = True
 
-    def missing(self, evidence: Evidence) -> list[str]:
+    def list_missing(self, evidence: Evidence) -> list[str]:
         """Return what ``evidence`` lacks, in words; an empty list if the reason can be judged."""
-        return list(missing(evidence, self.needs))
+        return list(list_missing(evidence, self.needs))
 
     def findings(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield a finding for each occurrence; none if the evidence is not enough to judge."""
-        if self.missing(evidence):
+        if self.list_missing(evidence):
             return
         for sign in self.recognise(evidence):
             yield Finding(

@@ -30,7 +30,7 @@ _REASONS = re.compile(r"(<!-- begin of the reasons -->\n).*?(<!-- end of the rea
 _COUNTERS = re.compile(r"(<!-- begin of the counters -->\n).*?(<!-- end of the counters -->)", re.DOTALL)
 
 
-def _shown(text: str) -> str:
+def _show_placeholders(text: str) -> str:
     """Return a sentence with its placeholders in italics."""
     return _PLACEHOLDER.sub(r"*\1*", text)
 
@@ -47,8 +47,8 @@ def _section(reason: Reason) -> Iterator[str]:
     yield f"**{reason.title}.** {reason.explanation}"
     yield "\n".join(
         (
-            f"- says: {_shown(reason.sentence)}",
-            f"- cure: {_shown(reason.cure)}",
+            f"- says: {_show_placeholders(reason.sentence)}",
+            f"- cure: {_show_placeholders(reason.cure)}",
             f"- confirmed by: {reason.confirm}",
             f"- needs: {needs}",
             f"- scenario: {produced}",

@@ -40,7 +40,7 @@ def _once_a_place(findings: Iterable[Finding]) -> list[Finding]:
     return [replace(finding, times=len(alike[place])) for place, finding in worst.items()]
 
 
-def undecided(evidence: Evidence) -> dict[str, list[str]]:
+def list_undecided(evidence: Evidence) -> dict[str, list[str]]:
     """Return the reasons that the evidence is not enough to judge, each with what is missing, in words."""
-    lacking = {reason.key: reason.missing(evidence) for reason in reasons().values()}
+    lacking = {reason.key: reason.list_missing(evidence) for reason in reasons().values()}
     return {key: words for key, words in lacking.items() if words}

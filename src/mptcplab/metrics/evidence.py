@@ -88,7 +88,7 @@ def evidence_of(
         hosts=tuple(_host(recording, ends, side, name) for name in dict.fromkeys((side.client, side.server))),
         subflows=seen,
         connections=connections,
-        expected=_expected(recording, ends, entry, side, paths, goodput_bps),
+        expected=_describe_expected(recording, ends, entry, side, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
             for count in network.middleboxes
@@ -226,7 +226,7 @@ def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, fl
     return (*spans, *((begin, inf) for begin in since.values()))
 
 
-def _expected(
+def _describe_expected(
     recording: Recording,
     ends: Ends,
     entry: Mapping[str, Any],
@@ -265,7 +265,7 @@ def _is_comparable(recording: Recording) -> bool:
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
     for name in dict.fromkeys((side.sender, side.receiver)):
-        rows = _thinned(recording, name, side.programs.get(name))
+        rows = _thin_samples(recording, name, side.programs.get(name))
         if side.gateway is not None:
             inner = inner_of(side.gateway, ends, side.client)
             rows = inner_rows(rows, inner, recording.manifest["addresses"])
@@ -274,7 +274,7 @@ def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow
         yield from _subflows_of(rows, recording, name, side.sender)
 
 
-def _thinned(recording: Recording, node: str, program: str | None) -> list[Row]:
+def _thin_samples(recording: Recording, node: str, program: str | None) -> list[Row]:
     """Return the samples of a node's program, or of all its sockets, thinned evenly in time, in order."""
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
@@ -358,7 +358,7 @@ def _connection(rows: Sequence[Row], host: str, conn: object) -> Connection:
         add_addr_signal=state.get("add_addr_signal"),
         checksum=bool(state["csum_enabled"]) if "csum_enabled" in state else None,
         received=tuple(_changes(rows)),
-        pending=tuple(_pending(rows)),
+        pending=tuple(_pending_bytes(rows)),
     )
 
 
@@ -372,7 +372,7 @@ def _changes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
         before = total
 
 
-def _pending(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
+def _pending_bytes(rows: Sequence[Row]) -> Iterator[tuple[float, int]]:
     for row in rows:
         written, acked = row.get("write_seq"), row.get("snd_una")
         if written is not None and acked is not None:

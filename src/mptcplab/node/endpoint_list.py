@@ -84,7 +84,7 @@ class EndpointList:
             None,
         )
 
-    def on(self, link: str) -> list[Entry]:
+    def list_on(self, link: str) -> list[Entry]:
         """Return all endpoints with the address at ``link``."""
         return [entry for entry in self._entries if entry.port.link == link]
 
@@ -119,8 +119,8 @@ class EndpointList:
 
     def address_removed(self, port: Port) -> Iterator[Command]:
         """Remove the endpoints with the address of ``port``, which goes."""
-        self._gone += self.on(port.link)
-        for entry in self.on(port.link):
+        self._gone += self.list_on(port.link)
+        for entry in self.list_on(port.link):
             yield self.remove(entry)
 
     def address_added(self, port: Port) -> Iterator[Command]:

@@ -78,7 +78,7 @@ class Archive:
         try:
             self._zip = zipfile.ZipFile(io.BytesIO(data))
         except _UNREADABLE as error:
-            raise _damaged() from error
+            raise _damage_error() from error
         members = self._zip.infolist()
         for member in members:
             _check_kind(member)
@@ -103,9 +103,9 @@ class Archive:
             with self._zip.open(member) as opened:
                 content = opened.read(member.file_size + 1)
         except _UNREADABLE as error:
-            raise _damaged() from error
+            raise _damage_error() from error
         if len(content) != member.file_size:
-            raise _damaged()
+            raise _damage_error()
         return content
 
 
@@ -183,5 +183,5 @@ def _refuse(what: str) -> NoReturn:
     raise InputError(f"the pack {what}", hint="use a pack that `mptcplab pack` has made")
 
 
-def _damaged() -> InputError:
+def _damage_error() -> InputError:
     return InputError("the pack is damaged, or no pack", hint="get it again, or make it with `mptcplab pack`")

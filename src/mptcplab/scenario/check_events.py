@@ -242,7 +242,7 @@ def _check_endpoint(
             raise document.error((*path, "type"), f"adds an {name}, which exists", hint=hint)
         return
     if entry is None:
-        others = [str(item.announced_port) for item in endpoints.on(event.link) if item.announced_port is not None]
+        others = [str(item.announced_port) for item in endpoints.list_on(event.link) if item.announced_port is not None]
         if (node, event.link) in state.without_address:
             hint = "it went with its address: use an earlier instant, or add the address first"
         elif others:

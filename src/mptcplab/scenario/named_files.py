@@ -41,7 +41,7 @@ class NamedFiles:
         None if it is ``confined`` and outside of the root.
         """
         if self.root is not None and confined:
-            path = _inside(self.root, folder, name)
+            path = _locate_inside(self.root, folder, name)
             if path is None:
                 return None
         else:
@@ -60,7 +60,7 @@ def _expand(name: str) -> Path:
         return Path(name)
 
 
-def _inside(root: Path, folder: Path, name: str) -> Path | None:
+def _locate_inside(root: Path, folder: Path, name: str) -> Path | None:
     """Return the path of ``name`` if it is in ``root``, by its text and with links followed; None otherwise."""
     if "\0" in name:
         return None

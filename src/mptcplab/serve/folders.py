@@ -34,7 +34,7 @@ class Folders:
     roots: tuple[Path, ...]
 
     @classmethod
-    def of(cls, roots: Sequence[Path]) -> Folders:
+    def find_below(cls, roots: Sequence[Path]) -> Folders:
         """Return the folders below ``roots``. :raises InputError: if one is a file."""
         for root in roots:
             if root.exists() and not root.is_dir():

@@ -137,7 +137,7 @@ class BedSpace(StudyPart):
 
     def keys(self, table: str) -> set[str]:
         """Return the keys that beds set for a table."""
-        keys = set(self._fixed(table))
+        keys = set(self._fixed_settings(table))
         for axis in self.axes:
             if table in axis.tables:
                 keys.update(axis.set, *axis.options.values())
@@ -145,13 +145,13 @@ class BedSpace(StudyPart):
 
     def overrides(self, bed: SampledBed, table: str) -> list[str]:
         """Return the settings of ``bed`` for a table, as ``--set`` takes them."""
-        settings = self._fixed(table)
+        settings = self._fixed_settings(table)
         for axis in self.axes:
             if table in axis.tables:
                 settings |= axis.settings(bed.values[axis.name])
         return [f"{key}={value}" for key, value in settings.items()]
 
-    def _fixed(self, table: str) -> dict[str, str]:
+    def _fixed_settings(self, table: str) -> dict[str, str]:
         """Return the settings that all beds have for a table."""
         settings = dict(self.settled.set) if self.settled is not None else {}
         if self.shortened is not None and table in self.shortened.tables:

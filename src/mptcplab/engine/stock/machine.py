@@ -80,7 +80,7 @@ def _command(boot: StockBoot) -> list[str]:
     # Real time goes on by itself.
     turns = () if boot.hardware.is_real else ("env", f"LD_PRELOAD={turns_library()}")
     return [
-        *(*turns, str(qemu()), *_sized(boot), "-seed", str(boot.seed % 2**32)),
+        *(*turns, str(qemu()), *_size_machine(boot), "-seed", str(boot.seed % 2**32)),
         *("-monitor", "none"),
         *("-serial", f"file:{_CONSOLE}"),
         *("-device", "virtio-serial-pci,ioeventfd=off", "-chardev", f"file,id=results,path={_RESULTS}"),
@@ -89,7 +89,7 @@ def _command(boot: StockBoot) -> list[str]:
     ]
 
 
-def _sized(boot: StockBoot) -> list[str]:
+def _size_machine(boot: StockBoot) -> list[str]:
     """Return QEMU's options of the machine, with the memory that the run asks for."""
     words = list(boot.hardware.command)
     if boot.memory != USUAL_MEMORY_BYTES:

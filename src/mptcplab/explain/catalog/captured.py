@@ -27,20 +27,20 @@ def _fallback(pattern: str, strength: float) -> Callable[[Evidence], Iterable[Si
             said = connection.fallback
             if said is not None and expression.search(said):
                 yield Sign(
-                    lines=(f"{_named(connection)}: {said}",),
-                    values={"connection": _named(connection)},
-                    where=_where(evidence, connection),
+                    lines=(f"{_name_connection(connection)}: {said}",),
+                    values={"connection": _name_connection(connection)},
+                    where=_place_of(evidence, connection),
                     strength=strength,
                 )
 
     return recognise
 
 
-def _named(connection: ConnectionSummary) -> str:
+def _name_connection(connection: ConnectionSummary) -> str:
     return f"connection {connection.number} ({' > '.join(connection.subflows[0].ends)})"
 
 
-def _where(evidence: Evidence, connection: ConnectionSummary) -> str:
+def _place_of(evidence: Evidence, connection: ConnectionSummary) -> str:
     """Return the name of a connection, if the capture has several."""
     return "" if len(evidence.captured or ()) == 1 else f"connection {connection.number}"
 
@@ -49,16 +49,16 @@ def _silence(evidence: Evidence) -> Iterator[Sign]:
     for connection in evidence.captured or ():
         for note in connection.notes:
             if _UNANSWERED.search(note):
-                lines = (f"{_named(connection)}: {note}",)
-                yield Sign(lines=lines, values={"note": note}, where=_where(evidence, connection), strength=PROOF)
+                lines = (f"{_name_connection(connection)}: {note}",)
+                yield Sign(lines=lines, values={"note": note}, where=_place_of(evidence, connection), strength=PROOF)
 
 
 def _checksum(evidence: Evidence) -> Iterator[Sign]:
     for connection in evidence.captured or ():
         for event in connection.events:
             if event.kind == "MP_FAIL":
-                lines = (f"{_named(connection)}: MP_FAIL at {event.time_s:.3f} s on subflow {event.subflow}",)
-                yield Sign(lines=lines, where=_where(evidence, connection), strength=PROOF)
+                lines = (f"{_name_connection(connection)}: MP_FAIL at {event.time_s:.3f} s on subflow {event.subflow}",)
+                yield Sign(lines=lines, where=_place_of(evidence, connection), strength=PROOF)
                 break
 
 
@@ -70,7 +70,7 @@ def _joins(state: str) -> Callable[[Evidence], Iterable[Sign]]:
                 yield Sign(
                     lines=tuple(_line(connection, subflow) for subflow in joins[:4]),
                     values={"count": plural(len(joins), "join"), "side": _openers(joins)},
-                    where=_where(evidence, connection),
+                    where=_place_of(evidence, connection),
                 )
 
     return recognise
@@ -91,7 +91,7 @@ def _openers(joins: Iterable[CapturedSubflow]) -> str:
     return "both sides" if len(sides) > 1 else "the server" if sides == {1} else "the client"
 
 
-def _single(evidence: Evidence) -> Iterator[tuple[ConnectionSummary, list[str]]]:
+def _find_single_subflows(evidence: Evidence) -> Iterator[tuple[ConnectionSummary, list[str]]]:
     """Yield complete connections with MPTCP and one subflow, each with the addresses that the server announced."""
     for connection in evidence.captured or ():
         first = connection.subflows[0]
@@ -108,21 +108,21 @@ def _single(evidence: Evidence) -> Iterator[tuple[ConnectionSummary, list[str]]]
 
 
 def _announced_unused(evidence: Evidence) -> Iterator[Sign]:
-    for connection, announced in _single(evidence):
+    for connection, announced in _find_single_subflows(evidence):
         if announced:
-            lines = (f"{_named(connection)}: ADD_ADDR of {', '.join(announced)}, and no MP_JOIN",)
+            lines = (f"{_name_connection(connection)}: ADD_ADDR of {', '.join(announced)}, and no MP_JOIN",)
             values = {"addresses": ", ".join(announced)}
-            yield Sign(lines=lines, values=values, where=_where(evidence, connection))
+            yield Sign(lines=lines, values=values, where=_place_of(evidence, connection))
 
 
 def _nobody_tried(evidence: Evidence) -> Iterator[Sign]:
-    for connection, announced in _single(evidence):
+    for connection, announced in _find_single_subflows(evidence):
         if not announced:
-            lines = (f"{_named(connection)}: neither MP_JOIN nor ADD_ADDR",)
-            yield Sign(lines=lines, where=_where(evidence, connection), strength=HINT)
+            lines = (f"{_name_connection(connection)}: neither MP_JOIN nor ADD_ADDR",)
+            yield Sign(lines=lines, where=_place_of(evidence, connection), strength=HINT)
 
 
-def _why(key: str) -> str:
+def _explain_key(key: str) -> str:
     return _OF_COUNTERS.format(key)
 
 
@@ -139,7 +139,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the SYNs with the option arrive",
         explanation="Linux repeats a SYN with the option a few times, and then sends one without.",
         page=_PAGE,
-        why_no_scenario=_why("syns-dropped"),
+        why_no_scenario=_explain_key("syns-dropped"),
         after=("syns-dropped",),
     ),
     Reason(
@@ -154,7 +154,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ss -Mln` at the server lists its port; a capture there shows the option in the SYN",
         explanation="A server that does not know MPTCP ignores the option.",
         page=_PAGE,
-        why_no_scenario=_why("server-without-mptcp"),
+        why_no_scenario=_explain_key("server-without-mptcp"),
         after=("server-without-mptcp", "mptcp-switched-off", "syn-option-stripped", "synack-option-stripped"),
     ),
     Reason(
@@ -168,7 +168,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="further captures between both places",
         explanation="One place saw the option in a handshake, another one did not.",
         page=_PAGE,
-        why_no_scenario=_why("syn-option-stripped"),
+        why_no_scenario=_explain_key("syn-option-stripped"),
     ),
     Reason(
         key="captured-data-without-dss",
@@ -181,7 +181,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the sender's packets had the option",
         explanation="Some middleboxes pass options in SYNs and remove them later (RFC 8684, section 3.7).",
         page=_PAGE,
-        why_no_scenario=_why("data-without-mapping"),
+        why_no_scenario=_explain_key("data-without-mapping"),
         after=("first-data-without-option", "data-without-mapping"),
     ),
     Reason(
@@ -195,7 +195,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="the payload in captures of both ends",
         explanation="MP_FAIL is only sent if checksums were agreed in the handshake.",
         page=_PAGE,
-        why_no_scenario=_why("payload-changed"),
+        why_no_scenario=_explain_key("payload-changed"),
         after=("payload-changed", "payload-changed-at-peer"),
     ),
     Reason(
@@ -224,7 +224,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="A join is refused if nothing listens on its port, if no connection has its token, or if a limit "
         "is reached.",
         page="path-management.md",
-        why_no_scenario=_why("server-join-refused and join-syn-lost"),
+        why_no_scenario=_explain_key("server-join-refused and join-syn-lost"),
         after=(
             "server-join-refused",
             "join-rejected",
@@ -245,7 +245,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Without rules by source address, a host sends the packets of its second address by the first "
         "interface, where a router or filter drops them.",
         page="path-management.md",
-        why_no_scenario=_why("server-join-refused and join-syn-lost"),
+        why_no_scenario=_explain_key("server-join-refused and join-syn-lost"),
         after=("join-syn-lost", "join-option-stripped", "join-answer-lost", "server-join-unanswered"),
     ),
     Reason(
@@ -259,7 +259,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp limits` at the client; its default for add_addr_accepted is 0",
         explanation="Linux accepts no announced address by default.",
         page="path-management.md",
-        why_no_scenario=_why("announcement-not-accepted"),
+        why_no_scenario=_explain_key("announcement-not-accepted"),
         after=("announcement-not-accepted", "announcement-without-room", "announcement-ignored"),
     ),
     Reason(
@@ -274,7 +274,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp endpoint` and `ip mptcp limits` at both ends, during the connection",
         explanation="Without endpoints, Linux uses the first subflow only.",
         page="path-management.md",
-        why_no_scenario=_why("no-endpoint"),
+        why_no_scenario=_explain_key("no-endpoint"),
         after=("no-endpoint", "endpoint-of-first-subflow", "fullmesh-alone", "limit-of-subflows", "not-announced"),
     ),
 )

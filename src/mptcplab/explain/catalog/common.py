@@ -38,7 +38,7 @@ def server_of(evidence: Evidence) -> Host:
     return evidence.server
 
 
-def counted(host: Host | None, *names: str) -> tuple[str, ...]:
+def counter_lines(host: Host | None, *names: str) -> tuple[str, ...]:
     """Return a line for each MPTCP counter of a host that is known: ``server: MPJoinSynTx 2``."""
     if host is None:
         return ()
@@ -52,7 +52,7 @@ def wants_mptcp(evidence: Evidence) -> bool:
 
 def fell_back(evidence: Evidence) -> bool:
     """Return whether a connection is, or became, plain TCP, by the counters or what the sockets say."""
-    by_counter = any(host.seen(name) for host in evidence.hosts for name in FALLBACKS)
+    by_counter = any(host.known_count(name) for host in evidence.hosts for name in FALLBACKS)
     return by_counter or any(connection.fell_back for connection in evidence.connections or ())
 
 
@@ -124,10 +124,10 @@ def lacks_subflows(evidence: Evidence) -> bool:
 
 def joins_of(host: Host | None) -> int:
     """Return how many joins a host sent."""
-    return host.seen("MPJoinSynTx") if host is not None else 0
+    return host.known_count("MPJoinSynTx") if host is not None else 0
 
 
-def stripped(evidence: Evidence, *options: str, verbs: tuple[str, ...] = ("strip",)) -> Iterator[str]:
+def middlebox_lines(evidence: Evidence, *options: str, verbs: tuple[str, ...] = ("strip",)) -> Iterator[str]:
     """Yield a line for each middlebox that is known to act on one of ``options``."""
     for box in evidence.middleboxes or ():
         if box.packets and box.verb in verbs and box.option in (*options, "all", ""):

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from mptcplab.explain.catalog.common import client_of, counted, is_established, number, of_connections, plural
+from mptcplab.explain.catalog.common import client_of, counter_lines, is_established, number, of_connections, plural
 from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
@@ -37,7 +37,7 @@ def _silent_path(evidence: Evidence) -> Iterator[Sign]:
     for wait, down, others in _failures(evidence):
         silent = [path for path in down if path.silent]
         if others and silent and not all(path.is_backup for path in others):
-            stale = sum(host.seen("SubflowStale") for host in evidence.hosts)
+            stale = sum(host.known_count("SubflowStale") for host in evidence.hosts)
             lines = (f"nothing arrived for {wait.text}", *(_since(path, wait) for path in silent))
             stales = (f"SubflowStale {stale}",) if stale else ()
             yield Sign(
@@ -99,7 +99,7 @@ def _stuck_subflow(evidence: Evidence) -> Iterator[Sign]:
     """Without knowledge of the links: one subflow gets no answer for long, while another of its connection does."""
     if evidence.paths:
         return
-    for group in of_connections(evidence.sending()).values():
+    for group in of_connections(evidence.senders()).values():
         silent = {subflow.name: length for subflow in group if (length := _silence_s(subflow)) >= _SILENT_S}
         working = [subflow for subflow in group if subflow.name not in silent and _progresses(subflow)]
         for name, length in silent.items() if working else ():
@@ -127,7 +127,7 @@ def _progresses(subflow: Subflow) -> bool:
 
 
 def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
-    sending = evidence.sending()
+    sending = evidence.senders()
     last = max((subflow.samples[-1].time_s for subflow in sending if subflow.samples), default=0.0)
     for path in evidence.paths:
         ends = [end for _, end in path.down if end + _BACK_S < last]
@@ -144,26 +144,26 @@ def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
 
 def _stale(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("SubflowStale")
+        count = host.known_count("SubflowStale")
         if count:
             values = {"host": host.name, "count": plural(count, "time")}
-            yield Sign(lines=counted(host, "SubflowStale", "SubflowRecover"), values=values, strength=HINT)
+            yield Sign(lines=counter_lines(host, "SubflowStale", "SubflowRecover"), values=values, strength=HINT)
 
 
 def _address_removed(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("RmAddrTx") + host.seen("RmSubflow")
+        count = host.known_count("RmAddrTx") + host.known_count("RmSubflow")
         if count:
             values = {"host": host.name, "count": f"{count} addresses" if count > 1 else "an address"}
-            yield Sign(lines=counted(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
+            yield Sign(lines=counter_lines(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
 
 
-def _aborted(evidence: Evidence) -> Iterator[Sign]:
+def _find_aborts(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPFastcloseRx")
+        count = host.known_count("MPFastcloseRx")
         if count:
             values = {"host": host.name, "count": plural(count, "connection")}
-            yield Sign(lines=counted(host, "MPFastcloseRx"), values=values, strength=HINT)
+            yield Sign(lines=counter_lines(host, "MPFastcloseRx"), values=values, strength=HINT)
 
 
 REASONS = (
@@ -301,7 +301,7 @@ REASONS = (
         kind="failover",
         title="The other side aborted the connection",
         needs=("counters",),
-        recognise=_aborted,
+        recognise=_find_aborts,
         sentence="{count} of {host} were aborted by the other side (MP_FASTCLOSE)",
         cure="see why the application there closed while data was unread, or was killed",
         confirm="the exit status and log of the application",

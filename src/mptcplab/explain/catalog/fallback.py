@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterator
 
 from mptcplab.explain.catalog.common import (
     client_of,
-    counted,
+    counter_lines,
     fell_back,
+    middlebox_lines,
     number,
     plural,
     server_of,
-    stripped,
     wants_mptcp,
 )
 from mptcplab.explain.evidence import Evidence
@@ -30,73 +30,82 @@ _OPTION_30 = "let TCP option 30 pass there, or use another path for the first su
 
 def _server_without_mptcp(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    count = client.seen("MPCapableFallbackSYNACK")
+    count = client.known_count("MPCapableFallbackSYNACK")
     speaks = server.protocol == "mptcp"
-    if count and not server.seen("MPCapableSYNRX") and (server.protocol == "tcp" or not speaks):
-        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX")
+    if count and not server.known_count("MPCapableSYNRX") and (server.protocol == "tcp" or not speaks):
+        lines = counter_lines(client, "MPCapableFallbackSYNACK") + counter_lines(server, "MPCapableSYNRX")
         proof = PROOF if server.protocol == "tcp" else STRONG
         yield Sign(lines=lines, values={"count": plural(count, "connection"), "server": server.name}, strength=proof)
 
 
 def _syn_stripped(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    count = client.seen("MPCapableFallbackSYNACK")
-    if count and not server.seen("MPCapableSYNRX") and server.protocol == "mptcp":
-        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX")
-        boxes = tuple(stripped(evidence, "mp_capable"))
+    count = client.known_count("MPCapableFallbackSYNACK")
+    if count and not server.known_count("MPCapableSYNRX") and server.protocol == "mptcp":
+        lines = counter_lines(client, "MPCapableFallbackSYNACK") + counter_lines(server, "MPCapableSYNRX")
+        boxes = tuple(middlebox_lines(evidence, "mp_capable"))
         yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "SYN")}, strength=PROOF if boxes else STRONG)
 
 
 def _synack_stripped(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    count = min(client.seen("MPCapableFallbackSYNACK"), server.seen("MPCapableSYNRX"))
+    count = min(client.known_count("MPCapableFallbackSYNACK"), server.known_count("MPCapableSYNRX"))
     if count:
-        lines = counted(client, "MPCapableFallbackSYNACK") + counted(server, "MPCapableSYNRX", "MPCapableACKRX")
+        lines = counter_lines(client, "MPCapableFallbackSYNACK") + counter_lines(
+            server, "MPCapableSYNRX", "MPCapableACKRX"
+        )
         values = {"count": plural(count, "SYN/ACK")}
-        yield Sign(lines=(*lines, *stripped(evidence, "mp_capable")), values=values, strength=PROOF)
+        yield Sign(lines=(*lines, *middlebox_lines(evidence, "mp_capable")), values=values, strength=PROOF)
 
 
 def _ack_stripped(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    count = server.seen("MPCapableFallbackACK")
-    if count and client.seen("MPCapableSYNACKRX"):
-        lines = counted(client, "MPCapableSYNACKRX") + counted(server, "MPCapableFallbackACK")
+    count = server.known_count("MPCapableFallbackACK")
+    if count and client.known_count("MPCapableSYNACKRX"):
+        lines = counter_lines(client, "MPCapableSYNACKRX") + counter_lines(server, "MPCapableFallbackACK")
         values = {"count": plural(count, "connection")}
-        yield Sign(lines=(*lines, *stripped(evidence, "mp_capable")), values=values, strength=PROOF)
+        yield Sign(lines=(*lines, *middlebox_lines(evidence, "mp_capable")), values=values, strength=PROOF)
 
 
 def _first_data_without_option(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPCapableDataFallback")
+        count = host.known_count("MPCapableDataFallback")
         if count:
-            lines = (*counted(host, "MPCapableDataFallback"), *stripped(evidence, "dss", "add_addr", "mp_capable"))
+            lines = (
+                *counter_lines(host, "MPCapableDataFallback"),
+                *middlebox_lines(evidence, "dss", "add_addr", "mp_capable"),
+            )
             yield Sign(lines=lines, values={"host": host.name, "count": plural(count, "connection")}, strength=PROOF)
 
 
 def _data_without_mapping(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("DssFallback")
-        if count and not host.seen("DataCsumErr") and not host.seen("DSSNoMatchTCP"):
+        count = host.known_count("DssFallback")
+        if count and not host.known_count("DataCsumErr") and not host.known_count("DSSNoMatchTCP"):
             values = {"host": host.name, "count": plural(count, "connection")}
-            yield Sign(lines=(*counted(host, "DssFallback"), *stripped(evidence, "dss")), values=values, strength=PROOF)
+            yield Sign(
+                lines=(*counter_lines(host, "DssFallback"), *middlebox_lines(evidence, "dss")),
+                values=values,
+                strength=PROOF,
+            )
 
 
 def _payload_changed(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("DataCsumErr")
+        count = host.known_count("DataCsumErr")
         if count:
-            boxes = tuple(stripped(evidence, verbs=("damage",)))
-            lines = counted(host, "DataCsumErr", "MPFailTx", "InfiniteMapRx", "DssFallback")
+            boxes = tuple(middlebox_lines(evidence, verbs=("damage",)))
+            lines = counter_lines(host, "DataCsumErr", "MPFailTx", "InfiniteMapRx", "DssFallback")
             values = {"host": host.name, "count": plural(count, "checksum")}
             yield Sign(lines=(*lines, *boxes), values=values, strength=PROOF)
 
 
 def _told_of_changed_payload(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPFailRx")
+        count = host.known_count("MPFailRx")
         if count:
             yield Sign(
-                lines=counted(host, "MPFailRx", "InfiniteMapTx"),
+                lines=counter_lines(host, "MPFailRx", "InfiniteMapTx"),
                 values={"host": host.name, "count": f"{count} MP_FAIL"},
                 strength=PROOF,
             )
@@ -104,10 +113,14 @@ def _told_of_changed_payload(evidence: Evidence) -> Iterator[Sign]:
 
 def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("DSSNoMatchTCP") + host.seen("DSSCorruptionFallback") + host.seen("DSSCorruptionReset")
+        count = (
+            host.known_count("DSSNoMatchTCP")
+            + host.known_count("DSSCorruptionFallback")
+            + host.known_count("DSSCorruptionReset")
+        )
         if count:
             yield Sign(
-                lines=counted(host, "DSSNoMatchTCP", "DSSCorruptionFallback", "DSSCorruptionReset"),
+                lines=counter_lines(host, "DSSNoMatchTCP", "DSSCorruptionFallback", "DSSCorruptionReset"),
                 values={"host": host.name, "count": plural(count, "mapping")},
                 strength=PROOF,
             )
@@ -115,21 +128,21 @@ def _data_inserted(evidence: Evidence) -> Iterator[Sign]:
 
 def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
-    count = client.seen("MPCapableSYNTXDrop")
+    count = client.known_count("MPCapableSYNTXDrop")
     # On a dead path, SYNs without the option get no answer either: then the kernel does not remember a black hole.
     remembers = (client.sysctls or {}).get("net.mptcp.blackhole_timeout") != "0"
     is_dead = any(path.down for path in evidence.paths) or (remembers and client.count("Blackhole") == 0)
     if count and not is_dead:
-        lines = counted(client, "MPCapableSYNTXDrop", "Blackhole")
-        boxes = tuple(stripped(evidence, "mp_capable", verbs=("drop",)))
+        lines = counter_lines(client, "MPCapableSYNTXDrop", "Blackhole")
+        boxes = tuple(middlebox_lines(evidence, "mp_capable", verbs=("drop",)))
         yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "connection")}, strength=PROOF)
 
 
 def _blackhole_remembered(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
-    count = client.seen("MPCapableSYNTXDisabled")
+    count = client.known_count("MPCapableSYNTXDisabled")
     if count:
-        lines = counted(client, "MPCapableSYNTXDisabled", "Blackhole")
+        lines = counter_lines(client, "MPCapableSYNTXDisabled", "Blackhole")
         yield Sign(lines=lines, values={"count": plural(count, "connection")}, strength=PROOF)
 
 
@@ -138,10 +151,10 @@ def _client_counter(name: str) -> Callable[[Evidence], Iterator[Sign]]:
 
     def recognise(evidence: Evidence) -> Iterator[Sign]:
         client = client_of(evidence)
-        count = client.seen(name)
+        count = client.known_count(name)
         if count:
             yield Sign(
-                lines=counted(client, name),
+                lines=counter_lines(client, name),
                 values={"count": plural(count, "connection"), "client": client.name},
                 strength=PROOF,
             )
@@ -151,30 +164,30 @@ def _client_counter(name: str) -> Callable[[Evidence], Iterator[Sign]]:
 
 def _no_token(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPFallbackTokenInit")
+        count = host.known_count("MPFallbackTokenInit")
         if count:
             values = {"host": host.name, "count": plural(count, "connection")}
-            yield Sign(lines=counted(host, "MPFallbackTokenInit"), values=values, strength=PROOF)
+            yield Sign(lines=counter_lines(host, "MPFallbackTokenInit"), values=values, strength=PROOF)
 
 
 def _too_late_to_fall_back(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("FallbackFailed")
+        count = host.known_count("FallbackFailed")
         if count:
             values = {"host": host.name, "count": plural(count, "subflow")}
-            yield Sign(lines=counted(host, "FallbackFailed", "MPRstTx"), values=values, strength=PROOF)
+            yield Sign(lines=counter_lines(host, "FallbackFailed", "MPRstTx"), values=values, strength=PROOF)
 
 
 def _client_asks_for_tcp(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
     opened = client.counter("TcpActiveOpens") or 0
-    if not opened or client.seen("MPCapableSYNTX") or client.seen("MPCapableSYNTXDisabled"):
+    if not opened or client.known_count("MPCapableSYNTX") or client.known_count("MPCapableSYNTXDisabled"):
         return
-    if client.seen("MD5SigFallback") or client.seen("MPFallbackTokenInit") or not wants_mptcp(evidence):
+    if client.known_count("MD5SigFallback") or client.known_count("MPFallbackTokenInit") or not wants_mptcp(evidence):
         return
     if client.protocol == "tcp" or (client.protocol is None and server.protocol != "tcp"):
         yield Sign(
-            lines=(f"{client.name}: TcpActiveOpens {opened}", *counted(client, "MPCapableSYNTX")),
+            lines=(f"{client.name}: TcpActiveOpens {opened}", *counter_lines(client, "MPCapableSYNTX")),
             values={"client": client.name},
             strength=PROOF if client.protocol == "tcp" else STRONG,
         )
@@ -189,7 +202,7 @@ def _switched_off(evidence: Evidence) -> Iterator[Sign]:
 def _proxy_answers(evidence: Evidence) -> Iterator[Sign]:
     """A handshake that is much shorter than the path was answered by something on the way."""
     client = client_of(evidence)
-    if not client.seen("MPCapableFallbackSYNACK"):
+    if not client.known_count("MPCapableFallbackSYNACK"):
         return
     for subflow in evidence.subflows or ():
         path, rtt = evidence.path(subflow.path), subflow.last("min_rtt_s")
@@ -197,7 +210,7 @@ def _proxy_answers(evidence: Evidence) -> Iterator[Sign]:
             continue
         if path.round_trip_s > _SHORT_S and rtt < _NEAR * path.round_trip_s:
             trip = f"shortest round trip {number(1e3 * rtt)} ms, the path takes {number(1e3 * path.round_trip_s)} ms"
-            lines = (*counted(client, "MPCapableFallbackSYNACK"), f"{subflow.name}: {trip}")
+            lines = (*counter_lines(client, "MPCapableFallbackSYNACK"), f"{subflow.name}: {trip}")
             yield Sign(lines=lines, where=subflow.name)
             return
 
@@ -212,8 +225,8 @@ def _tls_in_kernel(evidence: Evidence) -> Iterator[Sign]:
 def _fast_open(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
     opened = client.counter("TcpExtTCPFastOpenActive") or 0
-    if opened and fell_back(evidence) and client.seen("MPCapableFallbackSYNACK"):
-        lines = (f"{client.name}: TcpExtTCPFastOpenActive {opened}", *counted(client, "MPCapableFallbackSYNACK"))
+    if opened and fell_back(evidence) and client.known_count("MPCapableFallbackSYNACK"):
+        lines = (f"{client.name}: TcpExtTCPFastOpenActive {opened}", *counter_lines(client, "MPCapableFallbackSYNACK"))
         yield Sign(lines=lines, values={"count": plural(opened, "connection")}, strength=HINT)
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from math import inf
 from statistics import median
 
-from mptcplab.explain.catalog.common import counted, fell_back, megabits, number, of_connections
+from mptcplab.explain.catalog.common import counter_lines, fell_back, megabits, number, of_connections
 from mptcplab.explain.evidence import Evidence, Path, Subflow
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
@@ -124,7 +124,7 @@ def _receive_buffer(evidence: Evidence) -> Iterator[Sign]:
         return
     receiver = evidence.expected.receiver if evidence.expected is not None else None
     maximum, need = _maximum(evidence, receiver, "net.ipv4.tcp_rmem"), _need_bytes(evidence)
-    share = _share(evidence.sending(), "rwnd_limited_s")
+    share = _share(evidence.senders(), "rwnd_limited_s")
     too_small = maximum is not None and need is not None and _WINDOW * maximum < need
     is_judged = maximum is not None and need is not None
     if not too_small and (is_judged or share < _LIMITED):
@@ -160,7 +160,7 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
         return
     sender = evidence.expected.sender if evidence.expected is not None else None
     maximum, need = _maximum(evidence, sender, "net.ipv4.tcp_wmem"), _need_bytes(evidence)
-    share = _share(evidence.sending(), "sndbuf_limited_s")
+    share = _share(evidence.senders(), "sndbuf_limited_s")
     is_full = False
     if maximum is not None and need is not None:
         waiting = [
@@ -184,7 +184,7 @@ def _send_buffer(evidence: Evidence) -> Iterator[Sign]:
 def _random_loss(evidence: Evidence) -> Iterator[Sign]:
     if not _is_low(evidence):
         return
-    for subflow in evidence.sending():
+    for subflow in evidence.senders():
         path = evidence.path(subflow.path)
         sent, again = subflow.last("bytes_sent") or 0.0, subflow.last("bytes_retrans") or 0.0
         acked, lifetime = subflow.last("bytes_acked") or 0.0, subflow.lifetime_s
@@ -227,8 +227,8 @@ def _shared_bottleneck(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values={"step": step, "rate": megabits(capacity)}, strength=HINT)
 
 
-def _coupled(evidence: Evidence) -> Iterator[Sign]:
-    names = {subflow.congestion for subflow in evidence.sending() if subflow.congestion}
+def _find_coupled_control(evidence: Evidence) -> Iterator[Sign]:
+    names = {subflow.congestion for subflow in evidence.senders() if subflow.congestion}
     if evidence.expected is not None and evidence.expected.congestion:
         names.add(evidence.expected.congestion)
     coupled = sorted(name for name in names if name.split("_")[0] in _COUPLED)
@@ -259,9 +259,9 @@ def _cpu_sign(name: str, share: float, gateway: str = "") -> Sign:
     return Sign(lines=(f"{name}: CPU busy {100 * share:.0f} %",), values=values, where=name)
 
 
-def _paced(evidence: Evidence) -> Iterator[Sign]:
+def _find_pacing(evidence: Evidence) -> Iterator[Sign]:
     """The pacing rate is constant and is what the subflow delivers, and the congestion window has room."""
-    for subflow in evidence.sending():
+    for subflow in evidence.senders():
         rates = subflow.values("pacing_bps")
         rates = rates[len(rates) // 2 :]
         sent = subflow.last("bytes_acked") or 0.0
@@ -278,7 +278,7 @@ def _bloated_queue(evidence: Evidence) -> Iterator[Sign]:
     "meanwhile."""
     if not _is_low(evidence):
         return
-    sending = evidence.sending()
+    sending = evidence.senders()
     share = _share(sending, "rwnd_limited_s")
     for subflow in sending:
         usual, shortest = subflow.median("rtt_s"), subflow.last("min_rtt_s")
@@ -296,26 +296,26 @@ def _bloated_queue(evidence: Evidence) -> Iterator[Sign]:
 
 def _redundant(evidence: Evidence) -> Iterator[Sign]:
     scheduler = evidence.expected.scheduler if evidence.expected is not None else None
-    duplicates = sum(host.seen("DuplicateData") for host in evidence.hosts)
-    if scheduler == "redundant" and duplicates and len(evidence.sending()) > 1:
+    duplicates = sum(host.known_count("DuplicateData") for host in evidence.hosts)
+    if scheduler == "redundant" and duplicates and len(evidence.senders()) > 1:
         lines = ("scheduler redundant", *_sum_text(evidence), f"DuplicateData {duplicates}")
         yield Sign(lines=lines, strength=HINT)
 
 
-def _reinjected(evidence: Evidence) -> Iterator[Sign]:
+def _find_reinjection(evidence: Evidence) -> Iterator[Sign]:
     """Much of what one subflow sent was sent again on another."""
     scheduler = evidence.expected.scheduler if evidence.expected is not None else None
     for host in evidence.hosts:
-        again, sent = host.seen("MPTCPRetrans"), host.counter("TcpOutSegs") or 0
+        again, sent = host.known_count("MPTCPRetrans"), host.counter("TcpOutSegs") or 0
         if scheduler != "redundant" and sent > 1000 and again > 0.1 * sent and _is_low(evidence):
             values = {"host": host.name, "percent": round(100 * again / sent)}
-            lines = (*counted(host, "MPTCPRetrans"), f"{host.name}: TcpOutSegs {sent}", *_sum_text(evidence))
+            lines = (*counter_lines(host, "MPTCPRetrans"), f"{host.name}: TcpOutSegs {sent}", *_sum_text(evidence))
             yield Sign(lines=lines, values=values, strength=STRONG, cost=_loss_of_rate(evidence))
 
 
 def _application_slow(evidence: Evidence) -> Iterator[Sign]:
     """All subflows had nothing to send for most of the time."""
-    for group in of_connections(evidence.sending()).values():
+    for group in of_connections(evidence.senders()).values():
         life = max((subflow.lifetime_s for subflow in group), default=0.0)
         busy = [subflow.last("busy_s") for subflow in group]
         known = [value for value in busy if value is not None]
@@ -334,7 +334,7 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
     if expected is None or not _is_low(evidence) or not expected.duration_s or need is None:
         return
     trips = [path.round_trip_s for path in expected.paths if path.round_trip_s]
-    sent = sum(subflow.last("bytes_acked") or 0.0 for subflow in evidence.sending())
+    sent = sum(subflow.last("bytes_acked") or 0.0 for subflow in evidence.senders())
     if trips and expected.duration_s < 10 * max(trips) and sent < 10 * need:
         lines = (f"{number(expected.duration_s)} s, the longest round trip {number(1e3 * max(trips))} ms",)
         yield Sign(lines=lines, values={"length": number(expected.duration_s)}, strength=HINT)
@@ -342,7 +342,7 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
 
 def _late_window(evidence: Evidence) -> Iterator[Sign]:
     """A subflow that joined late is limited by the window of a new connection."""
-    for group in of_connections(evidence.sending()).values():
+    for group in of_connections(evidence.senders()).values():
         begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
         largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
         for subflow in group:
@@ -441,7 +441,7 @@ REASONS = (
         kind="low sum",
         title="Coupled congestion control",
         needs=("subflows",),
-        recognise=_coupled,
+        recognise=_find_coupled_control,
         sentence="{control} couples the subflows, and takes no more in sum than TCP would on the best path",
         cure="cubic or bbr on each subflow, where fairness at shared links does not matter",
         confirm="the same with cubic",
@@ -481,7 +481,7 @@ REASONS = (
         kind="low sum",
         title="The application limits the rate",
         needs=("subflows",),
-        recognise=_paced,
+        recognise=_find_pacing,
         sentence="the subflow on {path} is paced at {rate}, which is what it delivers",
         cure="raise or remove SO_MAX_PACING_RATE in the application",
         confirm="pacing_rate in `ss -ti` is constant",
@@ -521,7 +521,7 @@ REASONS = (
         kind="low sum",
         title="Much is sent again on other paths",
         needs=("counters",),
-        recognise=_reinjected,
+        recognise=_find_reinjection,
         sentence="{percent} % of the segments of {host} had been sent before, on another subflow",
         cure="see why one path does not deliver in time: loss, silence, a long queue",
         confirm="MPTCPRetrans grows during waits",

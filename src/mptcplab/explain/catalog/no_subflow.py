@@ -11,14 +11,14 @@ from collections.abc import Callable, Iterator
 
 from mptcplab.explain.catalog.common import (
     client_of,
-    counted,
+    counter_lines,
     handshakes,
     is_established,
     joins_of,
     lacks_subflows,
+    middlebox_lines,
     plural,
     server_of,
-    stripped,
     subflows_possible,
     subflows_seen,
 )
@@ -59,7 +59,7 @@ def _no_endpoint(evidence: Evidence) -> Iterator[Sign]:
         return
     if not _opens(client) and not _announces(server) and not _announces(client) and not joins_of(client):
         shown = ", ".join(endpoint.text for endpoint in client.endpoints or ()) or "none"
-        lines = (f"{client.name}: endpoints {shown}", *counted(client, "MPJoinSynTx"))
+        lines = (f"{client.name}: endpoints {shown}", *counter_lines(client, "MPJoinSynTx"))
         yield Sign(lines=lines, values={"client": client.name}, strength=PROOF)
 
 
@@ -108,7 +108,7 @@ def _limit_of_subflows(evidence: Evidence) -> Iterator[Sign]:
 
 def _join_rejected(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPJoinRejected")
+        count = host.known_count("MPJoinRejected")
         if count:
             limit = host.limits.subflows if host.limits is not None else None
             seen = subflows_seen(evidence)
@@ -125,9 +125,9 @@ def _join_rejected(evidence: Evidence) -> Iterator[Sign]:
 def _announcement_not_accepted(evidence: Evidence) -> Iterator[Sign]:
     client = client_of(evidence)
     limit = client.limits.add_addr_accepted if client.limits is not None else None
-    count = client.seen("AddAddr")
+    count = client.known_count("AddAddr")
     if count and limit == 0 and lacks_subflows(evidence) and _by_kernel(client) and not joins_of(client):
-        lines = (*counted(client, "AddAddr"), f"{client.name}: limits add_addr_accepted 0")
+        lines = (*counter_lines(client, "AddAddr"), f"{client.name}: limits add_addr_accepted 0")
         yield Sign(lines=lines, values={"client": client.name, "count": plural(count, "address")}, strength=PROOF)
 
 
@@ -135,18 +135,18 @@ def _not_announced(evidence: Evidence) -> Iterator[Sign]:
     """The server has several addresses and the client one: then only the server can name another."""
     client, server = client_of(evidence), server_of(evidence)
     several = len(set(server.addresses or ())) > 1 and len(set(client.addresses or ())) == 1
-    if several and lacks_subflows(evidence) and not server.seen("AddAddrTx") and not _announces(server):
+    if several and lacks_subflows(evidence) and not server.known_count("AddAddrTx") and not _announces(server):
         shown = ", ".join(endpoint.text for endpoint in server.endpoints or ()) or "none"
-        lines = (f"{server.name}: endpoints {shown}", *counted(server, "AddAddrTx"))
+        lines = (f"{server.name}: endpoints {shown}", *counter_lines(server, "AddAddrTx"))
         yield Sign(lines=lines, values={"server": server.name, "client": client.name}, strength=PROOF)
 
 
 def _announcement_lost(evidence: Evidence) -> Iterator[Sign]:
     for host, other in _pairs(evidence):
-        sent, got = host.seen("AddAddrTx"), other.count("AddAddr")
+        sent, got = host.known_count("AddAddrTx"), other.count("AddAddr")
         if sent and got == 0 and lacks_subflows(evidence):
-            boxes = tuple(stripped(evidence, "add_addr", verbs=("strip", "drop", "mangle")))
-            lines = (*counted(host, "AddAddrTx"), *counted(other, "AddAddr"), *boxes)
+            boxes = tuple(middlebox_lines(evidence, "add_addr", verbs=("strip", "drop", "mangle")))
+            lines = (*counter_lines(host, "AddAddrTx"), *counter_lines(other, "AddAddr"), *boxes)
             strength = PROOF if boxes or sent > 1 else STRONG
             yield Sign(lines=lines, values={"host": host.name, "count": sent}, strength=strength)
 
@@ -164,10 +164,10 @@ def _anywhere(*names: str, of_shortfall: bool = False) -> Callable[[Evidence], I
         if of_shortfall and not lacks_subflows(evidence):
             return
         for host in evidence.hosts:
-            count = sum(host.seen(name) for name in names)
+            count = sum(host.known_count(name) for name in names)
             if count:
                 values = {"host": host.name, "count": plural(count, "join"), "number": count}
-                yield Sign(lines=counted(host, *names), values=values, strength=PROOF)
+                yield Sign(lines=counter_lines(host, *names), values=values, strength=PROOF)
 
     return recognise
 
@@ -175,11 +175,11 @@ def _anywhere(*names: str, of_shortfall: bool = False) -> Callable[[Evidence], I
 def _server_joins_refused(evidence: Evidence) -> Iterator[Sign]:
     """The server's own joins go to a port of the client at which nobody listens."""
     client, server = client_of(evidence), server_of(evidence)
-    sent, answered = joins_of(server), server.seen("MPJoinSynAckRx")
+    sent, answered = joins_of(server), server.known_count("MPJoinSynAckRx")
     refused = server.counter("TcpAttemptFails") or 0
-    if sent > answered and refused and not server.seen("MPJoinSynAckHMacFailure"):
+    if sent > answered and refused and not server.known_count("MPJoinSynAckHMacFailure"):
         marked = "signal" if _announces(client) else "subflow"
-        lines = (*counted(server, "MPJoinSynTx", "MPJoinSynAckRx"), f"{server.name}: TcpAttemptFails {refused}")
+        lines = (*counter_lines(server, "MPJoinSynTx", "MPJoinSynAckRx"), f"{server.name}: TcpAttemptFails {refused}")
         who = client if marked == "signal" else server
         values = {
             "joins": plural(sent - answered, "join"),
@@ -191,19 +191,19 @@ def _server_joins_refused(evidence: Evidence) -> Iterator[Sign]:
 
 def _server_joins_unanswered(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    sent, answered = joins_of(server), server.seen("MPJoinSynAckRx")
-    if sent > answered and not server.counter("TcpAttemptFails") and not client.seen("MPJoinSynRx"):
-        lines = (*counted(server, "MPJoinSynTx", "MPJoinSynAckRx"), *counted(client, "MPJoinSynRx"))
+    sent, answered = joins_of(server), server.known_count("MPJoinSynAckRx")
+    if sent > answered and not server.counter("TcpAttemptFails") and not client.known_count("MPJoinSynRx"):
+        lines = (*counter_lines(server, "MPJoinSynTx", "MPJoinSynAckRx"), *counter_lines(client, "MPJoinSynRx"))
         yield Sign(lines=lines, values={"joins": plural(sent - answered, "join"), "client": client.name})
 
 
 def _not_accepted_yet(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
-        count = host.seen("MPJoinSynTxCreatSkErr")
+        count = host.known_count("MPJoinSynTxCreatSkErr")
         if count:
             marked = host.opens is False and _opens(host)
             yield Sign(
-                lines=counted(host, "MPJoinSynTxCreatSkErr"),
+                lines=counter_lines(host, "MPJoinSynTxCreatSkErr"),
                 values={
                     "side": "server" if host.opens is False else host.name,
                     "joins": plural(count, "join"),
@@ -219,9 +219,9 @@ def _not_accepted_yet(evidence: Evidence) -> Iterator[Sign]:
 def _join_syn_lost(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
     sent, arrived = joins_of(client), server.count("MPJoinSynRx")
-    if sent and arrived == 0 and not client.seen("MPJoinSynAckRx") and not _lets_tcp_through(evidence):
-        boxes = tuple(stripped(evidence, "mp_join", verbs=("drop",)))
-        lines = (*counted(client, "MPJoinSynTx", "MPJoinSynAckRx"), *counted(server, "MPJoinSynRx"), *boxes)
+    if sent and arrived == 0 and not client.known_count("MPJoinSynAckRx") and not _lets_tcp_through(evidence):
+        boxes = tuple(middlebox_lines(evidence, "mp_join", verbs=("drop",)))
+        lines = (*counter_lines(client, "MPJoinSynTx", "MPJoinSynAckRx"), *counter_lines(server, "MPJoinSynRx"), *boxes)
         yield Sign(lines=lines, values={"joins": plural(sent, "join")}, strength=PROOF if boxes else STRONG)
 
 
@@ -231,7 +231,7 @@ def _lets_tcp_through(evidence: Evidence) -> bool:
     The client then resets them, since the answer has no MP_JOIN.
     """
     client, server = client_of(evidence), server_of(evidence)
-    return bool(client.seen("MPRstTx") or (server.counter("TcpEstabResets") or 0) or _reset_answers(server))
+    return bool(client.known_count("MPRstTx") or (server.counter("TcpEstabResets") or 0) or _reset_answers(server))
 
 
 def _reset_answers(server: Host) -> bool:
@@ -241,39 +241,43 @@ def _reset_answers(server: Host) -> bool:
 def _join_syn_stripped(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
     sent, arrived = joins_of(client), server.count("MPJoinSynRx")
-    if sent and arrived == 0 and not client.seen("MPJoinSynAckRx") and _lets_tcp_through(evidence):
-        boxes = tuple(stripped(evidence, "mp_join"))
-        lines = (*counted(client, "MPJoinSynTx", "MPRstTx"), *counted(server, "MPJoinSynRx"), *boxes)
+    if sent and arrived == 0 and not client.known_count("MPJoinSynAckRx") and _lets_tcp_through(evidence):
+        boxes = tuple(middlebox_lines(evidence, "mp_join"))
+        lines = (*counter_lines(client, "MPJoinSynTx", "MPRstTx"), *counter_lines(server, "MPJoinSynRx"), *boxes)
         yield Sign(lines=lines, values={"joins": plural(sent, "join")}, strength=PROOF if boxes else STRONG)
 
 
 def _join_answer_lost(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    arrived, answered = server.seen("MPJoinSynRx"), client.seen("MPJoinSynAckRx")
+    arrived, answered = server.known_count("MPJoinSynRx"), client.known_count("MPJoinSynAckRx")
     faults = ("MPJoinNoTokenFound", "MPJoinRejected", "MismatchPortSynRx")
-    if joins_of(client) and arrived and not answered and not any(server.seen(name) for name in faults):
-        if client.seen("MPJoinSynAckHMacFailure"):
+    if joins_of(client) and arrived and not answered and not any(server.known_count(name) for name in faults):
+        if client.known_count("MPJoinSynAckHMacFailure"):
             return
-        lines = (*counted(server, "MPJoinSynRx"), *counted(client, "MPJoinSynAckRx"), *stripped(evidence, "mp_join"))
+        lines = (
+            *counter_lines(server, "MPJoinSynRx"),
+            *counter_lines(client, "MPJoinSynAckRx"),
+            *middlebox_lines(evidence, "mp_join"),
+        )
         yield Sign(lines=lines, values={"joins": plural(arrived, "join")}, strength=PROOF)
 
 
 def _join_ack_lost(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    answered, completed = client.seen("MPJoinSynAckRx"), server.count("MPJoinAckRx")
+    answered, completed = client.known_count("MPJoinSynAckRx"), server.count("MPJoinAckRx")
     faults = ("MPJoinAckHMacFailure", "MPJoinRejected", "MismatchPortAckRx")
-    if answered and completed == 0 and not any(server.seen(name) for name in faults):
-        lines = (*counted(client, "MPJoinSynAckRx"), *counted(server, "MPJoinAckRx"))
+    if answered and completed == 0 and not any(server.known_count(name) for name in faults):
+        lines = (*counter_lines(client, "MPJoinSynAckRx"), *counter_lines(server, "MPJoinAckRx"))
         yield Sign(lines=lines, values={"joins": plural(answered, "join")})
 
 
 def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
     """A backup carries nothing while others work. It is a reason only where nobody said that it is wanted."""
-    for subflow in evidence.sending():
+    for subflow in evidence.senders():
         path = evidence.path(subflow.path)
         carried, others = (
             subflow.last("bytes_acked") or 0,
-            [this_subflow for this_subflow in evidence.sending() if not this_subflow.is_backup],
+            [this_subflow for this_subflow in evidence.senders() if not this_subflow.is_backup],
         )
         if subflow.is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
@@ -288,7 +292,7 @@ def _initial_address_refused(evidence: Evidence) -> Iterator[Sign]:
     server = server_of(evidence)
     refuses = (server.sysctls or {}).get("net.mptcp.allow_join_initial_addr_port") == "0"
     if refuses and lacks_subflows(evidence) and not _announces(server):
-        lines = (f"{server.name}: net.mptcp.allow_join_initial_addr_port = 0", *counted(server, "AddAddrTx"))
+        lines = (f"{server.name}: net.mptcp.allow_join_initial_addr_port = 0", *counter_lines(server, "AddAddrTx"))
         yield Sign(lines=lines, values={"server": server.name}, strength=PROOF)
 
 
@@ -296,7 +300,7 @@ def _program_missing(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         by_program = (host.sysctls or {}).get("net.mptcp.pm_type") == "1" and host.path_manager != "userspace"
         if by_program and host.opens and lacks_subflows(evidence) and not joins_of(host):
-            lines = (f"{host.name}: net.mptcp.pm_type = 1", *counted(host, "MPJoinSynTx"))
+            lines = (f"{host.name}: net.mptcp.pm_type = 1", *counter_lines(host, "MPJoinSynTx"))
             yield Sign(lines=lines, values={"host": host.name})
 
 
@@ -332,7 +336,7 @@ def _single_address(evidence: Evidence) -> Iterator[Sign]:
 def _too_short(evidence: Evidence) -> Iterator[Sign]:
     """The connection was over before the client could send a join: that takes a round trip after the handshake."""
     client = client_of(evidence)
-    subflows = [subflow for subflow in evidence.sending() if is_established(subflow)]
+    subflows = [subflow for subflow in evidence.senders() if is_established(subflow)]
     rtts = [rtt for subflow in subflows if (rtt := subflow.last("min_rtt_s")) is not None]
     if not subflows or not rtts or joins_of(client) or not handshakes(evidence) or not _opens(client):
         return
@@ -344,7 +348,7 @@ def _too_short(evidence: Evidence) -> Iterator[Sign]:
 
 def _blackhole_of_large(evidence: Evidence) -> Iterator[Sign]:
     """Small packets pass and large ones do not: a subflow is established, and nothing that it sends is acknowledged."""
-    for subflow in evidence.sending():
+    for subflow in evidence.senders():
         acked, sent = subflow.last("bytes_acked"), subflow.last("bytes_sent")
         mss, again = subflow.last("mss"), subflow.last("bytes_retrans")
         path = evidence.path(subflow.path)
@@ -353,7 +357,7 @@ def _blackhole_of_large(evidence: Evidence) -> Iterator[Sign]:
         if path is not None and path.down:
             continue
         stuck = acked < mss and sent >= 2 * mss and again >= mss and subflow.lifetime_s > 1
-        others = any((this_subflow.last("bytes_acked") or 0) > 100 * mss for this_subflow in evidence.sending())
+        others = any((this_subflow.last("bytes_acked") or 0) > 100 * mss for this_subflow in evidence.senders())
         if stuck and others:
             lines = (f"{subflow.name}: {int(sent)} B sent, {int(acked)} B acknowledged, segments of {int(mss)} B",)
             yield Sign(lines=lines, values={"path": subflow.name}, where=subflow.name)

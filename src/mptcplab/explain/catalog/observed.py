@@ -72,7 +72,7 @@ def _address_missing(evidence: Evidence) -> Iterator[Sign]:
 def _first_unanswered(evidence: Evidence) -> Iterator[Sign]:
     """Connections stay in SYN-SENT: their first path is dead, whatever other paths there are."""
     for host in evidence.hosts:
-        if any(host.seen(name) for name in _OPTION_DROPPED):
+        if any(host.known_count(name) for name in _OPTION_DROPPED):
             continue
         waiting = host.unanswered or ()
         if waiting:
@@ -94,7 +94,7 @@ def _no_mptcp(evidence: Evidence) -> Iterator[Sign]:
         return
     for host in evidence.hosts:
         opened = host.counter("TcpActiveOpens")
-        is_off = (host.sysctls or {}).get("net.mptcp.enabled") == "0" or host.seen("MPCapableSYNTXDisabled")
+        is_off = (host.sysctls or {}).get("net.mptcp.enabled") == "0" or host.known_count("MPCapableSYNTXDisabled")
         if opened and not is_off and host.count("MPCapableSYNTX") == 0 == host.count("MPCapableSYNRX"):
             names = ("MPCapableSYNTX", "MPCapableSYNRX")
             yield Sign(

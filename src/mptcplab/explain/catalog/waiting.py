@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from mptcplab.explain.catalog.common import counted, number, plural
+from mptcplab.explain.catalog.common import counter_lines, number, plural
 from mptcplab.explain.evidence import Evidence, Sample, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
@@ -25,10 +25,10 @@ def _quiet(evidence: Evidence) -> Iterator[tuple[Wait, list[Subflow]]]:
     """Yield the waits during which no path was down, with the sender's subflows of that connection."""
     for wait in evidence.waits or ():
         if not any(path.is_down(wait.begin_s, wait.end_s) for path in evidence.paths):
-            yield wait, [subflow for subflow in evidence.sending() if subflow.connection == wait.connection]
+            yield wait, [subflow for subflow in evidence.senders() if subflow.connection == wait.connection]
 
 
-def _during(subflow: Subflow, wait: Wait) -> list[Sample]:
+def _samples_during(subflow: Subflow, wait: Wait) -> list[Sample]:
     return [sample for sample in subflow.samples if wait.begin_s <= sample.time_s <= wait.end_s]
 
 
@@ -44,8 +44,8 @@ def _is_closed(sample: Sample) -> bool:
 
 def _closed_window(wait: Wait, own_subflows: Sequence[Subflow]) -> bool:
     """Return whether the receiver's window was closed for most of a wait."""
-    samples = [sample for subflow in own_subflows for sample in _during(subflow, wait)]
-    limited = max((_grew(_during(subflow, wait), "rwnd_limited_s") for subflow in own_subflows), default=0.0)
+    samples = [sample for subflow in own_subflows for sample in _samples_during(subflow, wait)]
+    limited = max((_grew(_samples_during(subflow, wait), "rwnd_limited_s") for subflow in own_subflows), default=0.0)
     closed = sum(map(_is_closed, samples)) >= _MOSTLY * len(samples) if samples else False
     return closed or limited >= _MOSTLY * wait.length_s
 
@@ -53,7 +53,7 @@ def _closed_window(wait: Wait, own_subflows: Sequence[Subflow]) -> bool:
 def _receiver_does_not_read(evidence: Evidence) -> Iterator[Sign]:
     for wait, own_subflows in _quiet(evidence):
         if _closed_window(wait, own_subflows):
-            probes = sum(host.seen("WinProbe") for host in evidence.hosts)
+            probes = sum(host.known_count("WinProbe") for host in evidence.hosts)
             lines = (f"nothing arrived for {wait.text}", "the window that the receiver offered was closed")
             counted_probes = (f"WinProbe {probes}",) if probes else ()
             yield Sign(
@@ -67,7 +67,7 @@ def _timed_out(wait: Wait, own_subflows: Sequence[Subflow]) -> list[tuple[Subflo
     """Return the subflows whose timer backed off during a wait, each with its highest timeout in s."""
     pairs = []
     for subflow in own_subflows:
-        samples = _during(subflow, wait)
+        samples = _samples_during(subflow, wait)
         timeouts = [sample.rto_s for sample in samples if sample.rto_s is not None and sample.unacked]
         usual = [sample.rto_s for sample in subflow.samples if sample.rto_s is not None and not sample.backoff]
         backed_off = any(sample.backoff for sample in samples)
@@ -96,14 +96,14 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
     for wait, own_subflows in _quiet(evidence):
         if len(own_subflows) < 2 or _closed_window(wait, own_subflows):
             continue
-        moved = {subflow.name: _grew(_during(subflow, wait), "bytes_acked") for subflow in own_subflows}
+        moved = {subflow.name: _grew(_samples_during(subflow, wait), "bytes_acked") for subflow in own_subflows}
         still = [
             subflow
             for subflow in own_subflows
-            if not moved[subflow.name] and any(s.unacked for s in _during(subflow, wait))
+            if not moved[subflow.name] and any(s.unacked for s in _samples_during(subflow, wait))
         ]
         slow = still or [
-            subflow for subflow in own_subflows if any(sample.unacked for sample in _during(subflow, wait))
+            subflow for subflow in own_subflows if any(sample.unacked for sample in _samples_during(subflow, wait))
         ]
         others = [name for name, count in moved.items() if count > 0]
         if not slow or not others:
@@ -125,15 +125,15 @@ def _queued_on_slow_path(evidence: Evidence) -> Iterator[Sign]:
         idle = [
             subflow
             for subflow in own_subflows
-            if _during(subflow, wait) and not any(s.unacked for s in _during(subflow, wait))
+            if _samples_during(subflow, wait) and not any(s.unacked for s in _samples_during(subflow, wait))
         ]
         stuck = [
             subflow
             for subflow in own_subflows
-            if _during(subflow, wait) and all(s.notsent_bytes for s in _during(subflow, wait))
+            if _samples_during(subflow, wait) and all(s.notsent_bytes for s in _samples_during(subflow, wait))
         ]
         if idle and stuck and not _timed_out(wait, own_subflows) and not _closed_window(wait, own_subflows):
-            waiting = max(sample.notsent_bytes or 0 for sample in _during(stuck[0], wait))
+            waiting = max(sample.notsent_bytes or 0 for sample in _samples_during(stuck[0], wait))
             lines = (
                 f"nothing arrived for {wait.text}",
                 f"{stuck[0].name}: {waiting} B not sent; {idle[0].name}: idle",
@@ -157,7 +157,7 @@ def _syn_lost(evidence: Evidence) -> Iterator[Sign]:
     late = min(opened, default=expected.start_s) - expected.start_s
     trip = max((path.round_trip_s or 0.0 for path in evidence.paths), default=0.0)
     down = any(path.is_down(expected.start_s, expected.start_s + late) for path in evidence.paths)
-    if again and late >= 0.9 + trip and not client.seen("MPCapableSYNTXDrop") and not down:
+    if again and late >= 0.9 + trip and not client.known_count("MPCapableSYNTXDrop") and not down:
         lines = (
             f"{client.name}: TcpExtTCPSynRetrans {again}",
             f"established {number(late)} s after the start",
@@ -166,7 +166,7 @@ def _syn_lost(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _beyond_window(evidence: Evidence) -> Iterator[Sign]:
-    counts = {host.name: count for host in evidence.hosts if (count := host.seen("NoDSSInWindow"))}
+    counts = {host.name: count for host in evidence.hosts if (count := host.known_count("NoDSSInWindow"))}
     if counts:
         lines = tuple(f"{name}: NoDSSInWindow {count}" for name, count in counts.items())
         yield Sign(lines=lines, values={"count": sum(counts.values())}, strength=PROOF)
@@ -174,7 +174,7 @@ def _beyond_window(evidence: Evidence) -> Iterator[Sign]:
 
 def _cwnd_after_idle(evidence: Evidence) -> Iterator[Sign]:
     """The congestion window fell, nothing was lost, and nothing had been sent for a timeout."""
-    for subflow in evidence.sending():
+    for subflow in evidence.senders():
         falls = 0
         idle_since: float | None = None
         before: Sample | None = None
@@ -206,9 +206,9 @@ def _memory(evidence: Evidence) -> Iterator[Sign]:
 def _out_of_order(evidence: Evidence) -> Iterator[Sign]:
     """No wait is long enough, but much of the data had to wait for earlier data of another subflow."""
     for host in evidence.hosts:
-        queued, arrived = host.seen("OFOQueue"), host.counter("TcpInSegs") or 0
+        queued, arrived = host.known_count("OFOQueue"), host.counter("TcpInSegs") or 0
         if arrived > 1000 and queued > 0.5 * arrived:
-            lines = (*counted(host, "OFOQueue"), f"{host.name}: TcpInSegs {arrived}")
+            lines = (*counter_lines(host, "OFOQueue"), f"{host.name}: TcpInSegs {arrived}")
             values = {"host": host.name, "percent": round(100 * queued / arrived)}
             yield Sign(lines=lines, values=values, strength=HINT)
 

@@ -109,10 +109,10 @@ def _head(path: Path) -> bytes:
         with _open(path) as file:
             return file.read(_HEAD_BYTES)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _broken(path.name, "file") from error
+        raise _broken_error(path.name, "file") from error
 
 
-def _broken(name: str, noun: str) -> InputError:
+def _broken_error(name: str, noun: str) -> InputError:
     return InputError(f"{printable(name)} is a broken {noun}", hint="copy it again; it may be incomplete")
 
 
@@ -122,7 +122,7 @@ def _text(file: BufferedIOBase, name: str) -> str:
         with file:
             content = file.read(MAX_TEXT_BYTES + 1)
     except (EOFError, zlib.error, gzip.BadGzipFile) as error:
-        raise _broken(name, "file") from error
+        raise _broken_error(name, "file") from error
     if len(content) > MAX_TEXT_BYTES:
         hint = "cut it to the part in question"
         raise InputError(f"{name} is a text of more than {MAX_TEXT_BYTES >> 20} MiB", hint=hint)
@@ -187,7 +187,7 @@ def _read_archive(path: Path, name: str, scratch: Path) -> Collection:
                     raise InputError(f"{name} holds more than {MAX_ARCHIVE_BYTES >> 20} MiB", hint=hint)
                 _read_member(archive, member, collection, scratch)
     except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, UnicodeError) as error:
-        raise _broken(name, "archive") from error
+        raise _broken_error(name, "archive") from error
     return collection
 
 

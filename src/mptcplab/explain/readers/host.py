@@ -38,7 +38,7 @@ def host_of(facts: Facts, opens: bool | None = None) -> Host:
         addresses=tuple(facts.addresses) or None,
         events=None if facts.events is None else tuple(facts.events),
         routes=tuple(_routes(facts)) or None,
-        unanswered=_unanswered(facts),
+        unanswered=_find_unanswered(facts),
         # Only a listing of all interfaces shows what is missing: it has the loopback, too.
         down=frozenset(facts.down - facts.up) if _LOOPBACK in facts.up | facts.down else None,
         path_manager=_path_manager(facts),
@@ -142,7 +142,7 @@ def ports_connected(facts: Facts) -> set[str]:
     return {_port(row.remote) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
 
 
-def _unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
+def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
     """Return the ends of MPTCP connections that wait for the first SYN/ACK, unless that may be chance."""
     if "ss" not in facts.kinds:
         return None
