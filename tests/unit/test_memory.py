@@ -202,9 +202,9 @@ def test_labs_wait_for_each_others_memory() -> None:
 def test_usual_labs_and_a_single_large_one_never_wait() -> None:
     """As before there was a budget; a lab that is larger than the budget runs alone, and a stop ends every wait."""
     budget = MemoryBudget(GIB // 2)
-    with budget.reserve(GIB, lambda: False), budget.reserved(GIB, lambda: False):
+    with budget.reserve(GIB, lambda: False), budget.reserve(GIB, lambda: False):
         pass
-    with budget.reserve(4 * GIB, lambda: False), budget.reserved(GIB, lambda: True):
+    with budget.reserve(4 * GIB, lambda: False), budget.reserve(GIB, lambda: True):
         pass
 
 
