@@ -128,7 +128,7 @@ def test_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         ("a.txt", b"a letter to nobody\n", "nothing in a.txt is recognised"),
         ("a.txt", b"", "nothing in a.txt is recognised"),
         ("a.bin", b"\x7fELF\0\0", "neither a text nor a capture"),
-        ("a.tar.gz", gzip.compress(b"x" * 5000)[:20], "broken"),
+        ("a.tar.gz", gzip.compress(b"x" * 5000, mtime=0)[:20], "broken"),
         ("a.tar", b"a" * 257 + b"ustar" + b"b" * 400, "broken archive"),
         ("a.pcap", b"\xd4\xc3\xb2\xa1\0\0", "a.pcap"),
     ],
