@@ -103,9 +103,10 @@ class Labs:
         """How many runs were made; two tables of a study have the same."""
         return len(self._there)
 
-    def find_missing(self, runs: Sequence[Run], *, engine: str) -> list[MissingError]:
+    def find_missing(self, runs: Sequence[Run], *, engine: str, on_cluster: bool = False) -> list[MissingError]:
         """In place of :func:`mptcplab.campaign.missing.find_missing`."""
         assert engine == "virtual"
+        assert not on_cluster
         return self.lacks.get(runs[0].point.scenario.question, [])
 
     def execute(self, rounds: Rounds, out: Path, _running: RunOptions) -> list[CompletedRun]:

@@ -219,7 +219,7 @@ def test_password_of_a_gateway(
         (("plot", "FILE"), "did you mean figure?"),
         (("reproduce", "nosuch"), "nosuch"),
         (("show", "FILE", "--no-such-option"), "--no-such-option"),
-        (("run", "FILE", "-j", "1"), "did you mean --jobs or --json?"),
+        (("run", "FILE", "-j", "1"), "did you mean --junit or --jobs or --json?"),
         (("run", "FILE", "--seeds", "10"), "use --repeats for the number of seeds"),
     ],
 )

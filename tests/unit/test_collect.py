@@ -112,7 +112,7 @@ def test_hidden_addresses_keep_their_relations(tmp_path: Path, shell: list[str])
     texts = members(tmp_path / "here.tar.gz")
     for text in texts.values():
         assert not re.search(r"10\.1\.2\.|203\.0\.113|2001:db8|52:54:00|feab:cdef", text)
-    text = texts["sockets-tcp.txt"].partition("### 1 s")[0]
+    text = texts["sockets-tcp.txt"]
     assert "Linux host " in texts["system.txt"]
     assert f"of host and not-{HOST}-1" in text
     assert "inet 127.0.0.1/8" in text

@@ -56,9 +56,11 @@ def _without_prefix(table: NftTable) -> NftTable:
 
 
 def _is_of_the_lab(command: Command) -> bool:
-    """Return whether a command makes or shapes links, or connects a radio: a real machine has these."""
+    """Return whether a command makes links, neighbours or a radio's connection: a real machine has these."""
     is_of_radio = command.argv[0] == "iw" or any(RADIO_FILES in word for word in command.argv)
-    return command.argv[0] in ("tc", "ethtool") or command.argv[:2] == ("ip", "link") or is_of_radio
+    return (
+        command.argv[0] in ("tc", "ethtool") or command.argv[:2] in (("ip", "link"), ("ip", "neighbour")) or is_of_radio
+    )
 
 
 #: Of no effect on the node's addresses, and harmful where a machine has others.

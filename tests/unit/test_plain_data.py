@@ -12,6 +12,7 @@ import pytest
 
 from mptcplab.files import format_json
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.scenario.load import load
 
 EXAMPLES = sorted((Path(__file__).resolve().parents[2] / "examples").glob("*.toml"))
@@ -22,6 +23,7 @@ def test_a_plan_is_described_as_asdict_does(file: Path) -> None:
     plan = compile_plan(load(file).points[0].scenario, seed=1)
     expected = asdict(plan)
     assert expected.pop("bpf") == (), "no example has eBPF programs"
+    assert expected.pop("memory_bytes") == USUAL_MEMORY_BYTES, "no example needs more"
     assert plan.to_dict() == expected
 
 

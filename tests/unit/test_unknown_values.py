@@ -198,10 +198,10 @@ _ZERO_IS_TRUE = {
     "self._tokens.get(token, (None, 0))[0] is gone": "the number beside None is never used",
     "reinjected.get(flow.number, 0)": "the connection's other data was seen, and none of it on this subflow again",
     "shares.get(name, 0.0) for shares in known": "shares are those of all data: a path without one had none",
-    "one.during.get(earlier, 0)": "a row names only the earlier workloads that were still running in some of its runs",
+    "beginning.during.get(earlier, 0)": "a row names only earlier workloads that still ran in some of its runs",
     "behind.get(name, 0)": "a place in a drawing",
-    "count.get(one.name, 0)": "how many verdicts there are of a class",
-    "counts.get(one.name, 0)": "how many verdicts there are of a class",
+    "count.get(item.name, 0)": "how many verdicts there are of a class",
+    "counts.get(item.name, 0)": "how many verdicts there are of a class",
     "self.values.get(name, 0)": "how many verdicts there are of a class",
     "self.claims.get(name, 0)": "how many verdicts there are of a class",
 }

@@ -323,7 +323,9 @@ def _sample(row: Row) -> Sample:
     values |= {field: row[column] / _US for column, field in _SECONDS.items() if row.get(column) is not None}
     if not values.get("rtt_s"):  # no answer yet; the smallest time is then all ones
         values |= {"rtt_s": None, "rttvar_s": None, "min_rtt_s": None}
-    values |= {field: 8 * row[column] for column, field in _BITS.items() if 0 < (row.get(column) or 0) < _UNLIMITED}
+    rates = {field: row.get(column) for column, field in _BITS.items()}
+    # Before a rate is known, and where it has no limit, the kernel reports 0 or all ones.
+    values |= {field: 8 * rate for field, rate in rates.items() if rate is not None and 0 < rate < _UNLIMITED}
     return Sample(time_s=row["time_ns"] / _NS, **values)
 
 

@@ -106,7 +106,7 @@ def _find_recordings(experiment: Experiment, results: Path) -> tuple[dict[str, R
         if run_digest(manifest["scenario"], manifest["seed"]) in wanted:
             recordings[folder.name] = Recording(folder)
     if not recordings:
-        message = f"{results} has no recording of this scenario's runs"
+        message = f"'{results}' has no recording of this scenario's runs"
         hint = "name the results folder of `mptcplab run` with this file and without --set and --seed"
         raise InputError(message, hint=hint)
     return recordings, len(folders) - len(recordings)

@@ -15,6 +15,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from mptcplab.errors import InputError
+from mptcplab.fields import Whole
 from mptcplab.files import format_json
 
 FORMAT = 1
@@ -38,7 +39,7 @@ class PackedRecording(_Part):
     """
 
     run: Digest
-    seed: int
+    seed: Whole
     settings: tuple[tuple[Text, Text], ...] = ()
     facts: dict[str, Any]
     files: dict[str, Digest]
@@ -50,7 +51,7 @@ class Manifest(_Part):
     ``kernels`` has the key of each lab kernel that the scenario names, as far as the packing machine had it.
     """
 
-    format: int
+    format: Whole
     mptcplab: Text
     architecture: Text
     scenario: str

@@ -38,7 +38,7 @@ class Folders:
         """Return the folders below ``roots``. :raises InputError: if one is a file."""
         for root in roots:
             if root.exists() and not root.is_dir():
-                raise InputError(f"{root} is not a folder", hint="name results folders, or a folder that has some")
+                raise InputError(f"'{root}' is not a folder", hint="name results folders, or a folder that has some")
         return cls(tuple(root.resolve() for root in roots))
 
     def list(self) -> list[Folder]:

@@ -140,9 +140,12 @@ def _sliders(scenario: Scenario, swept: set[str]) -> Iterator[Slider]:
             continue
         rate = int(forward.rate) / _BITS_PER_MBIT
         delay = int(forward.delay or 0) / _NS_PER_MS
+        # A scenario is refused if a delay is less than its jitter.
+        jitter = max(int(direction.jitter or 0) for direction in (forward, backward)) / _NS_PER_MS
+        delay_bounds = (max(DELAY_BOUNDS[0], jitter), DELAY_BOUNDS[1])
         for quantity, unit, value, end, bounds in (
             ("rate", "Mbit/s", rate, _RATE_END, RATE_BOUNDS),
-            ("delay", "ms", delay, _DELAY_END, DELAY_BOUNDS),
+            ("delay", "ms", delay, _DELAY_END, delay_bounds),
         ):
             top = min(max(end, 2 * value), max(bounds[1], value))
             yield Slider(name, quantity, unit, value, top, bounds, f"links.{name}.{quantity}" in swept)
@@ -169,7 +172,7 @@ def read_form(fields: Mapping[str, str]) -> Request:
     for name, choices in choices_of().items():
         word = fields.get(name, AS_IT_IS)
         if word not in (AS_IT_IS, *choices):
-            raise InputError(f"there is no such {name.replace('_', ' ')}", hint="choose one of the list")
+            raise InputError(f"unknown {name.replace('_', ' ')}", hint="choose one of the list")
         values[name] = word
         if word != AS_IT_IS:
             overrides.append(f"transport.{name}={word}")

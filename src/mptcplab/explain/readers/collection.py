@@ -64,7 +64,7 @@ def open_collection(path: Path, scratch: Path) -> Collection:
         if path.is_dir():
             return _read_folder(path, name, scratch)
         if not path.is_file():
-            raise InputError(f"{printable(str(path))} does not exist", hint="name a file or folder that exists")
+            raise InputError(f"'{printable(str(path))}' does not exist", hint="name a file or folder that exists")
         return _read_file(path, name, scratch)
     except OSError as error:
         raise InputError(f"{printable(str(path))}: {reason(error)}", hint="name a file that can be read") from error
