@@ -160,6 +160,9 @@ def _algorithm(example: str) -> Any:
 
 NodeName = Annotated[str, _name_of(_MAX_NODE_NAME, "node", _NOT_NODES)]
 LinkName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", _NOT_LINKS)]
+#: The loopback interface of every node. No link has its name.
+LOOPBACK = "lo"
+InterfaceName = Annotated[str, _name_of(_MAX_LINK_NAME, "link", tuple(name for name in _NOT_LINKS if name != LOOPBACK))]
 GatewayName = Annotated[str, _name_of(_MAX_NODE_NAME, "gateway")]
 WorkloadName = Annotated[str, _name_of(_MAX_NODE_NAME, "workload")]
 Algorithm = Annotated[str, _algorithm("cubic")]

@@ -135,6 +135,65 @@ def test_statistics_as_metrics(bench: Bench) -> None:
     assert found["spacing_variance_ns_s"] > 0
 
 
+PROXY = """
+[transport]
+protocol = "tcp"
+
+[hosts.ue.transport]
+[hosts.web]
+[routers.vps.transport]
+
+[links.lan]
+between = ["ue", "vps"]
+addresses = ["192.168.10.100/24", "192.168.10.1/24"]
+rate = "50 Mbit/s"
+delay = "2 ms"
+
+[links.wan]
+between = ["vps", "web"]
+addresses = ["172.16.250.2/24", "172.16.250.128/24"]
+delay = "1 ms"
+
+[gateways.proxy]
+program = "shadowsocks-libev"
+entry = "ue"
+exit = "vps"
+protocol = "tcp"
+
+[workloads.fetch]
+kind = "http"
+from = "ue"
+to = "web"
+size = "2 MB"
+
+[record]
+captures = [{ node = "ue", link = "lo", statistics = true }]
+"""
+
+
+@pytest.mark.parametrize("offload", [True, False])
+def test_loopback_between_a_client_and_its_proxy(bench: Bench, *, offload: bool) -> None:
+    """The firewall has rewritten the addresses of each direction, and the file passes once. The client has asked for
+    segments of the LAN's size, so without offloads no frame is longer than one there."""
+    (recording,) = bench.record(PROXY, f"hosts.ue.loopback_offload={str(offload).lower()}")
+    assert list(recording.captures) == ["ue-lo"]
+    (file,) = recorded_statistics(recording, "ue").files
+    answers, requests = sorted(file.capture.connections, key=lambda one: -one.both.payload)
+    sent = {end.address for end in answers.ends}
+    assert sent == {"192.168.10.100", "172.16.250.128"}, "what the proxy answers comes from the server"
+    assert {end.address for end in requests.ends} == {"192.168.10.100", "127.0.0.1"}, "and requests go to the proxy"
+    assert min(direction.packets for direction in answers.directions) == 0
+    assert 2_000_000 <= answers.both.payload < 2_001_000, "the file and the head of its answer"
+    assert answers.both.left_out == requests.both.left_out == 0, "nothing is lost on loopback"
+    mean = answers.both.payload / answers.both.packets
+    print(f"{answers.both.packets} packets with {mean:.0f} bytes on average")
+    # 2,000,000 bytes are 1,382 segments of 1,448 bytes. The proxy writes more than one of them at a time.
+    assert (answers.both.packets < 1382) == offload
+    found = measure(recording)[0].metrics
+    assert found["captured_packets"] == answers.both.packets + requests.both.packets
+    assert found["left_out_packets"] == 0
+
+
 def test_metrics_of_captures_only_on_request(bench: Bench) -> None:
     (recording,) = bench.record(BOTH_ENDS)
     assert "captured_mibps" not in measure(recording)[0].metrics

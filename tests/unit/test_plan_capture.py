@@ -42,6 +42,36 @@ def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
     assert programs[3].name == "bulk.server", "captures start before all other programs"
 
 
+def test_loopback_only_on_request(tmp_path: Path) -> None:
+    """A capture of all links of a node leaves its loopback interface out, and may stand beside that of loopback."""
+    programs = plan(tmp_path, '[{ node = "client" }, { node = "client", link = "lo" }]').programs
+    names = [program.name for program in programs if program.name.startswith("capture.")]
+    assert names == ["capture.client-access1", "capture.client-access2", "capture.client-lo"]
+    assert "tcpdump -i lo -n -p -s 128 " in programs[2].argv[-1]
+    assert programs[2].node == "client"
+
+
+def test_offloads_of_loopback_stay_unless_turned_off(tmp_path: Path) -> None:
+    off = ("ethtool", "-K", "lo", "tso", "off", "gso", "off", "gro", "off")
+    assert all(command.argv[:3] != off[:3] for command in plan(tmp_path, "[]").setup)
+    file = tmp_path / "scenario.toml"
+    file.write_text(f"{SCENARIO}hosts.client.loopback_offload = false\n")
+    scenario = load(file).points[0].scenario
+    assert [command.node for command in compile_plan(scenario, seed=1).setup if command.argv == off] == ["client"]
+
+
+def test_the_default_of_loopback_is_not_recorded(tmp_path: Path) -> None:
+    """Recordings from before the key existed have the same scenario, and stay valid."""
+    file = tmp_path / "scenario.toml"
+    dumped = []
+    for line in ("", "hosts.client.loopback_offload = true\n", "hosts.client.loopback_offload = false\n"):
+        file.write_text(SCENARIO + line)
+        dumped.append(load(file).points[0].scenario.model_dump(mode="json")["hosts"]["client"])
+    assert dumped[0] == dumped[1]
+    assert "loopback_offload" not in dumped[0]
+    assert dumped[2]["loopback_offload"] is False
+
+
 def test_no_capture_no_change(tmp_path: Path) -> None:
     assert "tcpdump" not in plan(tmp_path, "[]").uses
 

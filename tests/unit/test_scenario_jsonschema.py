@@ -70,6 +70,7 @@ BEYOND = {
         "transport-fullmesh-signal transport-no-flags transport-port-without-signal transport-sysctl-of-own-key "
         "workload-longer-than-timeout workload-that-never-passes workload-to-itself zip-different-lengths "
         "sweep-names-too-few sweep-same-meaning sweep-preset-hidden sweep-too-many-points record-capture-twice "
+        "record-capture-loopback-twice "
         "record-capture-filter-option repeats-min-above-max weights-also-by-sysctl "
         "weights-of-another-scheduler weights-without-scheduler router-sysctl-twice router-sysctl-inherited "
         "router-sysctl-of-own-key offload-with-codel offload-with-loss offload-with-short-queue"
@@ -131,13 +132,13 @@ BEYOND = {
         "steering-period steering-threshold-of-fair"
     ),
     "the network as a whole": (
-        "cpu-of-router middlebox-out-far-link nat-far-link nat-unknown-link "
+        "cpu-of-router loopback-offload-idle middlebox-out-far-link nat-far-link nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "
         "preset-has-no-such-link preset-link-misspelled router-without-link sweep-unknown-link "
         "sweep-wildcard-matches-nothing transport-endpoint-foreign-link transport-endpoint-unknown-link "
         "workload-from-unknown-host workload-to-router workload-unreachable workload-via-far-link "
         "workload-via-unknown-link record-capture-foreign-link record-capture-unknown-link "
-        "record-capture-unknown-node "
+        "record-capture-unknown-node record-capture-loopback-router "
         "weights-between-routers weights-far-link weights-of-unknown-link router-endpoint-foreign-link "
         "router-weights-without-connections"
     ),

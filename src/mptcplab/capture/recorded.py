@@ -9,6 +9,7 @@ from pathlib import Path
 from mptcplab.capture.end import End
 from mptcplab.capture.files import FilesStatistics, statistics_of_files
 from mptcplab.errors import InputError, LabError
+from mptcplab.fields import LOOPBACK
 from mptcplab.recording.record import Recording, is_complete
 
 _FOLDER = "captures"
@@ -25,17 +26,22 @@ def recorded_statistics(recording: Recording, node: str, ends: Sequence[End] = (
 
 
 def captures_of(recording: Recording, node: str) -> list[Path]:
-    """Return the captures at the interfaces of ``node``, in the order of the scenario's links.
+    """Return the captures at the interfaces of ``node``, in the order of the scenario's links; loopback comes last.
 
     :raises InputError: if there are none.
     """
-    links = [link["name"] for link in recording.manifest["links"] if node in link["between"]]
     captures = recording.captures
-    found = [captures[f"{node}-{link}"] for link in links if f"{node}-{link}" in captures]
+    names = [f"{node}-{name}" for name in (*links_of(recording, node), LOOPBACK)]
+    found = [captures[name] for name in names if name in captures]
     if not found:
         hint = f'add to the scenario: record.captures = [{{ node = "{node}" }}]'
         raise InputError(f"the run in {recording.folder} has no capture at {node}", hint=hint)
     return found
+
+
+def links_of(recording: Recording, node: str) -> list[str]:
+    """Return the links that end at ``node``, in the order of the scenario."""
+    return [link["name"] for link in recording.manifest["links"] if node in link["between"]]
 
 
 def refuse_several_runs(files: Sequence[Path]) -> None:

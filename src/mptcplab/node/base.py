@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from mptcplab.configuration import Route, Rule, Table
-from mptcplab.fields import Misnomers
+from mptcplab.fields import Boolean, Misnomers
 from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.cell import Cell
 from mptcplab.node.context import Context
@@ -19,8 +19,15 @@ from mptcplab.node.placed import Placed
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
 
-#: Keys that a recorded scenario has only if they are set.
-_OPTIONAL = ("cpu", "transport", "position", "waypoints", "walk")
+#: Keys that a recorded scenario has only if they have another value than these.
+_OPTIONAL: Mapping[str, Any] = {
+    "cpu": None,
+    "loopback_offload": True,
+    "transport": None,
+    "position": None,
+    "waypoints": [],
+    "walk": None,
+}
 _FORWARDING = ("net.ipv4.ip_forward=1", "net.ipv6.conf.all.forwarding=1")
 
 
@@ -33,6 +40,7 @@ class NodeBase(Placed):
 
     misnomers: ClassVar[Misnomers] = {
         "cpu": ("processor", "cpu_cost", "cpu_time"),
+        "loopback_offload": ("lo_offload", "offload", "loopback", "lo"),
         "transport": ("mptcp", "tcp", "stack"),
     }
 
@@ -64,12 +72,19 @@ class NodeBase(Placed):
         description="the CPU that its programs share; without it, computing takes no time",
         examples=[{"per_call": "1.2 us", "per_byte": "0.35 ns"}],
     )
+    loopback_offload: Boolean = Field(
+        default=True,
+        description="TCP sends aggregates of up to 64 KiB over the node's loopback interface, as on Linux; "
+        "false: single packets",
+    )
 
     @model_serializer(mode="wrap", when_used="json")
     def _without_unused(self, dump: SerializerFunctionWrapHandler) -> dict[str, Any]:
         """Leave out tables that the node does not have, as in recordings from before nodes could have them."""
         dumped: dict[str, Any] = dump(self)
-        return {key: value for key, value in dumped.items() if key not in _OPTIONAL or value not in (None, [])}
+        return {
+            key: value for key, value in dumped.items() if key not in _OPTIONAL or value not in (None, _OPTIONAL[key])
+        }
 
     @property
     def own_transport(self) -> Transport | None:

@@ -13,7 +13,6 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from mptcplab.node.graph import Port
 from mptcplab.recording.captures import PREFIX
 from mptcplab.scenario.network import Network, capture_points
 from mptcplab.scenario.record import Capture
@@ -27,16 +26,16 @@ _LAST_SECONDS = "0.9"
 def capture_programs(network: Network) -> Iterator[Program]:
     """Yield a server for every captured interface."""
     for capture in network.scenario.record.captures:
-        for file, port in capture_points(network, capture):
-            line = f"setsid {shlex.join(_tcpdump(capture, port))} & p=$!"
+        for file, device in capture_points(network, capture):
+            line = f"setsid {shlex.join(_tcpdump(capture, device))} & p=$!"
             line += f"; trap 'sleep {_LAST_SECONDS}; kill $p' TERM; wait $p || wait $p"
             call = shell(line, "setsid", "tcpdump", "sleep")
             name = PREFIX + file.removesuffix(".pcap")
-            yield Program(name, port.node, "server", call.argv, starts=call.starts)
+            yield Program(name, capture.node, "server", call.argv, starts=call.starts)
 
 
-def _tcpdump(capture: Capture, port: Port) -> Iterator[str]:
-    yield from ("tcpdump", "-i", port.device, "-n", "-p", "-s", str(int(capture.snaplen)), "-B", str(_BUFFER_KIB))
+def _tcpdump(capture: Capture, device: str) -> Iterator[str]:
+    yield from ("tcpdump", "-i", device, "-n", "-p", "-s", str(int(capture.snaplen)), "-B", str(_BUFFER_KIB))
     # Without -Z root, Debian's tcpdump switches to another user, who may be missing from /etc/passwd.
     yield from ("-Z", "root", "--time-stamp-precision=nano", "-w", "-")
     if capture.filter is not None:

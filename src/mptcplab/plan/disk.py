@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from mptcplab.fields import LOOPBACK
 from mptcplab.plan.estimate import RatedNetwork, expected_seconds
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.record import Capture
@@ -54,7 +55,13 @@ def _captured(network: RatedNetwork, capture: Capture) -> float:
 
 
 def _crossings(network: RatedNetwork, workload: WorkloadBase, capture: Capture) -> float:
-    """Return how many captured interfaces a packet of a workload passes, in the mean over its paths."""
+    """Return how many captured interfaces a packet of a workload passes, in the mean over its paths.
+
+    It passes the loopback interface of a node whose own program hands it to a gateway's program there.
+    """
+    if capture.link == LOOPBACK:
+        entries = {gateway.entry for gateway in network.scenario.gateways.values()}
+        return float(capture.node in entries and capture.node in (workload.sender, workload.receiver))
     paths = [network.path_between(workload.sender, port) for port in network.ports_of(workload.receiver)]
     ends = [
         link

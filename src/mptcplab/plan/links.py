@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterator
 from typing import Any
 
+from mptcplab.fields import LOOPBACK
 from mptcplab.network.behaviour import Behaviour, Words
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import IN_PACKET_ORDER, aggregate_of
@@ -91,7 +92,10 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
     Without offloads, queues hold and drop packets, not aggregates of 64 KB.
     TCP uses generic segmentation whatever the device offers (``sk_setup_caps`` in net/core/sock.c), and the kernel
     divides such an aggregate after the queue of its own interface. Where that queue is shaped, no aggregate may form.
+    The loopback interface keeps its offloads unless the scenario turns them off.
     """
+    if not network.nodes[node].loopback_offload:
+        yield Command(node, ("ethtool", "-K", LOOPBACK, "tso", "off", "gso", "off", "gro", "off"))
     for port in network.ports_of(node):
         if network.scenario.links[port.link].radio is not None:
             continue  # has none

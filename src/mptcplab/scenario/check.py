@@ -10,14 +10,21 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.configuration import Subnet
 from mptcplab.errors import Mistake
-from mptcplab.fields import conflict, invalid
+from mptcplab.fields import LOOPBACK, conflict, invalid
 from mptcplab.network.registry import BEHAVIOURS, largest_packet
 from mptcplab.node.graph import Interface
 from mptcplab.node.transport import MAX_WEIGHTS
 from mptcplab.node.weights import subflow_ends, weights_by_address
 from mptcplab.scenario.check_events import check_events
 from mptcplab.scenario.check_gateways import check_carried, check_gateways
-from mptcplab.scenario.check_nodes import check_cpus, check_kinds, check_linked, check_named_links, check_numbers
+from mptcplab.scenario.check_nodes import (
+    check_cpus,
+    check_kinds,
+    check_linked,
+    check_loopbacks,
+    check_named_links,
+    check_numbers,
+)
 from mptcplab.scenario.check_radios import check_radios
 from mptcplab.scenario.check_steering import check_steering
 from mptcplab.scenario.document import Document
@@ -51,6 +58,7 @@ def check(document: Document, scenario: Scenario, *, real_time: bool = False) ->
     check_carried(document, scenario)
     check_kinds(document, scenario)
     check_cpus(document, scenario)
+    check_loopbacks(document, scenario)
     _check_endpoints(document, scenario)
     _check_weights(document, scenario)
     _check_modes(document, scenario)
@@ -273,7 +281,9 @@ def _check_captures(document: Document, scenario: Scenario) -> None:
     for index, capture in enumerate(scenario.record.captures):
         path: KeyPath = ("record", "captures", index)
         check_known(document, (*path, "node"), capture.node, scenario.nodes, "node")
-        if capture.link is not None:
+        if capture.link == LOOPBACK:
+            check_sockets(document, (*path, "node"), network, capture.node, "node")
+        elif capture.link is not None:
             check_own_link(document, (*path, "link"), network, capture.node, capture.link)
         for file, _ in capture_points(network, capture):
             if file in files:

@@ -75,6 +75,18 @@ def check_kinds(document: Document, scenario: Scenario) -> None:
             raise document.refusal((node.table, name), error) from error
 
 
+def check_loopbacks(document: Document, scenario: Scenario) -> None:
+    """Check that only nodes with sockets turn the offloads of their loopback interface off.
+
+    :raises InputError: for the first node where this does nothing.
+    """
+    for name, node in Network(scenario).nodes.items():
+        if not node.loopback_offload and name not in scenario.transports:
+            message = "does nothing: the node has no sockets, so nothing passes its loopback interface"
+            hint = f"remove it, or add [{node.table}.{name}.transport]" if node.transport_is_optional else "remove it"
+            raise document.error((node.table, name, "loopback_offload"), message, hint=hint, kind=Mistake.IDLE)
+
+
 def check_cpus(document: Document, scenario: Scenario) -> None:
     """Check that the kernel lets programs take time, and that nodes with a CPU run any.
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from mptcplab.fields import LOOPBACK
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import Context, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
@@ -143,8 +144,10 @@ class Network(Graph):
         return next(entered, reachable[0] if reachable else None)
 
 
-def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, Port]]:
-    """Yield the interfaces of ``capture``, each with the name of its file in a recording."""
+def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, str]]:
+    """Yield the interfaces of ``capture``, each after the name of its file in a recording."""
+    if capture.link == LOOPBACK:
+        yield f"{capture.node}-{LOOPBACK}.pcap", LOOPBACK
     for port in network.ports_of(capture.node):
         if capture.link in (None, port.link):
-            yield f"{port.node}-{port.link}.pcap", port
+            yield f"{port.node}-{port.link}.pcap", port.device

@@ -7,7 +7,7 @@ from typing import Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Boolean, Line, LinkName, Misnomers, NodeName, Part, Time, invalid, whole_units
+from mptcplab.fields import Boolean, InterfaceName, Line, Misnomers, NodeName, Part, Time, invalid, whole_units
 from mptcplab.units import Duration, Size
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
@@ -26,10 +26,11 @@ class Capture(Part):
     }
 
     node: NodeName = Field(description="the node whose packets are captured", examples=["client"])
-    link: LinkName | None = Field(
+    link: InterfaceName | None = Field(
         default=None,
-        description="the link at whose end packets are captured; default: all links of the node",
-        examples=["link1"],
+        description='the link at whose end packets are captured, or "lo" for the loopback interface, over which the '
+        "node's programs talk to each other; default: all links of the node, but not lo",
+        examples=["link1", "lo"],
     )
     snaplen: Size = Field(
         default=Size(_MIN_SNAPLEN),

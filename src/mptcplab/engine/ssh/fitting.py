@@ -14,6 +14,7 @@ from itertools import pairwise
 
 from mptcplab.engine.ssh.inventory import Interface, Inventory, Machine
 from mptcplab.errors import InputError
+from mptcplab.fields import LOOPBACK
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.tables import FOLDER
 from mptcplab.plan.model import Plan, used_by
@@ -58,6 +59,7 @@ def fit(plan: Plan, inventory: Inventory, *, name: str) -> list[Fitted]:
     :raises InputError: naming what the inventory lacks or does not allow.
     """
     _check_neighbours(plan)
+    _check_loopbacks(plan)
     wires = list(_wires(plan))
     missing = [node for node in plan.nodes if node not in inventory.nodes]
     if missing:
@@ -119,6 +121,13 @@ def _check_neighbours(plan: Plan) -> None:
     if any(command.argv[:2] == ("ip", "neighbour") for command in plan.setup):
         message = "the engine 'ssh' leaves link-layer addresses to the machines, which resolve their neighbours"
         raise InputError(message, hint=f'write neighbours = "resolve", or {_VIRTUAL}')
+
+
+def _check_loopbacks(plan: Plan) -> None:
+    """Refuse offloads of loopback interfaces, over which other programs of a real machine talk."""
+    if any(command.argv[:3] == ("ethtool", "-K", LOOPBACK) for command in plan.setup):
+        message = "the engine 'ssh' leaves the offloads of loopback interfaces to the machines"
+        raise InputError(message, hint=f"remove loopback_offload, or {_VIRTUAL}")
 
 
 def _check_programs(plan: Plan) -> None:

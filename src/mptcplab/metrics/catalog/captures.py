@@ -10,7 +10,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 from mptcplab.capture.as_one import NodeStatistics, node_statistics
+from mptcplab.capture.recorded import links_of
 from mptcplab.capture.statistics import Statistics
+from mptcplab.fields import LOOPBACK
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -19,7 +21,7 @@ _NANO = 1e9
 
 
 def _files(recording: Recording) -> list[Path]:
-    """Return the captures that the scenario wants statistics of, in the order of its links."""
+    """Return the captures that the scenario wants statistics of, in the order of its links; loopback comes last."""
     found = recording.captures
     if not found:
         return []
@@ -28,10 +30,10 @@ def _files(recording: Recording) -> list[Path]:
         if capture.get("statistics"):
             wanted.setdefault(capture["node"], set()).add(capture["link"])
     names = [
-        f"{node}-{link['name']}"
+        f"{node}-{name}"
         for node, links in wanted.items()
-        for link in recording.manifest["links"]
-        if node in link["between"] and (None in links or link["name"] in links)
+        for name in (*links_of(recording, node), LOOPBACK)
+        if name in links or (None in links and name != LOOPBACK)
     ]
     return [found[name] for name in names if name in found]
 
