@@ -121,11 +121,12 @@ def test_a_plan_is_divided_among_machines() -> None:
         ("transport.path_manager=userspace", "no path manager of user space"),
         ("workloads.bulk.scheduler=roundrobin", "schedulers of single sockets"),
         ("neighbours=known", "leaves link-layer addresses to the machines"),
+        ("hosts.client.loopback_offload=false", "leaves the offloads of loopback interfaces to the machines"),
     ],
 )
 def test_what_does_not_fit_is_named(override: str, message: str) -> None:
     overrides = [override]
-    if "hosts" in override:
+    if "hosts.other" in override:
         overrides.append("links.three={between = ['client', 'other']}")
     with pytest.raises(InputError, match=message) as caught:
         fit(_plan(*overrides), load_inventory(EXAMPLE), name="inventory.toml")
