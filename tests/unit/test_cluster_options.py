@@ -67,7 +67,7 @@ from mptcplab.campaign import cluster
 from mptcplab.errors import InputError
 cluster._CONNECT_SECONDS = 1
 try:
-    with cluster.connected({address!r}):
+    with cluster.connect({address!r}):
         pass
 except InputError as error:
     print(error.message)

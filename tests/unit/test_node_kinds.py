@@ -127,7 +127,7 @@ def test_show_and_plan_of_a_plugin() -> None:
 def test_doctor_knows_what_a_plugin_needs() -> None:
     script = (
         "from mptcplab.doctor.programs import program_uses; from mptcplab.engine.tools import package_of\n"
-        "print(*(f'{name}: {uses()[name]}: {package_of(name)}' for name in ('nft', 'cat')), sep=chr(10))"
+        "print(*(f'{name}: {program_uses()[name]}: {package_of(name)}' for name in ('nft', 'cat')), sep=chr(10))"
     )
     assert printed("-c", script).splitlines() == [
         "nft: nodes of kind router and clamp: nftables",
