@@ -140,7 +140,7 @@ def test_memory_that_runs_out_in_the_middle(bench: Bench) -> None:
     """The place had room when the lab began, and others have filled it since."""
     code = (
         "from pathlib import Path; from mptcplab.engine.virtual import machine; from mptcplab.cli.main import main; "
-        'machine.memory_folder = lambda: Path("/dev/shm"); main()'
+        'machine.memory_folder = lambda *_: Path("/dev/shm"); main()'
     )
     script = f'mount -t tmpfs -o size=20m none /dev/shm\nexec {sys.executable} -c \'{code}\' run "$1" --out "$2"'
     done = with_mounts(script, bench.write(RUNS.replace("repeats = 4", "")), bench.folder / "results")
