@@ -40,7 +40,7 @@ from mptcplab.kernel.process import sigterm_as_interrupt
 from mptcplab.proxies import build, catalog
 from tests.unit.test_proxies import TRIVIAL
 
-catalog.shipped_folder = lambda *_, **__: Path(sys.argv[1])
+catalog.find_shipped_folder = lambda *_, **__: Path(sys.argv[1])
 with sigterm_as_interrupt():
     build.build(TRIVIAL, print)
 """

@@ -414,13 +414,13 @@ def test_two_clicks_lead_from_a_count_to_everything(browser: Browser, tmp_path: 
 
 
 def test_a_point_of_the_picture_leads_to_its_sheet(browser: Browser, tmp_path: Path) -> None:
-    measure_table(tmp_path / "subramani2018", "subramani2018/4.3", repeats=3)
+    measure_table(tmp_path / "subramani2018", "subramani2018/gateway-4.3", repeats=3)
     write_report(tmp_path, tmp_path / "r.html")
     page = browser.new_page(viewport={"width": 1280, "height": 1200})
     page.goto((tmp_path / "r.html").as_uri())
     page.locator(".figure[data-panel=agreement]").first.scroll_into_view_if_needed()
     page.wait_for_selector("[data-panel=agreement] .main-svg")
-    anchor = "subramani2018-4-3--tcp--8-Mbit-s"
+    anchor = "subramani2018-gateway-4-3--tcp--8-Mbit-s"
     x, y = page.evaluate(
         """(anchor) => {
           const div = document.querySelector("[data-panel=agreement]");
