@@ -1,16 +1,49 @@
 # SPDX-License-Identifier: MIT
-"""Property tests draw the same examples every time, so that a change is judged by what it changed.
+"""What all tests share: the examples of property tests, and a browser.
 
+Property tests draw the same examples every time, so that a change is judged by what it changed.
 ``HYPOTHESIS_PROFILE=default`` draws new ones. That, and ``make fuzz``, is how to search for more.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
+import pytest
 from hypothesis import settings
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser
+
+#: Of the browser: it asks nobody for anything.
+_FLAGS = (
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+)
 
 # No test is timed: machines are busy.
 settings.register_profile("default", deadline=None)
 settings.register_profile("repeatable", derandomize=True, deadline=None)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Debian's chromium, headless. Playwright drives the installed one and downloads none."""
+    from playwright.sync_api import sync_playwright  # late: few tests need it
+
+    program = shutil.which("chromium")
+    if program is None:
+        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
+        yield started
+        started.close()

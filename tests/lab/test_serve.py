@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -15,19 +14,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from playwright.sync_api import Browser, BrowserContext, expect, sync_playwright
+from playwright.sync_api import Browser, BrowserContext, expect
 
 pytest.importorskip("flask", reason="the extra `serve` is not installed")
 
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 _DESKTOP, _PHONE = (1280, 900), (390, 844)
 #: Runs take seconds; machines are busy.
 _PATIENCE_MS = 240_000
@@ -68,17 +58,6 @@ def server(tmp_path: Path) -> Iterator[Server]:
         process.terminate()
     process.wait(60)
     process.stdout.close()
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
-        yield started
-        started.close()
 
 
 @pytest.fixture

@@ -12,7 +12,7 @@ from tests.unit.commanded import output_of
 
 from mptcplab.campaign import missing
 from mptcplab.engine import memory as engine_memory
-from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, size_text, with_limits
+from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, memory_text, with_limits
 from mptcplab.engine.virtual.engine import Virtual
 from mptcplab.engine.virtual.machine import LabBoot, _arguments
 from mptcplab.errors import Exit
@@ -152,7 +152,7 @@ def test_too_much_for_this_machine(
     assert bool(lacks) == refused
     if refused:
         assert lacks[0].status == Exit.MISSING
-        need = size_text(memory_bytes(experiment.points[0].scenario))
+        need = memory_text(memory_bytes(experiment.points[0].scenario))
         assert f"a lab needs {need} of memory, and this machine has 1.5 GiB free" in lacks[0].message
         assert "memory" in str(lacks[0].hint)
         result = output_of(monkeypatch, capsys, "run", tmp_path / "s.toml", "--out", tmp_path / "out")
@@ -219,7 +219,7 @@ def test_show_states_the_memory(
     experiment = _experiment(tmp_path)
     size = memory_bytes(experiment.points[0].scenario)
     out = " ".join(output_of(monkeypatch, capsys, "show", tmp_path / "s.toml").out.split())
-    assert f"in labs of {size_text(size)} of memory" in out
+    assert f"in labs of {memory_text(size)} of memory" in out
     document = json.loads(output_of(monkeypatch, capsys, "show", tmp_path / "s.toml", "--json").out)
     assert document["lab_memory_bytes"] == size
     _experiment(tmp_path, rate=10)

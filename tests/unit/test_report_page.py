@@ -9,14 +9,13 @@ from __future__ import annotations
 import html
 import json
 import re
-import shutil
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page
 from tests.unit.html_page import EVIL
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.made_studies import measure_table
@@ -29,27 +28,7 @@ from mptcplab.stats import mean_interval
 
 pytestmark = pytest.mark.slow
 
-_FLAGS = (
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-)
 _DESKTOP, _PHONE = (1280, 900), (390, 844)
-
-
-@pytest.fixture(scope="module")
-def browser() -> Iterator[Browser]:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
-    with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=program, args=list(_FLAGS))
-        yield started
-        started.close()
 
 
 @pytest.fixture(scope="module")

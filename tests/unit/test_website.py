@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,7 +13,7 @@ from threading import Thread
 
 import click
 import pytest
-from playwright.sync_api import sync_playwright
+from playwright.sync_api import Browser
 from website.generated import write_commands, write_gallery
 from website.stage import ROOT, separate_lists, stage_pages
 
@@ -74,28 +73,22 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_browser_reads_and_searches_the_site_and_asks_nobody_else(address: str) -> None:
-    program = shutil.which("chromium")
-    if program is None:
-        pytest.fail("chromium is not installed; scripts/install-packages --tests", pytrace=False)
-    with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=program, args=["--no-sandbox"])
-        asked: list[str] = []
-        for size in (_PHONE, _DESKTOP):
-            page = browser.new_page(viewport={"width": size["width"], "height": size["height"]})
-            page.set_default_timeout(_WAIT_MS)
-            page.on("request", lambda request: asked.append(request.url))
-            page.goto(f"{address}/course.html")
-            assert page.locator("h1").first.inner_text().startswith("A course in six exercises")
-            # Tables and code scroll by themselves: the page is never wider than the window.
-            width = page.evaluate("document.documentElement.scrollWidth")
-            assert width <= size["width"], f"the page is {width} px wide in a window of {size['width']}"
-        page.locator("input.md-search__input").fill("bufferbloat")
-        page.locator(".md-search-result__link").first.wait_for()
-        assert "course" in (page.locator(".md-search-result__link").first.get_attribute("href") or "")
-        page.goto(f"{address}/gallery.html")
-        images = "[...document.images].filter(image => image.loading !== 'lazy')"
-        broken = page.evaluate(f"{images}.filter(image => !image.naturalWidth).map(image => image.src)")
-        assert broken == []
-        browser.close()
+def test_a_browser_reads_and_searches_the_site_and_asks_nobody_else(browser: Browser, address: str) -> None:
+    asked: list[str] = []
+    for size in (_PHONE, _DESKTOP):
+        page = browser.new_page(viewport={"width": size["width"], "height": size["height"]})
+        page.set_default_timeout(_WAIT_MS)
+        page.on("request", lambda request: asked.append(request.url))
+        page.goto(f"{address}/course.html")
+        assert page.locator("h1").first.inner_text().startswith("A course in six exercises")
+        # Tables and code scroll by themselves: the page is never wider than the window.
+        width = page.evaluate("document.documentElement.scrollWidth")
+        assert width <= size["width"], f"the page is {width} px wide in a window of {size['width']}"
+    page.locator("input.md-search__input").fill("bufferbloat")
+    page.locator(".md-search-result__link").first.wait_for()
+    assert "course" in (page.locator(".md-search-result__link").first.get_attribute("href") or "")
+    page.goto(f"{address}/gallery.html")
+    images = "[...document.images].filter(image => image.loading !== 'lazy')"
+    broken = page.evaluate(f"{images}.filter(image => !image.naturalWidth).map(image => image.src)")
+    assert broken == []
     assert {url for url in asked if not url.startswith((address, "data:", "blob:"))} == set()

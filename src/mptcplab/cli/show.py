@@ -14,8 +14,7 @@ from mptcplab.cli.algorithms import check_algorithms
 from mptcplab.cli.common import console, default_jobs, print_table
 from mptcplab.cli.sources import loaded_source
 from mptcplab.cli.space import size_text
-from mptcplab.engine.memory import available_memory, labs_at_once
-from mptcplab.engine.memory import size_text as memory_text
+from mptcplab.engine.memory import available_memory, labs_at_once, memory_text
 from mptcplab.metrics.points import changed_keys_note, short_names
 from mptcplab.node.transport import Endpoint
 from mptcplab.node.words import ADDED

@@ -35,7 +35,7 @@ def with_limits(plan: Plan) -> Plan:
     return replace(plan, setup=(Command(None, ("sysctl", "-qw", *scaled)), *plan.setup))
 
 
-def size_text(size: float) -> str:
+def memory_text(size: float) -> str:
     """Return a size as text in GiB, or in MiB if it is small."""
     return f"{size / _GIB:.4g} GiB" if size >= _GIB // 2 else f"{size / (1 << 20):.0f} MiB"
 
@@ -74,9 +74,9 @@ def find_memory_missing(free: int, sizes: Iterable[int]) -> Iterator[MissingErro
     """
     largest = max(sizes, default=0)
     if largest > max(USUAL_MEMORY_BYTES, free):
-        message = f"a lab needs {size_text(largest)} of memory, and this machine has {size_text(free)} free for it"
+        message = f"a lab needs {memory_text(largest)} of memory, and this machine has {memory_text(free)} free for it"
         hint = "use smaller buffers (tcp_rmem, tcp_wmem), or a smaller `memory`, with which the kernel may restrain TCP"
-        yield MissingError(message, hint=hint, subject=f"memory for a lab of {size_text(largest)}")
+        yield MissingError(message, hint=hint, subject=f"memory for a lab of {memory_text(largest)}")
 
 
 class MemoryBudget:

@@ -18,6 +18,7 @@ from pathlib import PurePosixPath
 from typing import NoReturn
 
 from mptcplab.errors import InputError
+from mptcplab.scenario.document import escape_text
 
 MAX_ARCHIVE_BYTES = 256 << 20
 MAX_MEMBERS = 20_000
@@ -27,6 +28,8 @@ MAX_TOTAL_BYTES = 1 << 30
 MAX_RATIO = 200
 #: Below this size of the content, its ratio is of no concern.
 _SMALL_BYTES = 8 << 20
+#: Of a name in a message.
+_MAX_SHOWN_CHARS = 60
 _MAX_NAME_CHARS, _MAX_PART_BYTES = 1000, 255
 #: The signature of an entry in the archive's directory.
 _ENTRY = b"PK\x01\x02"
@@ -175,8 +178,7 @@ def _check_sizes(sizes: list[int], archive_bytes: int | None = None) -> None:
 
 def quote_name(name: str) -> str:
     """Return a name for a message: strangers choose it."""
-    shown = name if len(name) <= 60 else f"{name[:57]}..."
-    return "'" + "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in shown) + "'"
+    return f"'{escape_text(name, longest=_MAX_SHOWN_CHARS)}'"
 
 
 def _refuse(what: str) -> NoReturn:

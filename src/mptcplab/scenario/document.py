@@ -68,8 +68,8 @@ class ScenarioError(InputError):
     ) -> None:
         shown = f" = {show(value)}" if value is not None and not isinstance(value, dict) else ""
         about = f"{key}{shown}: {message}" if key else message
-        super().__init__(_escape(f"{place}: ", longest=_MAX_NAME) + _escape(about), hint=_escape(hint))
-        self.kind, self.place, self.key, self.about = kind, place, key, _escape(about)
+        super().__init__(escape_text(f"{place}: ", longest=_MAX_NAME) + escape_text(about), hint=escape_text(hint))
+        self.kind, self.place, self.key, self.about = kind, place, key, escape_text(about)
 
 
 @dataclass
@@ -258,7 +258,7 @@ def toml(value: Any) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, str):
-        return f'"{_escape(value, longest=_MAX_VALUE)}"'
+        return f'"{escape_text(value, longest=_MAX_VALUE)}"'
     if isinstance(value, list):
         return f"[{', '.join(map(toml, value))}]"
     if isinstance(value, dict):
@@ -282,7 +282,7 @@ def name_hint(name: str, known: Iterable[str]) -> str:
     return f"did you mean `{near}`?" if near else f"use one of {', '.join(names)}" if names else "define it first"
 
 
-def _escape(text: str, *, longest: int = _MAX_MESSAGE) -> str:
+def escape_text(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     """Return ``text`` with unprintable characters escaped, since user input may contain anything."""
     cut = text if len(text) <= longest else text[: longest - 3] + "..."
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)

@@ -122,7 +122,8 @@ def _nobody_tried(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, where=_place_of(evidence, connection), strength=HINT)
 
 
-def _explain_key(key: str) -> str:
+def _refer_to_counters(key: str) -> str:
+    """Return why the lab has no scenario: the reason ``key`` covers it there."""
     return _OF_COUNTERS.format(key)
 
 
@@ -139,7 +140,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the SYNs with the option arrive",
         explanation="Linux repeats a SYN with the option a few times, and then sends one without.",
         page=_PAGE,
-        why_no_scenario=_explain_key("syns-dropped"),
+        why_no_scenario=_refer_to_counters("syns-dropped"),
         after=("syns-dropped",),
     ),
     Reason(
@@ -154,7 +155,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ss -Mln` at the server lists its port; a capture there shows the option in the SYN",
         explanation="A server that does not know MPTCP ignores the option.",
         page=_PAGE,
-        why_no_scenario=_explain_key("server-without-mptcp"),
+        why_no_scenario=_refer_to_counters("server-without-mptcp"),
         after=("server-without-mptcp", "mptcp-switched-off", "syn-option-stripped", "synack-option-stripped"),
     ),
     Reason(
@@ -168,7 +169,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="further captures between both places",
         explanation="One place saw the option in a handshake, another one did not.",
         page=_PAGE,
-        why_no_scenario=_explain_key("syn-option-stripped"),
+        why_no_scenario=_refer_to_counters("syn-option-stripped"),
     ),
     Reason(
         key="captured-data-without-dss",
@@ -181,7 +182,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="a capture at the other end shows whether the sender's packets had the option",
         explanation="Some middleboxes pass options in SYNs and remove them later (RFC 8684, section 3.7).",
         page=_PAGE,
-        why_no_scenario=_explain_key("data-without-mapping"),
+        why_no_scenario=_refer_to_counters("data-without-mapping"),
         after=("first-data-without-option", "data-without-mapping"),
     ),
     Reason(
@@ -195,7 +196,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="the payload in captures of both ends",
         explanation="MP_FAIL is only sent if checksums were agreed in the handshake.",
         page=_PAGE,
-        why_no_scenario=_explain_key("payload-changed"),
+        why_no_scenario=_refer_to_counters("payload-changed"),
         after=("payload-changed", "payload-changed-at-peer"),
     ),
     Reason(
@@ -224,7 +225,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="A join is refused if nothing listens on its port, if no connection has its token, or if a limit "
         "is reached.",
         page="path-management.md",
-        why_no_scenario=_explain_key("server-join-refused and join-syn-lost"),
+        why_no_scenario=_refer_to_counters("server-join-refused and join-syn-lost"),
         after=(
             "server-join-refused",
             "join-rejected",
@@ -245,7 +246,7 @@ REASONS: tuple[Reason, ...] = (
         explanation="Without rules by source address, a host sends the packets of its second address by the first "
         "interface, where a router or filter drops them.",
         page="path-management.md",
-        why_no_scenario=_explain_key("server-join-refused and join-syn-lost"),
+        why_no_scenario=_refer_to_counters("server-join-refused and join-syn-lost"),
         after=("join-syn-lost", "join-option-stripped", "join-answer-lost", "server-join-unanswered"),
     ),
     Reason(
@@ -259,7 +260,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp limits` at the client; its default for add_addr_accepted is 0",
         explanation="Linux accepts no announced address by default.",
         page="path-management.md",
-        why_no_scenario=_explain_key("announcement-not-accepted"),
+        why_no_scenario=_refer_to_counters("announcement-not-accepted"),
         after=("announcement-not-accepted", "announcement-without-room", "announcement-ignored"),
     ),
     Reason(
@@ -274,7 +275,7 @@ REASONS: tuple[Reason, ...] = (
         confirm="`ip mptcp endpoint` and `ip mptcp limits` at both ends, during the connection",
         explanation="Without endpoints, Linux uses the first subflow only.",
         page="path-management.md",
-        why_no_scenario=_explain_key("no-endpoint"),
+        why_no_scenario=_refer_to_counters("no-endpoint"),
         after=("no-endpoint", "endpoint-of-first-subflow", "fullmesh-alone", "limit-of-subflows", "not-announced"),
     ),
 )
