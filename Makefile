@@ -99,7 +99,7 @@ bench: kernel
 	$(BIN)/python -m bench
 
 docs: kernel kernel-lts test-packages
-	$(BIN)/python -m docs.refresh --measured
+	$(BIN)/python -m tools.docs.refresh --measured
 
 gateways: gateway-packages
 	$(BIN)/mptcplab gateways build
@@ -109,18 +109,18 @@ reasons: test-packages kernel
 
 fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'
-	$(BIN)/python -m fuzz --minutes $(MINUTES)
+	$(BIN)/python -m tests.fuzz --minutes $(MINUTES)
 
 fuzz-syscalls: test-packages kernel
-	$(BIN)/python -m fuzz.syscalls --calls $(CALLS) --seed $(SEED)
+	$(BIN)/python -m tests.fuzz.syscalls --calls $(CALLS) --seed $(SEED)
 
 modes: test-packages kernel
 	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/test_user_code.py
-	$(BIN)/python -m setups.modes
+	$(BIN)/python -m tests.setups.modes
 
 setups: kernel
 	@scripts/install-packages --setups
-	$(BIN)/python -m setups
+	$(BIN)/python -m tests.setups
 
 # What is written to build/site can be put on any web server; to read it here: python3 -m http.server --directory build/site
 site: venv
@@ -129,9 +129,9 @@ site: venv
 # Files in wheels have the date of the commit.
 wheels: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
 wheels: kernel
-	$(BIN)/python -m wheels
-	$(BIN)/python -m wheels.compare
-	$(BIN)/python -m wheels.install
+	$(BIN)/python -m tools.wheels
+	$(BIN)/python -m tools.wheels.compare
+	$(BIN)/python -m tools.wheels.install
 
 # The wheels and those of all libraries, for Debian's Python: what image and package install without an index.
 wheelhouse: dist-wheels
@@ -143,11 +143,11 @@ dist-wheels:
 	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = 2 ] || $(MAKE) --no-print-directory wheels
 
 image: wheelhouse
-	$(BIN)/python -m release.image
+	$(BIN)/python -m tools.release.image
 
 image-check: wheelhouse
 	@scripts/install-packages --setups
-	$(BIN)/python -m release.image --check
+	$(BIN)/python -m tools.release.image --check
 
 # Built of the committed or changed checkout alike; lintian reads the result.
 deb: wheelhouse deb-packages
@@ -158,7 +158,7 @@ deb: wheelhouse deb-packages
 
 deb-check: deb
 	@scripts/install-packages --setups
-	$(BIN)/python -m release.deb
+	$(BIN)/python -m tools.release.deb
 
 deb-packages: packages
 	@scripts/install-packages --deb
@@ -167,7 +167,7 @@ release-check: venv
 	scripts/release check
 
 smp: venv smp-packages
-	$(BIN)/python -m smp --minutes $(MINUTES) --seed $(SEED) --jobs $(JOBS) --variant $(if $(KCSAN),kcsan,lockdep)
+	$(BIN)/python -m tests.smp --minutes $(MINUTES) --seed $(SEED) --jobs $(JOBS) --variant $(if $(KCSAN),kcsan,lockdep)
 
 packages:
 	@scripts/install-packages

@@ -17,7 +17,7 @@ from collections.abc import Callable
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-from docs.making.pages import table_of
+from tools.docs.making.pages import table_of
 
 from bench import lab, machines, scenarios
 

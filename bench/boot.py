@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import Any
 from unittest import mock
 
-from docs.making.pages import table_of
+from tools.docs.making.pages import table_of
 
 from bench.inside_boot import FIRST, MARK
 from mptcplab.campaign.record import prepare_engines

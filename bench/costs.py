@@ -18,7 +18,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from docs.making.pages import table_of
+from tools.docs.making.pages import table_of
 
 from bench import before, curves, lab, machines, profile
 from bench.extent import FULL, SMOKE, Extent

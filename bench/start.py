@@ -19,7 +19,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from docs.making.pages import table_of
+from tools.docs.making.pages import table_of
 
 from bench import machines, scenarios
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """On stock kernels the eBPF programs do what coupled congestion controls are for: no harm at a shared bottleneck.
 
-Four seeds show whether something is broken; docs/ebpf.md has the intervals of more (``python -m bench.shares``).
+Four seeds show whether something is broken; docs/ebpf.md has the intervals of more (``python -m validation.shares``).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ from pathlib import Path
 from statistics import fmean
 
 import pytest
-from bench.shares import measure
+from validation.shares import measure
 
 from mptcplab.errors import LabError
 

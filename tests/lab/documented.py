@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 
-from docs.making.work import Experiment
+from tools.docs.making.work import Experiment
 
 from mptcplab.scenario.load import load
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from statistics import mean
 
 import pytest
-from docs.figures.dynamics import QueueingSummary, path_rates, path_waiting
+from tools.docs.figures.dynamics import QueueingSummary, path_rates, path_waiting
 
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import load

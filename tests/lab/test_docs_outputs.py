@@ -6,10 +6,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from docs.making import console, stamps
-from docs.making.pages import ROOT, Page
-from docs.making.rows import document
-from docs.making.work import experiments_of
+from tools.docs.making import console, stamps
+from tools.docs.making.pages import ROOT, Page
+from tools.docs.making.rows import document
+from tools.docs.making.work import experiments_of
 
 from .bench import Bench
 from .documented import reusing

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from docs.making.work import experiment_of
+from tools.docs.making.work import experiment_of
 
 from .bench import Bench
 from .documented import reusing

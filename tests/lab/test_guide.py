@@ -13,7 +13,7 @@ import time
 from pathlib import Path
 
 import pytest
-from docs.figures import semicoupled
+from tools.docs.figures import semicoupled
 
 from mptcplab.kernel import find_kernel
 from mptcplab.kernel.build import build_kernel, find_tree

@@ -79,7 +79,7 @@ def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
             PATCH, ("kernel/patches/**/*.patch", "kernel/options/*/*.patch", "kernel/experiments/*.patch"), id="patches"
         ),
         pytest.param(UPSTREAM, ("kernel/upstream/*/*.patch",), id="upstream"),
-        pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]", "fuzz/**/*.[ch]"), id="user"),
+        pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
     ],
 )
 def test_nothing_is_found(checkpatch: Path, options: tuple[str, ...], globs: tuple[str, ...]) -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from docs.figures import machine
+from tools.docs.figures import machine
 
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.machine import pressure_counts

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Recordings are the same bytes with user code in stubs and in the kernel's process, captures included.
 
-The long form is `python -m setups.modes`. MPTCPLAB_TEST_KERNEL=PATH tests another kernel than the default one.
+The long form is `python -m tests.setups.modes`. MPTCPLAB_TEST_KERNEL=PATH tests another kernel than the default one.
 """
 
 from __future__ import annotations
@@ -10,8 +10,8 @@ import os
 from pathlib import Path
 
 import pytest
-from setups.commands import Comparison
-from setups.modes import measure
+from tests.setups.commands import Comparison
+from tests.setups.modes import measure
 
 from mptcplab.engine.virtual.machine import has_inproc
 from mptcplab.kernel import find_kernel

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The short form of `python -m fuzz.syscalls`: its calls have the same results in both modes of the lab kernel.
+"""The short form of `python -m tests.fuzz.syscalls`: its calls have the same results in both modes of the lab kernel.
 
 MPTCPLAB_TEST_KERNEL=PATH tests another kernel than the default one.
 """
@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from fuzz.syscalls.compare import compare_modes, compile_calls, run_calls
+from tests.fuzz.syscalls.compare import compare_modes, compile_calls, run_calls
 
 from mptcplab.engine.virtual.machine import has_inproc
 from mptcplab.kernel import find_kernel

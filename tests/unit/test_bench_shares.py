@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The rows of `bench.shares`: measured in parts, and shown together."""
+"""The rows of `validation.shares`: measured in parts, and shown together."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import json
 from dataclasses import asdict
 from pathlib import Path
 
-from bench.shares import Row, joined, read, table
+from validation.shares import Row, joined, read, table
 
 
 def _row(control: str, seed: int, mptcp: float, engine: str = "stock:7.2") -> Row:

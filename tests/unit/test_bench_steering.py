@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from bench.steering.layouts import HELD_OUT
-from bench.steering.page import Row, rows, table
+from validation.steering.layouts import HELD_OUT
+from validation.steering.page import Row, rows, table
 
 
 def test_differences_are_of_runs_with_the_same_seed() -> None:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from docs import beyond_window
+from tools.docs import beyond_window
 
 
 def _record(folder: Path, name: str, *drops: int) -> None:

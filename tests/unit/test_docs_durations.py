@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from docs.figures import durations
-from docs.making.pages import ROOT
+from tools.docs.figures import durations
+from tools.docs.making.pages import ROOT
 
 _REPORT = """<?xml version="1.0" encoding="utf-8"?>
 <testsuites><testsuite name="pytest" tests="3">

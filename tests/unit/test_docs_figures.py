@@ -8,10 +8,10 @@ import shlex
 from pathlib import Path
 
 import pytest
-from docs.figures import beds, scoreboard
-from docs.making import data, pages
-from docs.making.pages import ROOT
 from tests.unit.commanded import output_of
+from tools.docs.figures import beds, scoreboard
+from tools.docs.making import data, pages
+from tools.docs.making.pages import ROOT
 
 TABLES = data.tables()
 _MARK = re.compile(r"^<!-- figure (\S+) by (.+) -->$", re.MULTILINE)
@@ -19,14 +19,14 @@ MARKS = [(page, target, shlex.split(words)) for page in pages.pages() for target
 #: Others need results, which `make docs` makes.
 OF_TABLES = [mark for mark in MARKS if any(word.endswith(".csv") for word in mark[2])]
 #: Drawn from what is shipped with the studies.
-STUDIES = ["docs.figures.scoreboard"]
-BEDS = "docs.figures.beds"
+STUDIES = ["tools.docs.figures.scoreboard"]
+BEDS = "tools.docs.figures.beds"
 
 
 @pytest.mark.parametrize("name", data.FILES)
 def test_data_is_that_of_the_page(name: str) -> None:
     file = data.FOLDER / f"{name}.csv"
-    assert file.read_text() == data.text_of(name, TABLES), "run: python -m docs.refresh for the page of the table"
+    assert file.read_text() == data.text_of(name, TABLES), "run: python -m tools.docs.refresh for the page of the table"
 
 
 def test_all_data_has_a_table() -> None:
@@ -48,7 +48,7 @@ def test_figure_of_the_studies_is_of_the_shipped_values(tmp_path: Path) -> None:
     scoreboard.draw(made)
     assert places
     for place in places:
-        assert made.read_bytes() == place.read_bytes(), "run: python -m docs.refresh docs/studies.md --figures"
+        assert made.read_bytes() == place.read_bytes(), "run: python -m tools.docs.refresh docs/studies.md --figures"
 
 
 @pytest.mark.parametrize(("page", "target", "words"), [mark for mark in MARKS if mark[2][0] == BEDS])
@@ -58,7 +58,7 @@ def test_figure_of_the_beds_is_of_the_shipped_values(
     made = tmp_path / Path(target).name
     beds.draw(words[1], made)
     shown = page.file.parent / target
-    assert made.read_bytes() == shown.read_bytes(), f"run: python -m docs.refresh {page.file.name} --figures"
+    assert made.read_bytes() == shown.read_bytes(), f"run: python -m tools.docs.refresh {page.file.name} --figures"
 
 
 @pytest.mark.parametrize(("page", "target", "words"), OF_TABLES, ids=[target for _, target, _ in OF_TABLES])
@@ -74,5 +74,5 @@ def test_figure_is_what_its_command_draws(
     assert output_of(monkeypatch, capsys, *words[1:], "--out", tmp_path / "made.svg").status == 0
     shown = page.file.parent / target
     assert (tmp_path / "made.svg").read_bytes() == shown.read_bytes(), (
-        f"run: python -m docs.refresh {page.name} --figures"
+        f"run: python -m tools.docs.refresh {page.name} --figures"
     )

@@ -9,9 +9,9 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from docs.figures import grid, selftests, simult_flows
-from docs.figures.grids import GRIDS
-from docs.making.sources import SOURCES
+from tools.docs.figures import grid, selftests, simult_flows
+from tools.docs.figures.grids import GRIDS
+from tools.docs.making.sources import SOURCES
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.scenario.load import load

@@ -7,8 +7,8 @@ import re
 from typing import Any
 
 import pytest
-from docs.figures import effects, machine
-from docs.making.pages import ROOT
+from tools.docs.figures import effects, machine
+from tools.docs.making.pages import ROOT
 
 from mptcplab.scenario.load import load
 

@@ -8,11 +8,11 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from docs import check, refresh
-from docs.figures import coupled_api
-from docs.making import commands, console, measure, pages, quotes, rows, stamps, work
-from docs.making.pages import ROOT, Page
-from docs.making.sources import SOURCES
+from tools.docs import check, refresh
+from tools.docs.figures import coupled_api
+from tools.docs.making import commands, console, measure, pages, quotes, rows, stamps, work
+from tools.docs.making.pages import ROOT, Page
+from tools.docs.making.sources import SOURCES
 
 PAGES = pages.pages()
 TABLES = quotes.Tables(PAGES, stamps.measured())
@@ -54,7 +54,7 @@ def test_what_blocks_are_made_from_has_not_changed(page: Page) -> None:
 @pytest.mark.parametrize("name", [name for name, source in SOURCES.items() if source.is_cheap])
 def test_block_that_costs_nothing_is_up_to_date(name: str) -> None:
     (block,) = (block for page in PAGES for block in page.blocks if block.kind == "table" and block.name == name)
-    assert block.text == SOURCES[name].make(ROOT), f"run: python -m docs.refresh {block.page.relative_to(ROOT)}"
+    assert block.text == SOURCES[name].make(ROOT), f"run: python -m tools.docs.refresh {block.page.relative_to(ROOT)}"
 
 
 def test_every_table_that_a_script_makes_is_on_a_page() -> None:
@@ -216,7 +216,7 @@ def test_rows_are_filled_from_results(tmp_path: Path) -> None:
         ("mptcplab exec --on client -- ping -c 3 10.0.2.2", None),
         ("make docs", None),
         ("make dogs", "no target dogs"),
-        ("python -m docs.refresh", None),
+        ("python -m tools.docs.refresh", None),
         ("python -m docs.refreshed", "no module docs.refreshed"),
         ("mptcplab run a.toml && mptcplab campare a b", "no command campare"),  # codespell:ignore campare
     ],

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The Monte Carlo of docs/figures/small_windows.py against what is known otherwise, and the directions of its parts."""
+"""The Monte Carlo of tools/docs/figures/small_windows.py against known results, and the directions of its parts."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ import math
 
 import numpy as np
 import pytest
-from docs.figures import fixed_loss
-from docs.figures.small_windows import NONE, Algorithm, Silence, simulate
-from docs.making.sources import SOURCES
+from tools.docs.figures import fixed_loss
+from tools.docs.figures.small_windows import NONE, Algorithm, Silence, simulate
+from tools.docs.making.sources import SOURCES
 
 from mptcplab.scenario.load import load
 

@@ -10,11 +10,11 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from bench.fidelity import __main__ as command
-from bench.fidelity import forms, gather, sides, wire
-from bench.fidelity.kept import Present
-from bench.fidelity.place import place
-from bench.fidelity.totals import TOGETHER, totals
+from validation.fidelity import __main__ as command
+from validation.fidelity import forms, gather, sides, wire
+from validation.fidelity.kept import Present
+from validation.fidelity.place import place
+from validation.fidelity.totals import TOGETHER, totals
 
 from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
 from mptcplab.engine.protocol import RunInterruptedError

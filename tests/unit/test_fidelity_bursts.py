@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of `bench.fidelity.bursts`."""
+"""The table of `validation.fidelity.bursts`."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from bench.fidelity import bursts
-from bench.fidelity.bursts import Row
+from validation.fidelity import bursts
+from validation.fidelity.bursts import Row
 
 
 def test_a_path_has_its_shares_with_and_without_the_rule(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

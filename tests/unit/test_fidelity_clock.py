@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The clock that `bench.fidelity.clock` sets before a proxy starts, and its table."""
+"""The clock that `validation.fidelity.clock` sets before a proxy starts, and its table."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
-from bench.fidelity import clock, forms
-from bench.fidelity.clock import Row
+from validation.fidelity import clock, forms
+from validation.fidelity.clock import Row
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pauses that `bench.fidelity.commands` adds to plans, and its table."""
+"""The pauses that `validation.fidelity.commands` adds to plans, and its table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from bench.fidelity import commands, forms
-from bench.fidelity.commands import Row
+from validation.fidelity import commands, forms
+from validation.fidelity.commands import Row
 
 from mptcplab.campaign import record
 from mptcplab.plan.model import Plan

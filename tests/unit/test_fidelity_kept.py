@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the page on engines keeps of earlier machines (bench/fidelity/kept.py), and the classes of its scenarios."""
+"""What the page on engines keeps of earlier machines (validation/fidelity/kept.py), and its scenarios' classes."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from bench.fidelity import beside, cells, forms, reasons
-from bench.fidelity.chance import MIN_RUNS, rank_p, spreads_of
-from bench.fidelity.classes import Class, class_of, not_of_rates
-from bench.fidelity.kept import Present, is_of_other_build, with_earlier
-from bench.fidelity.lines import wrap
-from bench.fidelity.sides import PAIRS
+from validation.fidelity import beside, cells, forms, reasons
+from validation.fidelity.chance import MIN_RUNS, rank_p, spreads_of
+from validation.fidelity.classes import Class, class_of, not_of_rates
+from validation.fidelity.kept import Present, is_of_other_build, with_earlier
+from validation.fidelity.lines import wrap
+from validation.fidelity.sides import PAIRS
 
 from mptcplab.scenario.load import load
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What `bench.fidelity.older` changes in a transfer, one thing at a time, and its table."""
+"""What `validation.fidelity.older` changes in a transfer, one thing at a time, and its table."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-from bench.fidelity import older
-from bench.fidelity.older import Row
+from validation.fidelity import older
+from validation.fidelity.older import Row
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load

@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.fidelity.classes import SLOWER, SLOWEST
-from bench.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pool
+from validation.fidelity.classes import SLOWER, SLOWEST
+from validation.fidelity.pooled import ALL, DRAWN, NOT_DRAWN, difference_of, is_drawn, pool
 
 from mptcplab.scenario.load import load
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The command line and the rows of the programs that show one reason each (bench/fidelity/shown.py)."""
+"""The command line and the rows of the programs that show one reason each (validation/fidelity/shown.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
-from bench.fidelity.shown import measure, rows_of_file
+from validation.fidelity.shown import measure, rows_of_file
 
 from mptcplab.errors import LabError
 
@@ -33,7 +33,7 @@ def test_rows_are_written_and_read(tmp_path: Path, monkeypatch: pytest.MonkeyPat
     file = tmp_path / "rows.json"
     assert rows_of_file(file, _Row) == []
     monkeypatch.setattr(sys, "argv", ["made", "--seeds", "2", "--write", str(file)])
-    measure("bench.fidelity.made", "made", _rows, seeds=3)
+    measure("validation.fidelity.made", "made", _rows, seeds=3)
     assert rows_of_file(file, _Row) == [_Row(1), _Row(2)]
 
 
@@ -43,11 +43,11 @@ def test_a_run_that_fails_writes_nothing(
     file = tmp_path / "rows.json"
     monkeypatch.setattr(sys, "argv", ["made", "--write", str(file)])
     with pytest.raises(SystemExit) as ended:
-        measure("bench.fidelity.made", "made", _failing)
+        measure("validation.fidelity.made", "made", _failing)
     err = capsys.readouterr().err
     assert ended.value.code == LabError("", hint="").status
     assert err.splitlines()[1:] == [
-        "python -m bench.fidelity.made: no kernel for results/fidelity-made",
+        "python -m validation.fidelity.made: no kernel for results/fidelity-made",
         "  hint: build it",
     ]
     assert not file.exists()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The interval of a difference where the other side has a single run (bench/fidelity/single.py)."""
+"""The interval of a difference where the other side has a single run (validation/fidelity/single.py)."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ import random
 from typing import Any
 
 import pytest
-from bench.fidelity.cells import cell
-from bench.fidelity.single import with_single_runs
+from validation.fidelity.cells import cell
+from validation.fidelity.single import with_single_runs
 
 
 def _row(lab: list[float], other: list[float], **more: Any) -> dict[str, Any]:

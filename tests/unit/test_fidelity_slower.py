@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Networks made slower (bench/fidelity/slower.py): whatever a scenario says in seconds or bits per second changes."""
+"""Networks made slower (validation/fidelity/slower.py): all times and rates of a scenario change."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.fidelity import forms
-from bench.fidelity.cells import document
-from bench.fidelity.classes import SLOWER
-from bench.fidelity.slower import MOST_TIMES, TIMES, Slowdown, slower, slower_for_older
+from validation.fidelity import forms
+from validation.fidelity.cells import document
+from validation.fidelity.classes import SLOWER
+from validation.fidelity.slower import MOST_TIMES, TIMES, Slowdown, slower, slower_for_older
 
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.scenario.load import load

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The tables of docs/fidelity.md that have several sides beside each other (bench/fidelity/beside.py)."""
+"""The tables of docs/fidelity.md that have several sides beside each other (validation/fidelity/beside.py)."""
 
 from __future__ import annotations
 
 from typing import Any
 
 import pytest
-from bench.fidelity import cells, forms, page
-from bench.fidelity.beside import Beside
-from bench.fidelity.sides import SIDES, Side
+from validation.fidelity import cells, forms, page
+from validation.fidelity.beside import Beside
+from validation.fidelity.sides import SIDES, Side
 
 _SLOWER, _OLD = "stock-7.2-slower", "stock-6.12-slower"
 
@@ -108,7 +108,7 @@ def test_seeds_are_named_by_side_where_they_differ(monkeypatch: pytest.MonkeyPat
 )
 def test_older_kernels_run_the_last_point_only(name: str, points: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """They are as slow as the newest, and add what years of Linux change."""
-    monkeypatch.setattr("bench.fidelity.sides.forms.changed", lambda *_: ("first", "last"))
+    monkeypatch.setattr("validation.fidelity.sides.forms.changed", lambda *_: ("first", "last"))
     side: Side = SIDES[name]
     found: tuple[Any, ...] = side.points(forms.Form("made", "made", (), ()))
     assert (len(found), found[-1]) == (points, "last")

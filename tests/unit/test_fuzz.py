@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The short form of `python -m fuzz`: its targets, with inputs that hypothesis makes of their seeds.
+"""The short form of `python -m tests.fuzz`: its targets, with inputs that hypothesis makes of their seeds.
 
 Scenario files and captures have more of it in test_scenario_fuzz.py and test_capture_fuzz.py.
 """
@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from fuzz.judge import Target, judge, signature
-from fuzz.targets import TARGETS
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fuzz.judge import Target, judge, signature
+from tests.fuzz.targets import TARGETS
 
 from mptcplab.errors import InputError
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from docs.figures.dynamics import Rates, path_rates, path_waiting
 from tests.unit.made_manifest import manifest
+from tools.docs.figures.dynamics import Rates, path_rates, path_waiting
 
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording

@@ -12,11 +12,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
-from release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
-from release.command import check_first_run, run
-from release.containerfile import Image, Instruction, parse
-from release.deb import find_package
-from release.versions import PLACES, check_changelog, check_versions, prepare
+from tools.release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
+from tools.release.command import check_first_run, run
+from tools.release.containerfile import Image, Instruction, parse
+from tools.release.deb import find_package
+from tools.release.versions import PLACES, check_changelog, check_versions, prepare
 
 from mptcplab import __version__
 from mptcplab.errors import InputError, LabError, MissingError

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""Every file in ``bad/`` has a mistake that a user may make; its head has the expected place and kind of error.
+"""Every case in ``bad/`` has a mistake that a user may make; its head has the expected place and kind of error.
 
 Messages may be reworded; ``bad/messages.txt`` has some twenty complete ones, for review. See
-:mod:`tests.unit.bad_files`.
+:mod:`tests.unit.bad_cases`.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from tests.unit.bad_files import FILES, describe, head, refusal, reviewed, summary
+from tests.unit.bad_cases import CASES, describe, head, refusal, reviewed, summary, unpack_cases
 
 from mptcplab.errors import Exit, InputError, Mistake
 from mptcplab.scenario.load import load
@@ -39,11 +39,20 @@ def _refusal(file: Path, *overrides: str, seed: int | None = None, repeats: int 
     return caught.value
 
 
-@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
-def test_a_mistake(file: Path) -> None:
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with all cases as files."""
+    folder = tmp_path_factory.mktemp("bad")
+    unpack_cases(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_a_mistake(folder: Path, name: str) -> None:
     """Check place, key and kind, the beginning of the message, and that the line has the quoted text."""
+    file = folder / f"{name}.toml"
     error = refusal(file)
-    assert summary(file, error) == head(file)["expect"]
+    assert summary(file, error) == head(name)["expect"]
     assert error.message.startswith(f"{error.place}: {error.key}")
     assert error.hint
     assert error.status == Exit.BAD_INPUT
@@ -56,17 +65,17 @@ def test_a_mistake(file: Path) -> None:
 
 
 @pytest.mark.parametrize(("name", "text"), reviewed().items(), ids=reviewed())
-def test_a_message_word_for_word(name: str, text: str) -> None:
-    file = next(file for file in FILES if file.stem == name)
+def test_a_message_word_for_word(folder: Path, name: str, text: str) -> None:
+    file = folder / f"{name}.toml"
     assert describe(file, refusal(file)) == text
 
 
 def test_there_are_many_mistakes() -> None:
-    assert len(FILES) >= 350
-    kinds = Counter(head(file)["expect"].rsplit(": ", 1)[-1] for file in FILES)
+    assert len(CASES) >= 350
+    kinds = Counter(head(name)["expect"].rsplit(": ", 1)[-1] for name in CASES)
     print(kinds.most_common())
     assert set(kinds) == set(Mistake)
-    assert {head(file)["expect"].rsplit(": ", 1)[-1] for file in FILES if file.stem in reviewed()} == set(Mistake)
+    assert {head(name)["expect"].rsplit(": ", 1)[-1] for name in reviewed()} == set(Mistake)
 
 
 def test_missing_file(tmp_path: Path) -> None:

@@ -7,8 +7,8 @@ import json
 from pathlib import Path
 
 import pytest
-from setups.differences import compare
-from setups.roots import setups
+from tests.setups.differences import compare
+from tests.setups.roots import setups
 
 
 @pytest.fixture

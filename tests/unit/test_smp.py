@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The pure parts of `python -m smp`: events from a seed, what is built, and what counts as a complaint."""
+"""The pure parts of `python -m tests.smp`: events from a seed, what is built, and what counts as a complaint."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from smp.complaints import KNOWN, complaints_in, known_complaints, unknown
-from smp.guest.choices import CONTROLS, COUPLED, FIRST_ENDPOINTS, NODES, OUR_SCHEDULERS, SCHEDULERS, SWITCHES
-from smp.guest.events import WEIGHTS, Event, Events
-from smp.kernel import VARIANTS, WATCHED, inputs_of
-from smp.machine import Machine
-from smp.outcomes import load, outcome_of, record
-from smp.root import archive, files
+from tests.smp.complaints import KNOWN, complaints_in, known_complaints, unknown
+from tests.smp.guest.choices import CONTROLS, COUPLED, FIRST_ENDPOINTS, NODES, OUR_SCHEDULERS, SCHEDULERS, SWITCHES
+from tests.smp.guest.events import WEIGHTS, Event, Events
+from tests.smp.kernel import VARIANTS, WATCHED, inputs_of
+from tests.smp.machine import Machine
+from tests.smp.outcomes import load, outcome_of, record
+from tests.smp.root import archive, files
 
 from mptcplab.kernel.data import load_inputs
 

@@ -16,11 +16,11 @@ pytest.importorskip("elftools", reason="the extra `wheels` is not installed")
 
 from tests.unit.test_kernel_cache import INPUTS as OF_ENTRIES
 from tests.unit.test_kernel_cache import fill
-from wheels import contents
-from wheels.build import build_kernel_wheel
-from wheels.compare import compare
-from wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
-from wheels.install import check_results
+from tools.wheels import contents
+from tools.wheels.build import build_kernel_wheel
+from tools.wheels.compare import compare
+from tools.wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
+from tools.wheels.install import check_results
 
 from mptcplab import prebuilt
 from mptcplab.errors import InputError, LabError, MissingError

@@ -6,9 +6,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from bench.wifi.experiments import Measure, in_folder
-from bench.wifi.lab import KERNEL
 from tests.lab.bench import Bench
+from validation.wifi.experiments import Measure, in_folder
+from validation.wifi.lab import KERNEL
 
 from mptcplab.engine.steering import steer_program
 from mptcplab.engine.tools import compile_tools, radio_program

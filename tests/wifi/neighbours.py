@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from bench.wifi.lab import ACCESS_POINT_B, Network
+from validation.wifi.lab import ACCESS_POINT_B, Network
 
 
 def beside_802_11b(network: Network) -> Network:

@@ -14,10 +14,10 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from bench.wifi.experiments import Measure, names
-from bench.wifi.lab import ACCESS_POINT_G, Load, Measured, Network, measure
 from tests.unit.radio.parts import coded_errors, spectrum
 from tests.wifi.neighbours import beside_802_11b
+from validation.wifi.experiments import Measure, names
+from validation.wifi.lab import ACCESS_POINT_G, Load, Measured, Network, measure
 
 PAYLOAD = 1472
 FRAME = 26 + 8 + 20 + 8 + PAYLOAD + 4

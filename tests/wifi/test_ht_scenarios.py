@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from bench.wifi.aggregates import DATA_BITS, DOT11N
-from bench.wifi.experiments import Measure
-from bench.wifi.ht import model_of_aggregates, ring_n
 from tests.lab.bench import Bench
+from validation.wifi.aggregates import DATA_BITS, DOT11N
+from validation.wifi.experiments import Measure
+from validation.wifi.ht import model_of_aggregates, ring_n
 
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.radios import changes_of_stations, radio_links, radio_samples

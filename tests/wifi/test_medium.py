@@ -9,8 +9,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.wifi.bianchi import DOT11A, DOT11B, DOT11G, Phy, saturation
-from bench.wifi.experiments import (
+from tests.wifi.neighbours import beside_802_11b
+from validation.wifi.bianchi import DOT11A, DOT11B, DOT11G, Phy, saturation
+from validation.wifi.experiments import (
     ATTEMPTS,
     COLLAPSE_BOUND,
     COLLAPSE_M,
@@ -29,8 +30,7 @@ from bench.wifi.experiments import (
     ring,
     saturate,
 )
-from bench.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, STATION, Load, Network, measure
-from tests.wifi.neighbours import beside_802_11b
+from validation.wifi.lab import ACCESS_POINT_B, ACCESS_POINT_G, STATION, Load, Network, measure
 
 from mptcplab.engine.tools import radio_program
 

@@ -9,8 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.wifi.lab import KERNEL
 from tests.lab.bench import Bench, server
+from validation.wifi.lab import KERNEL
 
 from mptcplab.capture.tshark import tshark_path
 from mptcplab.metrics.measure import measure

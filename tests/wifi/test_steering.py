@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 import pytest
-from bench.wifi.lab import KERNEL
 from tests.lab.bench import Bench, LabOutput, client, server
+from validation.wifi.lab import KERNEL
 
 from mptcplab.capture.tshark import tshark_path
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS

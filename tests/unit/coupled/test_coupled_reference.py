@@ -11,7 +11,6 @@ import math
 
 import numpy as np
 import pytest
-from docs.figures.behaviour_dynamics import FLUID
 from tests.unit.coupled.fluid import Rule, User, rest_with_links, rest_with_losses
 from tests.unit.coupled.reference import (
     Path,
@@ -27,6 +26,7 @@ from tests.unit.coupled.reference import (
     wvegas_drain,
     wvegas_step,
 )
+from tools.docs.figures.behaviour_dynamics import FLUID
 
 pytestmark = pytest.mark.slow
 

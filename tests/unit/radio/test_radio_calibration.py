@@ -9,10 +9,10 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-from bench.wifi import aggregates, page
-from bench.wifi.aggregates import DATA_BITS, DOT11N, MAX_US
-from bench.wifi.bianchi import DOT11B, DOT11G, saturation, with_a_slow_station
-from bench.wifi.experiments import (
+from validation.wifi import aggregates, page
+from validation.wifi.aggregates import DATA_BITS, DOT11N, MAX_US
+from validation.wifi.bianchi import DOT11B, DOT11G, saturation, with_a_slow_station
+from validation.wifi.experiments import (
     COLLAPSE_BOUND,
     COLLAPSE_M,
     COLLISION_BOUND,
@@ -24,7 +24,7 @@ from bench.wifi.experiments import (
     RSSI_BOUND_DB,
     STATIONS,
 )
-from bench.wifi.ht import (
+from validation.wifi.ht import (
     ATTEMPTS_N,
     DISTANCES_N_M,
     FULL_BOUND,
@@ -35,7 +35,7 @@ from bench.wifi.ht import (
     STATIONS_N,
     model_of_aggregates,
 )
-from bench.wifi.slots import collision_probability
+from validation.wifi.slots import collision_probability
 
 MEASURED: dict[str, list[dict[str, Any]]] = json.loads(page.FILE.read_text())
 

@@ -302,7 +302,7 @@ REASONS = (
         explanation="The sender retransmits on a subflow what the receiver has no room for, and the receiver drops it "
         "(mptcp_data_queue_ofo() in net/mptcp/protocol.c). A timeout follows.",
         page="limitations.md#the-kernel-under-test",
-        why_no_scenario="bench/fidelity/beyond_window.py has runs of it, which take longer",
+        why_no_scenario="validation/fidelity/beyond_window.py has runs of it, which take longer",
         is_noted=False,
     ),
     Reason(

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: MIT
+"""Connections that change their minds: both ends send and read at random, and set another congestion control or
+scheduler in the middle; they end by a close, a half close, or a reset.
+"""
+
+from __future__ import annotations
+
+import random
+import select
+import socket
+import struct
+import threading
+import time
+from collections import Counter
+
+from tests.smp.guest.choices import CONTROLS, PATHS, SCHEDULERS, TALK_PORT, address
+
+IPPROTO_MPTCP = 262
+_SOL_MPTCP, _MPTCP_INFO, _MPTCP_SCHEDULER = 284, 1, 43
+_LONGEST_S = 8.0
+#: Between two actions on a socket, on average.
+_GAP_S = 0.05
+_RESET = struct.pack("ii", 1, 0)
+
+
+def _act(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+    """Do something to a connection other than to send and to read."""
+    action = chance.choice(("control", "control", "scheduler", "scheduler", "info"))
+    done[f"socket: {action}"] += 1
+    if action == "control":
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chance.choice(CONTROLS).encode())
+    elif action == "scheduler":
+        one.setsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, chance.choice(SCHEDULERS).encode())
+    else:
+        one.getsockopt(_SOL_MPTCP, _MPTCP_INFO, 256)
+        one.getsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, 16)
+
+
+def converse(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+    """Send, read and act for some seconds, then end the connection in one of several ways."""
+    one.setblocking(False)
+    data, now = chance.randbytes(60_000), time.monotonic()
+    ends_at, acts_at = now + chance.uniform(0.2, _LONGEST_S), now
+    writes = chance.random() < 0.7
+    while (now := time.monotonic()) < ends_at:
+        if now >= acts_at:
+            _act(one, chance, done)
+            acts_at = now + chance.expovariate(1 / _GAP_S)
+        readable, writable, _ = select.select([one], [one] if writes else [], [], max(0.0, acts_at - now))
+        if readable and not one.recv(65536):
+            break
+        if writable:
+            one.send(data[: chance.randrange(1, len(data))])
+    end = chance.choice(("close", "half", "reset"))
+    done[f"socket: {end}"] += 1
+    if end == "half":
+        one.shutdown(socket.SHUT_WR)
+        one.settimeout(1.0)
+        while one.recv(65536):
+            pass
+    elif end == "reset":
+        one.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _RESET)
+
+
+def _safely(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
+    try:
+        with one:
+            converse(one, chance, done)
+    except OSError as error:
+        done[f"socket: {type(error).__name__}"] += 1
+
+
+def call(seed: int, number: int, until: float) -> dict[str, int]:
+    """Make one connection after the other from the client. Return how often each thing was done."""
+    chance, done = random.Random(f"{seed} talk {number}"), Counter[str]()
+    while time.monotonic() < until:
+        six = chance.random() < 0.3
+        one = socket.socket(socket.AF_INET6 if six else socket.AF_INET, socket.SOCK_STREAM, IPPROTO_MPTCP)
+        one.settimeout(3.0)
+        try:
+            if chance.random() < 0.3:
+                one.setsockopt(socket.SOL_SOCKET, socket.SO_SNDBUF, chance.choice((10_000, 50_000, 200_000)))
+            one.connect((address("server", chance.choice(PATHS), six=six), TALK_PORT))
+        except OSError:
+            done["socket: not connected"] += 1
+            one.close()
+            time.sleep(0.05)
+            continue
+        done["connections: talk"] += 1
+        _safely(one, chance, done)
+    return dict(done)
+
+
+def answer(seed: int) -> None:
+    """Serve connections for ever, each in a thread, and end the listener now and then to start it again."""
+    chance, done, number = random.Random(f"{seed} answer"), Counter[str](), 0
+    while True:
+        with socket.socket(socket.AF_INET6, socket.SOCK_STREAM, IPPROTO_MPTCP) as listener:
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+            listener.bind(("::", TALK_PORT))
+            listener.listen()
+            for _ in range(chance.randrange(5, 50)):
+                one, _ = listener.accept()
+                number += 1
+                own = random.Random(f"{seed} answer {number}")
+                threading.Thread(target=_safely, args=(one, own, done), daemon=True).start()

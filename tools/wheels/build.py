@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: MIT
+"""Builds both wheels with hatchling. The same checkout gives the same bytes, in any folder and at any time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+from tools.wheels.contents import ROOT, collect
+
+from mptcplab.errors import LabError
+from mptcplab.kernel.cache import KernelBuild
+from mptcplab.kernel.data import KernelInputs
+
+#: 2 February 2020, the date that hatchling gives to files by default, in seconds since 1970.
+DEFAULT_EPOCH = 1580601600
+
+
+def source_epoch() -> int:
+    """Return the time that files are dated with, in seconds since 1970: `SOURCE_DATE_EPOCH`, or a fixed one if that is
+    empty."""
+    return int(os.environ.get("SOURCE_DATE_EPOCH") or DEFAULT_EPOCH)
+
+
+def build_wheels(out: Path, kernel: KernelBuild, inputs: KernelInputs) -> list[Path]:
+    """Build `mptcplab` and `mptcplab-kernel` to the folder `out`; return both paths in this order.
+
+    :raises MissingError: without a compiler. :raises LabError: if a build fails.
+    """
+    return [
+        _build(ROOT, out, {"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"}),
+        build_kernel_wheel(out, kernel, inputs),
+    ]
+
+
+def build_kernel_wheel(out: Path, kernel: KernelBuild, inputs: KernelInputs) -> Path:
+    """Build `mptcplab-kernel` to the folder `out`, and return its path.
+
+    :raises MissingError: without a compiler. :raises LabError: if the build fails.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        project = Path(folder) / "project"
+        collect(project, kernel, inputs, epoch=source_epoch())
+        return _build(project, out, {})
+
+
+def _build(project: Path, out: Path, environment: dict[str, str]) -> Path:
+    """Build the wheel of a project to the folder `out`; return its path."""
+    with tempfile.TemporaryDirectory() as folder:
+        done = subprocess.run(
+            [sys.executable, "-m", "hatchling", "build", "--target", "wheel", "--directory", folder],
+            cwd=project,
+            capture_output=True,
+            text=True,
+            env=os.environ | environment | {"SOURCE_DATE_EPOCH": str(source_epoch())},
+            check=False,
+        )
+        if done.returncode:
+            last = (done.stderr.strip().splitlines() or ["no message"])[-1]
+            raise LabError(f"a wheel cannot be built: {last}", hint=done.stderr.strip() or None)
+        (wheel,) = Path(folder).glob("*.whl")
+        out.mkdir(parents=True, exist_ok=True)
+        return Path(shutil.copyfile(wheel, out / wheel.name))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""The tables of docs/fidelity.md, from what ``python -m validation.fidelity --write`` wrote."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from tools.docs.making.pages import table_of
+from validation.fidelity import beside, clock, reasons
+from validation.fidelity.beside import AS_IT_IS, ON_SLOWER
+from validation.fidelity.cells import document, label, scenario_text, scenarios
+from validation.fidelity.classes import FAR_SLOWER, SLOWEST, Class, class_of
+from validation.fidelity.place import place
+from validation.fidelity.slower import MANY_TIMES, MOST_TIMES
+
+_SIDES = {**AS_IT_IS, **ON_SLOWER}
+_ALL = _SIDES | {FAR_SLOWER: f"{MANY_TIMES} times slower", SLOWEST: f"{MOST_TIMES} times slower"}
+
+
+def summary_table() -> str:
+    """Return how many rows of each side are shown to be inside the margins, outside, or neither."""
+    head = [
+        "compared with the lab",
+        "goodputs",
+        "inside 2 %",
+        "outside",
+        "open",
+        "shares",
+        "inside 3 %",
+        "outside",
+        "open",
+    ]
+    lines = []
+    compared = scenarios()
+    for side, title in _SIDES.items():
+        rows = [row for sides in compared.values() for row in sides.get(side, {}).get("rows", ())]
+        cells = []
+        for metric in ("goodput_mbps", "share_percent"):
+            own = [place(row) for row in rows if row["metric"] == metric]
+            cells += [len(own), *(own.count(one) for one in ("", "!", "?"))]
+        lines.append([title, *map(str, cells)])
+    return table_of(head, lines)
+
+
+def class_table() -> str:
+    """Return all scenarios by what is known of them on a fast CPU, and by their folder."""
+    written = document()
+    found: dict[tuple[Class, str, str], list[str]] = {}
+    for name, unlimited in written["all"].items():
+        folder, _, own = name.rpartition("/")
+        kind, reason = class_of(written["scenarios"].get(name, {}).get("sides", {}), unlimited)
+        reason = reason or (clock.reason(name) if kind is Class.OUTSIDE else "")
+        found.setdefault((kind, reason, folder), []).append(own)
+    lines = [
+        [f"{kind}{f' ({reason})' if reason else ''}", folder, str(len(names)), ", ".join(f"`{one}`" for one in names)]
+        for kind in Class
+        for (one_kind, reason, folder), names in found.items()
+        if one_kind is kind
+    ]
+    return table_of(["class", "folder", "number", "scenarios"], lines)
+
+
+def refused_table() -> str:
+    """Return what a stock kernel cannot run, with the reason that the engine gives."""
+    lines = []
+    for name, sides in scenarios().items():
+        refusals: dict[str, list[str]] = {}
+        for side, found in sides.items():
+            if "refused" in found and side in _SIDES:
+                refusals.setdefault(found["refused"], []).append(_SIDES[side])
+        lines += [[f"`{name}`", ", ".join(where), reason] for reason, where in refusals.items()]
+    return table_of(["scenario", "kernel", "reason"], lines)
+
+
+def form_table() -> str:
+    """Return the points of each scenario that ran, and what was changed in it."""
+    lines = []
+    for name, found in document()["scenarios"].items():
+        if found["form"]["points"]:
+            points, changes = ("; ".join(found["form"][key]) for key in ("points", "changes"))
+            lines.append([f"`{name}`", points or "the only one", changes, _seeds_text(found["sides"])])
+    return table_of(["scenario", "points", "changes", "seeds"], lines)
+
+
+def _seeds_text(sides: dict[str, Any]) -> str:
+    """Return how many seeds each compared side ran, in words; one number if all ran as many."""
+    found: dict[int, list[str]] = {}
+    for side, title in _ALL.items():
+        if "seeds" in sides.get(side, {}):
+            found.setdefault(sides[side]["seeds"], []).append(title)
+    if len(found) == 1:
+        return str(*found)
+    return "; ".join(f"{number} ({', '.join(titles)})" for number, titles in sorted(found.items()))
+
+
+def spread_table() -> str:
+    """Return how much the lab's own goodputs differ between seeds, and how many seeds a comparison needs."""
+    lines = [
+        [
+            scenario_text(name, label(row["settings"])),
+            row["workload"],
+            f"{row['mean']:#.4g}",
+            f"{row['percent']:.2f}",
+            str(row["n"]),
+            str(row["needed"] or "over 10,000"),
+        ]
+        for name, found in document()["spread"].items()
+        for row in found["rows"]
+    ]
+    head = ["scenario", "workload", "lab, Mbit/s", "deviation, %", "seeds", "seeds for 2 %"]
+    return table_of(head, lines)
+
+
+_TABLES: dict[str, Callable[[], str]] = {
+    **beside.TABLES,
+    **reasons.TABLES,
+    "fidelity-summary": summary_table,
+    "fidelity-classes": class_table,
+    "fidelity-spread": spread_table,
+    "fidelity-refused": refused_table,
+    "fidelity-forms": form_table,
+}
+
+
+def tables() -> dict[str, Callable[[], str]]:
+    """Return the functions that make tables by their names on the page, of those for which anything was measured."""
+    head_and_rule = 2
+    return {name: make for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule}
