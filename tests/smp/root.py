@@ -23,7 +23,7 @@ _FOLDERS = ("/dev", "/proc", "/run", "/sys", "/tmp")
 #: All modules that the guest imports, and those that Python imports by name.
 _IMPORTS = """
 import sys; sys.path[:0] = sys.argv[1:]
-import tests.smp.guest.agent, smp.guest.main, smp.guest.talk, mptcplab.guest.system
+import tests.smp.guest.agent, tests.smp.guest.main, tests.smp.guest.talk, mptcplab.guest.system
 import encodings.ascii, encodings.latin_1, json.encoder, traceback
 print(*(m.__file__ for m in list(sys.modules.values()) if getattr(m, "__file__", None)), sep="\\n")
 """

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import before, boot, costs, cpu, curves, large, machines, page, shares, start
+from bench import before, boot, costs, cpu, curves, large, machines, page, start
 from tests.smp import outcomes
 from tools.docs import beyond_window
 from tools.docs.figures import (
@@ -37,6 +37,7 @@ from tools.docs.figures import (
 )
 from tools.docs.figures.grids import GRIDS
 from tools.docs.making.pages import ROOT
+from validation import shares
 from validation.fidelity import bursts, clock, commands, older
 from validation.fidelity import gather as fidelity
 from validation.fidelity import page as fidelity_page
