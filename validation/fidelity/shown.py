@@ -29,7 +29,7 @@ def measure(
     ``measured`` is given the options: the folder of the runs, and, if there are ``seeds`` by default, their number.
     """
     program = f"python -m {module}"
-    folder = Path("results") / module.removeprefix("bench.").replace(".", "-")
+    folder = Path("results") / module.removeprefix("validation.").replace(".", "-")
     parser = argparse.ArgumentParser(prog=program, description=description)
     if seeds:
         parser.add_argument(

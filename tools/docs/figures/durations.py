@@ -20,7 +20,7 @@ from xml.etree import ElementTree
 
 from tools.docs.making.pages import ROOT
 
-FILE = ROOT / "docs" / "durations.json"
+FILE = ROOT / "tools" / "docs" / "durations.json"
 SLOWEST = 30
 FILES = 20
 

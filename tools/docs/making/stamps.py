@@ -16,8 +16,8 @@ from typing import Any
 
 from tools.docs.making.pages import ROOT, Block
 
-FILE = ROOT / "docs" / "stamps.json"
-MEASURED = ROOT / "docs" / "measured.json"
+FILE = ROOT / "tools" / "docs" / "stamps.json"
+MEASURED = ROOT / "tools" / "docs" / "measured.json"
 
 
 @dataclass(frozen=True)
