@@ -4,18 +4,20 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from tools.docs import check, refresh
 from tools.docs.figures import coupled_api
-from tools.docs.making import commands, console, measure, pages, quotes, rows, stamps, work
+from tools.docs.making import commands, console, data, measure, pages, quotes, rows, stamps, work
 from tools.docs.making.pages import ROOT, Page
 from tools.docs.making.sources import SOURCES
+from validation.fidelity.page import row_tables
 
 PAGES = pages.pages()
-TABLES = quotes.Tables(PAGES, stamps.measured())
+TABLES = quotes.Tables(PAGES, stamps.measured(), data.read_rows())
 _IMAGE = re.compile(r"!\[[^\]\n]*\]\(([^)\s]+\.svg)\)")
 _TABLE = """# A page
 
@@ -55,6 +57,16 @@ def test_what_blocks_are_made_from_has_not_changed(page: Page) -> None:
 def test_block_that_costs_nothing_is_up_to_date(name: str) -> None:
     (block,) = (block for page in PAGES for block in page.blocks if block.kind == "table" and block.name == name)
     assert block.text == SOURCES[name].make(ROOT), f"run: python -m tools.docs.refresh {block.page.relative_to(ROOT)}"
+
+
+@pytest.mark.parametrize(("name", "make"), row_tables().items(), ids=row_tables())
+def test_rows_of_all_scenarios_are_up_to_date(name: str, make: Callable[[], str]) -> None:
+    file = data.ROWS_FOLDER / f"{name}.csv"
+    assert file.read_text() == data.rows_text(make), "run: python -m tools.docs.refresh docs/fidelity.md --figures"
+
+
+def test_no_file_of_rows_is_left_over() -> None:
+    assert {file.stem for file in data.ROWS_FOLDER.glob("*.csv")} == set(row_tables())
 
 
 def test_every_table_that_a_script_makes_is_on_a_page() -> None:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from tools.docs.making.pages import table_of
@@ -121,9 +121,32 @@ _TABLES: dict[str, Callable[[], str]] = {
     "fidelity-refused": refused_table,
     "fidelity-forms": form_table,
 }
+#: Tables with a row for each scenario, which are data and on no page.
+_ROWS = (
+    "fidelity-goodput",
+    "fidelity-shares",
+    "fidelity-times",
+    "fidelity-retransmissions",
+    "fidelity-slower",
+    "fidelity-slower-shares",
+    "fidelity-slower-times",
+    "fidelity-slower-retransmissions",
+    "fidelity-chance",
+    "fidelity-spread",
+    "fidelity-forms",
+)
 
 
 def tables() -> dict[str, Callable[[], str]]:
     """Return the functions that make tables by their names on the page, of those for which anything was measured."""
+    return {name: make for name, make in _measured_tables() if name not in _ROWS}
+
+
+def row_tables() -> dict[str, Callable[[], str]]:
+    """Return the functions that make the tables of ``rows/``, by name, of those for which anything was measured."""
+    return {name: make for name, make in _measured_tables() if name in _ROWS}
+
+
+def _measured_tables() -> Iterator[tuple[str, Callable[[], str]]]:
     head_and_rule = 2
-    return {name: make for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule}
+    yield from ((name, make) for name, make in _TABLES.items() if len(make().splitlines()) > head_and_rule)

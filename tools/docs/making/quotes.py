@@ -145,11 +145,14 @@ def quotes_of(page: Page) -> Iterator[Quote]:
 
 
 class Tables:
-    """The tables of all pages by name, and values that tests of the lab have measured."""
+    """The tables of all pages by name, files of rows, and values that tests of the lab have measured."""
 
-    def __init__(self, pages: Iterable[Page], measured: Mapping[str, float]) -> None:
+    def __init__(
+        self, pages: Iterable[Page], measured: Mapping[str, float], rows: Mapping[str, list[list[str]]] | None = None
+    ) -> None:
         blocks = [block for page in pages for block in page.blocks if block.kind in ("table", "rows")]
         self._tables = {block.name: cells_of(re.sub(r"<!--.*?-->", "", block.text)) for block in blocks}
+        self._tables |= rows or {}
         self._measured = measured
 
     def value(self, quote: Quote) -> Any:
