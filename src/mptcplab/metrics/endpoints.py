@@ -8,10 +8,11 @@ They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every node with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.metrics.column import Column, Scope
 from mptcplab.metrics.instants import links_without_address, path_manager_events
 from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
 from mptcplab.recording.record import Recording
@@ -109,10 +110,24 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
     )
 
 
-def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
+def endpoint_warnings(seen: Iterable[EndpointStates]) -> Iterator[str]:
     """Yield a warning for each node whose endpoints or limits differ from the configured ones."""
     for states in seen:
         if states.missing or states.unexpected:
             parts = [("missing", states.missing), ("unexpected", states.unexpected)]
             differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
             yield f"the MPTCP endpoints of {states.host} are not those configured: {differences}"
+
+
+ENDPOINTS = Scope(
+    name="endpoints",
+    title="MPTCP endpoints",
+    place=3,
+    read=endpoint_states,
+    keys=(
+        Column(name="host", definition="name of the node", type=str),
+        Column(name="asked", definition="endpoints and limits that were configured at the end of the run", type=tuple),
+        Column(name="seen", definition="those that the kernel had", type=tuple),
+    ),
+    notes=("State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use.",),
+)

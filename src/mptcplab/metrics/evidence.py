@@ -31,6 +31,7 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
+from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -91,7 +92,7 @@ def evidence_of(
         expected=_describe_expected(recording, ends, entry, side, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
-            for count in network.middleboxes
+            for count in network.get(MIDDLEBOXES)
         ),
         waits=tuple(_waits(seen, connections, side, paths)),
         cpus=cpu_shares(recording, ends) or None,

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.metrics.column import Column, Display, Scope
 from mptcplab.recording.record import Recording
 
 _TABLE = "middlebox"
@@ -37,3 +38,25 @@ def _read_counts(recording: Recording, router: str) -> Iterator[int]:
         rule: Mapping[str, Any] = entry.get("rule", {})
         if rule.get("table") == _TABLE:
             yield from (part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
+
+
+MIDDLEBOXES = Scope(
+    name="middleboxes",
+    title="Middleboxes",
+    place=4,
+    read=middlebox_counts,
+    keys=(
+        Column(name="router", definition="name of the router", type=str, display=Display(head="router")),
+        Column(name="verb", definition="`drop`, `strip`, `mangle` or `damage`", type=str, display=Display(head="does")),
+        Column(name="option", definition="the option of TCP or MPTCP", type=str, display=Display(head="to")),
+    ),
+    columns=(
+        Column(
+            name="packets",
+            unit="packets",
+            definition="packets to which it did so",
+            type=int,
+            display=Display(place=1, head="packets"),
+        ),
+    ),
+)

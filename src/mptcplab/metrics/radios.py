@@ -9,14 +9,14 @@ hears of its stations; what a station prints is what it hears of its access poin
 from __future__ import annotations
 
 import json
-from collections import Counter
 from collections.abc import Container, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 
@@ -149,6 +149,7 @@ def changes_of_stations(recording: Recording) -> list[Association]:
     ]
 
 
+@lru_cache(maxsize=_KEPT)
 def radio_links(recording: Recording) -> list[RadioLink]:
     """Return the radio links of a run by station and access point, in the order of the scenario."""
     radios = recording.manifest.get("radios", ())
@@ -172,14 +173,6 @@ def radio_links(recording: Recording) -> list[RadioLink]:
         _sum_counts(link, stations[link], access_point, this_total)
         for (link, access_point), this_total in totals.items()
     ]
-
-
-def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
-    """Return the bytes that each access point received from its stations."""
-    counter: Counter[str] = Counter()
-    for link in links:
-        counter[link.access_point] += link.rx_bytes
-    return dict(counter)
 
 
 def count_roams(recording: Recording, stations: Container[str]) -> int:
@@ -318,3 +311,136 @@ def radio_warnings(links: Iterable[RadioLink]) -> Iterator[str]:
     for link, some in by_link.items():
         if all(radio_link.rssi_dbm is None and radio_link.station_rssi_dbm is None for radio_link in some):
             yield f"the radio of {link} was never associated"
+
+
+_number = partial(Column[RadioLink], unit="", type=int, display=HIDDEN)
+_MCS_NOTE = "MCS: mean of the indices of these rates, 0 to 7, as 802.11n numbers its modulations and codes."
+_COLUMNS = (
+    _number(
+        name="rssi_dbm",
+        unit="dBm",
+        definition="mean over the samples of what the access point heard of the station",
+        type=float,
+        display=Display(place=1, head="RSSI dBm"),
+    ),
+    _number(
+        name="station_rssi_dbm",
+        unit="dBm",
+        definition="mean over the samples of what the station heard of the access point",
+        type=float,
+        display=Display(place=2, head="at station"),
+    ),
+    _number(
+        name="rx_bytes",
+        unit="B",
+        definition="of frames of data that the access point received from the station, from time zero",
+        display=Display(place=3, head="rx MB", per=1e6),
+    ),
+    _number(
+        name="tx_bytes",
+        unit="B",
+        definition="of frames of data that it sent to the station",
+        display=Display(place=4, head="tx MB", per=1e6),
+    ),
+    _number(name="rx_packets", unit="packets", definition="frames of data that it received", in_json=False),
+    _number(name="tx_packets", unit="packets", definition="frames of data that it sent", in_json=False),
+    _number(name="tx_retries", definition="its attempts that were repeated", in_json=False),
+    _number(
+        name="tx_retries_percent",
+        unit="%",
+        definition="`tx_retries` of `tx_packets`",
+        type=float,
+        display=Display(place=9, head="retries %"),
+    ),
+    _number(
+        name="associations",
+        definition="associations of the station after time zero",
+        display=Display(place=10, head="associations"),
+    ),
+    _number(
+        name="rx_kbps",
+        unit="kbit/s",
+        definition="mean over the samples of the access point of the rate at which it received last",
+        type=float,
+        display=Display(place=5, head="rx Mbit/s", per=1e3),
+    ),
+    _number(
+        name="tx_kbps",
+        unit="kbit/s",
+        definition="mean over its samples of the rate at which it sent last",
+        type=float,
+        display=Display(place=6, head="tx Mbit/s", per=1e3),
+    ),
+    _number(
+        name="rx_mcs",
+        definition="mean of the indices of these rates in 802.11n; unknown if none was",
+        type=float,
+        display=Display(place=7, head="rx MCS", never_alone=False, note=_MCS_NOTE),
+    ),
+    _number(
+        name="tx_mcs",
+        definition="the same of the rates at which it sent",
+        type=float,
+        display=Display(place=8, head="tx MCS", never_alone=False, note=_MCS_NOTE),
+    ),
+)
+
+RADIO_LINKS = Scope(
+    name="radios",
+    title="Radio links",
+    place=2,
+    frame="radio_links",
+    optional=True,
+    read=radio_links,
+    keys=(
+        Column(name="link", definition="name of the link", type=str, display=Display(head="link")),
+        Column(name="station", definition="node at its one end", type=str, display=Display(head="station")),
+        Column(
+            name="access_point",
+            definition="node that counted: the access point with which the station was associated",
+            type=str,
+            display=Display(head="access point"),
+        ),
+    ),
+    columns=_COLUMNS,
+    notes=(
+        "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
+        "point received from the station; tx: what it sent. Retries: repeated attempts, in percent of the frames that "
+        "it sent. Associations: of the station, after time zero. Mbit/s: mean of the rates of the last frames at each "
+        "sample.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class AccessPoint:
+    """The bytes that an access point received from all its stations in a run."""
+
+    access_point: str
+    rx_bytes: int
+
+
+def access_points(recording: Recording) -> list[AccessPoint]:
+    """Return the access points of a run."""
+    links = radio_links(recording)
+    return [
+        AccessPoint(name, sum(link.rx_bytes for link in links if link.access_point == name))
+        for name in dict.fromkeys(link.access_point for link in links)
+    ]
+
+
+ACCESS_POINTS = Scope(
+    name="access_points",
+    optional=True,
+    read=access_points,
+    keys=(Column(name="access_point", definition="name of the access point", type=str),),
+    columns=(
+        Column(
+            name="rx_bytes",
+            unit="B",
+            definition="of frames of data that it received from all its stations, from time zero",
+            type=int,
+            display=HIDDEN,
+        ),
+    ),
+)

@@ -123,7 +123,9 @@ class ResultRow:
     def shown(self) -> dict[str, Interval | None]:
         """The metrics that have columns in a table of this row alone."""
         return {
-            name: interval for name, interval in self.known.items() if interval is not None or METRICS[name].never_alone
+            name: interval
+            for name, interval in self.known.items()
+            if interval is not None or METRICS[name].display.never_alone
         }
 
     @property

@@ -230,10 +230,10 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     """
     metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None and name in row.never:
-        return NumberCell(f"{metric.never} (0 of {row.n})" if row.n > 1 else metric.never, math.inf)
+        return NumberCell(f"{metric.display.never} (0 of {row.n})" if row.n > 1 else metric.display.never, math.inf)
     if interval is None:
         return ""
-    text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
+    text = unit.interval(interval) if metric.display.with_spread else unit.text(interval.mean)
     shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
     return NumberCell(shown, interval.mean)
 
@@ -271,8 +271,8 @@ def _unavailable_row(settings: Mapping[str, str], mark: str, columns: int) -> tu
 def missing_run_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str]:
     """Yield what the words of cells mean whose runs have no value of these metrics, and why means lack such runs."""
     pairs = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
-    for word in dict.fromkeys(metric.never for _, metric in pairs):
-        own_pairs = [(row, metric) for row, metric in pairs if metric.never == word]
+    for word in dict.fromkeys(metric.display.never for _, metric in pairs):
+        own_pairs = [(row, metric) for row, metric in pairs if metric.display.never == word]
         parts = dict.fromkeys(metric.noun for row, metric in own_pairs if metric.name in row.metrics)
         if any(metric.name not in row.metrics for row, metric in own_pairs):
             yield Note(f"{word}: not within the run.", about=rf"\b{word}\b")

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from mptcplab.metrics.column import HIDDEN
 from mptcplab.metrics.instants import changes_rates
 from mptcplab.metrics.metric import Metric, Subject
 
@@ -74,11 +75,10 @@ OVER_TCP = Metric(
     "the best path. Only where TCP ran on each path, too",
     source="Paasch et al. 2013, with goodputs of TCP",
     section="paths",
-    place=49,
-    in_table=False,
     of_rows=True,
     needs="runs of TCP over each path that MPTCP used, with the same seed and the same other settings, of one bulk "
     "workload alone",
+    display=HIDDEN,
 )
 OF_CAPACITY = Metric(
     name="aggregation_benefit_of_capacity",
@@ -90,6 +90,5 @@ OF_CAPACITY = Metric(
     source="Paasch et al. 2013, with capacities",
     value=_benefit_of_capacity,
     section="paths",
-    place=50,
-    in_table=False,
+    display=HIDDEN,
 )

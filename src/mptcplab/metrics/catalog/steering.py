@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.fairness import common_span_s
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
@@ -39,7 +40,6 @@ SWITCHES = Metric(
     definition="terminals that the [steering](steering.md) daemon moved while all workloads ran",
     source="the daemon's log",
     section="steering",
-    place=80,
     value=_switches,
-    digits=1,
+    display=Display(digits=1),
 )
