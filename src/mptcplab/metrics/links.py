@@ -20,7 +20,7 @@ from mptcplab.errors import LabError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
-from mptcplab.metrics.loss import CONFIDENCE, Chances
+from mptcplab.network.losses import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEATED, Recording
 
 Qdisc = Mapping[str, Any]
@@ -47,7 +47,7 @@ class DirectionCounters:
 
     link: str
     direction: str
-    asked: Chances
+    asked: LossChances
     packets: int
     bytes: int
     lost: int
@@ -96,7 +96,7 @@ def _direction(
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
-    asked = Chances.from_json(described["chances"])
+    asked = LossChances.from_json(described["chances"])
     expected = None if emptied else asked.expected_losses(offered)
     peak_queue_bytes, peak_queue_packets = peaks.get((name, direction), (None, None))
     return DirectionCounters(

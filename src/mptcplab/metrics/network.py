@@ -13,10 +13,10 @@ from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
 from mptcplab.metrics.ends import Ends, ends_of_workload
 from mptcplab.metrics.instants import has_failed
 from mptcplab.metrics.links import LINKS
-from mptcplab.metrics.loss import CONFIDENCE
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import count_unseen
+from mptcplab.network.losses import CONFIDENCE
 from mptcplab.recording.record import Recording
 
 _T = TypeVar("_T")
