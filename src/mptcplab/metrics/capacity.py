@@ -14,13 +14,11 @@ from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import Step, read_links, read_paths
 from mptcplab.metrics.subflows import Row, speaks_mptcp
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
-
-#: A link and its direction.
-Step = tuple[str, str]
 
 _NS = 1e9
 _SILENT = "silent"
@@ -96,13 +94,13 @@ def capacity_of(recording: Recording, ends: Ends, used: Collection[str], receive
     unknown: behind a NAT, a gateway or a radio link, or if paths share links so that their sum is not known.
     """
     manifest = recording.manifest
-    known = {name: _steps(steps) for name, steps in manifest["paths"].get(ends.workload, {}).items()}
+    known = read_paths(recording, ends.workload)
     if not used or not set(used) <= set(known) or next(gateways_of(recording, ends.workload), None) is not None:
         return None
     names = _usable_paths(manifest, ends, known, used) if _is_mptcp(recording, ends, received) else used
     paths = [known[name] for name in names]
     events = sorted(recording.events.iter_rows(named=True), key=lambda entry: int(entry["instant_ns"]))
-    links = _links(manifest, {step for path in paths for step in path})
+    links = _links(recording, {step for path in paths for step in path})
     if links is None or not any(_changes_rate(event, links) for event in events):
         return None
     times, rates = _history(links, paths, events)
@@ -153,23 +151,20 @@ def _limiting_steps(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> froz
     return frozenset(step for step in path if np.isfinite(rates[step]).any())
 
 
-def _steps(described: Iterable[Sequence[str]]) -> list[Step]:
-    return [(link, side) for link, side in described]
-
-
-def _links(manifest: Mapping[str, Any], steps: Collection[Step]) -> _Links | None:
+def _links(recording: Recording, steps: Collection[Step]) -> _Links | None:
     """Return the links as they are before the first event; None if what one carries is unknown."""
-    described = {link["name"]: link for link in manifest["links"]}
-    written = manifest.get("scenario", {}).get("links", {})
+    links = read_links(recording)
+    written = recording.manifest.get("scenario", {}).get("links", {})
     rates, shares = {}, {}
     for link, side in steps:
         if written.get(link, {}).get("radio") is not None:
             return None
-        payload_bps, rate = described[link][side]["payload_bps"], described[link][side].get("rate")
+        direction = links[link].side(side)
+        payload_bps, rate_bps = direction.payload_bps, direction.rate_bps
         if payload_bps is not None:
             rates[link, side] = payload_bps
-        if payload_bps is not None and rate is not None:
-            shares[link, side] = payload_bps / Rate.parse(rate)
+        if payload_bps is not None and rate_bps is not None:
+            shares[link, side] = payload_bps / rate_bps
             if shares[link, side] < _LEAST_PAYLOAD:
                 return None
     return _Links(rates, shares)

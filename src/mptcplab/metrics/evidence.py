@@ -31,12 +31,12 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
+from mptcplab.metrics.manifest import read_links, read_programs
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.units import Duration
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
@@ -163,14 +163,14 @@ def _sysctls(recording: Recording, host: str) -> dict[str, str]:
 
 def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
-    links = {link["name"]: link for link in recording.manifest["links"]}
+    links = read_links(recording)
     happened = instants(recording)
     addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
     backups = _backup_links(recording, side)
     for name, steps in paths_between(recording, ends).items():
-        forward = [(links[link], links[link][direction], f"{link} {direction}") for link, direction in steps]
-        back = [links[link]["backward" if direction == "forward" else "forward"] for link, direction in steps]
-        rates = [entry["payload_bps"] for _, entry, _ in forward]
+        there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
+        back = [(link, "backward" if direction == "forward" else "forward") for link, direction in steps]
+        rates = [direction.payload_bps for direction in there.values()]
         first, last = steps[0][0], steps[-1][0]
         of_client, of_server = (first, last) if side.client == side.sender else (last, first)
         names = {link for link, _ in steps}
@@ -179,10 +179,10 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
             round_trip_s=sum(
-                Duration.parse(entry["delay"]).seconds for entry in (*(way for _, way, _ in forward), *back)
+                direction.delay_s for direction in (*there.values(), *(links[link].side(way) for link, way in back))
             ),
-            loss=1 - _product(1 - entry["chances"]["high"] for _, entry, _ in forward),
-            links={step: entry["payload_bps"] for _, entry, step in forward},
+            loss=1 - _product(1 - direction.chances.high for direction in there.values()),
+            links={step: direction.payload_bps for step, direction in there.items()},
             client=addresses.get((side.client, of_client)),
             server=addresses.get((side.server, of_server)),
             is_backup=bool(names & backups),
@@ -237,9 +237,8 @@ def _describe_expected(
 ) -> Expected:
     nodes = {node["name"]: node for node in recording.manifest["nodes"]}
     transport = nodes[side.sender].get("transport", {})
-    programs = recording.manifest.get("programs", ())
-    clients = [program for program in programs if program["name"].startswith(f"{ends.workload}.client")]
-    times = [(client["start_ns"] / _NS, client["end_ns"] / _NS) for client in clients]
+    clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
+    times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
     return Expected(
         workload=ends.workload,
         client=side.client,
@@ -280,7 +279,7 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
         return []
-    end = max((entry["end_ns"] for entry in recording.manifest.get("programs", ())), default=0)
+    end = max((program.end_ns or 0 for program in read_programs(recording)), default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
     own_expr = pl.col("node") == node
     if "program" in table.columns:

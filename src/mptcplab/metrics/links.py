@@ -20,13 +20,13 @@ from mptcplab.errors import LabError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
+from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
 from mptcplab.network.losses import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEATED, Recording
 
 Qdisc = Mapping[str, Any]
 #: The maximum bytes and packets in the samples of each direction's queue.
 Peaks = Mapping[tuple[str, str], tuple[int, int]]
-DIRECTIONS = ("forward", "backward")
 #: Names of the disciplines' counters of packets marked with "congestion experienced".
 _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
@@ -77,32 +77,31 @@ class DirectionCounters:
 
 def direction_counters(recording: Recording) -> list[DirectionCounters]:
     """Return the counters of every direction of every link, in the order of the scenario."""
-    links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
+    read, peaks = cache(recording.counter), _peaks(recording)
     return [
-        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link["name"]))
-        for link in links
+        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link.name))
+        for link in read_links(recording).values()
         for direction in DIRECTIONS
     ]
 
 
 def _direction(
-    link: Mapping[str, Any], direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
+    link: Link, direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
 ) -> DirectionCounters:
-    name, described = link["name"], link[direction]
-    chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
+    name, side = link.name, link.side(direction)
+    chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
-    first = chain[0] if chain else _passed_counters(read, link["between"], direction, name)
+    first = chain[0] if chain else _passed_counters(read, link.between, direction, name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
-    asked = LossChances.from_json(described["chances"])
-    expected = None if emptied else asked.expected_losses(offered)
+    expected = None if emptied else side.chances.expected_losses(offered)
     peak_queue_bytes, peak_queue_packets = peaks.get((name, direction), (None, None))
     return DirectionCounters(
         link=name,
         direction=direction,
-        asked=asked,
+        asked=side.chances,
         packets=first["packets"],
         bytes=first["bytes"],
         lost=lost,

@@ -13,6 +13,7 @@ from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
 from mptcplab.metrics.ends import Ends, ends_of_workload
 from mptcplab.metrics.instants import has_failed
 from mptcplab.metrics.links import LINKS
+from mptcplab.metrics.manifest import read_links, read_paths
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import count_unseen
@@ -99,11 +100,9 @@ def paths_between(recording: Recording, ends: Ends) -> dict[str, list[tuple[str,
 
     A router is on paths between its own links.
     """
-    between = {link["name"]: link["between"] for link in recording.manifest["links"]}
-    paths = {}
-    for name, steps in recording.manifest["paths"].get(ends.workload, {}).items():
-        path = [(link, direction) for link, direction in steps]
-        behind = [between[link][direction == "forward"] for link, direction in path]
+    links, paths = read_links(recording), {}
+    for name, path in read_paths(recording, ends.workload).items():
+        behind = [links[link].between[direction == "forward"] for link, direction in path]
         if behind[-1] == ends.receiver and not {ends.sender, ends.receiver} & {*behind[:-1]}:
             paths[name] = path
     return paths
@@ -129,7 +128,7 @@ def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
     transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
     endpoints, limits = transport["endpoints"], transport["limits"]
-    links = [entry for entry in recording.manifest["links"] if host in entry["between"]]
+    links = [entry for entry in read_links(recording).values() if host in entry.between]
     if len(links) - 1 > min(limits.values()):
         return False
     if isinstance(endpoints, str):

@@ -27,6 +27,7 @@ from mptcplab.metrics.delivery import (
 )
 from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, instants
+from mptcplab.metrics.manifest import read_paths
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
 
@@ -176,12 +177,11 @@ def episodes(
 
 def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
     """Return the capacity and the links of each path of a workload."""
-    manifest = subject.recording.manifest
-    paths = manifest["paths"].get(subject.ends.workload, {})
+    paths = read_paths(subject.recording, subject.ends.workload)
     links = {path: {link for link, _ in steps} for path, steps in paths.items()}
     if changes_shape(subject.recording):
         return {}, links
-    known = {path: path_capacities(manifest, subject.ends.workload, [path]) for path in paths}
+    known = {path: path_capacities(subject.recording, subject.ends.workload, [path]) for path in paths}
     return {path: values[0] for path, values in known.items() if values}, links
 
 
