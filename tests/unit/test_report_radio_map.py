@@ -21,6 +21,10 @@ def manifest(
     radios = [
         {
             "node": node,
+            "device": "wlan",
+            "mac": "",
+            "links": [],
+            "program": "",
             "role": "access-point" if node in access_points else "station",
             "access_point": node if node in access_points else access_points[0],
             "mode": "802.11b",

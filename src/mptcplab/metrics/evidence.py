@@ -31,7 +31,7 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
-from mptcplab.metrics.manifest import read_links, read_programs
+from mptcplab.metrics.manifest import Gateway, Node, read_links, read_nodes, read_programs
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
@@ -74,7 +74,7 @@ class _Side:
     sender: str
     receiver: str
     programs: Mapping[str, str | None]
-    gateway: Mapping[str, Any] | None
+    gateway: Gateway | None
 
 
 def evidence_of(
@@ -105,12 +105,11 @@ def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
         programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
         return _Side(entry["from"], entry["to"], ends.sender, ends.receiver, programs, None)
     inner = inner_of(gateway, ends, entry["from"])
-    return _Side(gateway["entry"], gateway["exit"], inner.sender, inner.receiver, {}, gateway)
+    return _Side(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
-    node = next(node for node in recording.manifest["nodes"] if node["name"] == name)
-    transport = node.get("transport", {})
+    node = read_nodes(recording.manifest)[name]
     own_items = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
@@ -122,15 +121,15 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
         addresses=tuple(own_items),
-        path_manager=transport.get("path_manager"),
+        path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
 
 
-def _protocol(ends: Ends, node: Mapping[str, Any], side: _Side) -> str | None:
+def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:
     """Return the protocol that a node's side of the connections requests; a gateway's programs have the node's."""
     requested = ends.protocol if side.gateway is None else None
-    return requested or node.get("transport", {}).get("protocol")
+    return requested or (node.transport.protocol if node.transport is not None else None)
 
 
 def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
@@ -156,8 +155,8 @@ def _limits(recording: Recording, host: str) -> Limits | None:
 def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
-    node = next(node for node in recording.manifest["nodes"] if node["name"] == host)
-    configured = {name: str(value) for name, value in node.get("transport", {}).get("sysctl", {}).items()}
+    transport = read_nodes(recording.manifest)[host].transport
+    configured = {name: str(value) for name, value in transport.sysctl.items()} if transport is not None else {}
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
 
@@ -166,7 +165,8 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     links = read_links(recording)
     happened = instants(recording)
     addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
-    backups = _backup_links(recording, side)
+    nodes = read_nodes(recording.manifest)
+    backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
         there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
         back = [(link, "backward" if direction == "forward" else "forward") for link, direction in steps]
@@ -198,21 +198,6 @@ def _product(factors: Iterable[float]) -> float:
     return product
 
 
-def _backup_links(recording: Recording, side: _Side) -> set[str]:
-    return {
-        endpoint["link"]
-        for node in recording.manifest["nodes"]
-        if node["name"] in (side.client, side.server)
-        for endpoint in (*node.get("endpoints", ()), *_modes(node))
-        if "backup" in endpoint["flags"]
-    }
-
-
-def _modes(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for link, mode in node.get("transport", {}).get("modes", {}).items():
-        yield {"link": link, "flags": [mode]}
-
-
 def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
     """Return the intervals in which any of ``links`` was down."""
     spans: list[tuple[float, float]] = []
@@ -235,8 +220,8 @@ def _describe_expected(
     paths: tuple[Path, ...],
     goodput_bps: float | None,
 ) -> Expected:
-    nodes = {node["name"]: node for node in recording.manifest["nodes"]}
-    transport = nodes[side.sender].get("transport", {})
+    nodes = read_nodes(recording.manifest)
+    transport = nodes[side.sender].transport
     clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
     return Expected(
@@ -252,9 +237,9 @@ def _describe_expected(
         start_s=min((begin for begin, _ in times), default=None),
         duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
         goodput_bps=goodput_bps if _is_comparable(recording) else None,
-        scheduler=entry.get("scheduler") or transport.get("scheduler") or "default",
-        congestion=entry.get("congestion_control") or transport.get("congestion_control") or "cubic",
-        gateway=side.gateway["program"] if side.gateway is not None else None,
+        scheduler=entry.get("scheduler") or (transport and transport.scheduler) or "default",
+        congestion=entry.get("congestion_control") or (transport and transport.congestion_control) or "cubic",
+        gateway=side.gateway.program if side.gateway is not None else None,
     )
 
 

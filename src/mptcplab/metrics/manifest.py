@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Typed entries of a manifest, for readers of recordings: links, paths and programs.
+"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios and programs.
 
 ``campaign/contract.py`` writes links and paths, ``campaign/record.py`` adds the programs. An entry is read when it is
 asked for, which takes microseconds. Keys of the scenario that only one reader needs stay in :attr:`LinkDirection.keys`.
@@ -11,8 +11,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.errors import LabError
 from mptcplab.network.losses import LossChances
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.units import Duration, Rate
 
 #: A link and the direction in which a path passes it.
@@ -77,6 +78,83 @@ class Link:
 
 
 @dataclass(frozen=True)
+class Endpoint:
+    """An MPTCP endpoint that a node was given. Without ``port``, the kernel chooses one."""
+
+    link: str
+    address: str
+    flags: tuple[str, ...]
+    port: int | None = None
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Endpoint:
+        """Return the endpoint of a manifest's entry."""
+        return cls(entry["link"], entry.get("address", ""), tuple(entry.get("flags", ())), entry.get("port"))
+
+
+@dataclass(frozen=True)
+class Transport:
+    """What a node with sockets asked of TCP and MPTCP; None leaves a choice to the kernel.
+
+    ``endpoints`` are those that the scenario lists, or the word in their place. ``modes`` are by link.
+    """
+
+    protocol: str | None
+    endpoints: str | tuple[Endpoint, ...] | None
+    limits: Mapping[str, int]
+    modes: Mapping[str, str]
+    path_manager: str | None
+    scheduler: str | None
+    congestion_control: str | None
+    sysctl: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Transport:
+        """Return the transport of a manifest's entry."""
+        endpoints = entry.get("endpoints")
+        return cls(
+            protocol=entry.get("protocol"),
+            endpoints=tuple(map(Endpoint.from_json, endpoints)) if isinstance(endpoints, list) else endpoints,
+            limits=entry.get("limits", {}),
+            modes=entry.get("modes", {}),
+            path_manager=entry.get("path_manager"),
+            scheduler=entry.get("scheduler"),
+            congestion_control=entry.get("congestion_control"),
+            sysctl=entry.get("sysctl", {}),
+        )
+
+    @property
+    def backup_links(self) -> set[str]:
+        """The links that should carry nothing as long as others work."""
+        listed = self.endpoints if isinstance(self.endpoints, tuple) else ()
+        by_mode = {link for link, mode in self.modes.items() if mode == "backup"}
+        return by_mode | {endpoint.link for endpoint in listed if "backup" in endpoint.flags}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node. One without sockets of its own has no ``transport`` and no ``endpoints``.
+
+    ``endpoints`` are all that it should have. It ``speaks_mptcp`` also if only its gateway does. ``middlebox`` has the
+    actions of a router: what it does to which option.
+    """
+
+    name: str
+    kind: str
+    transport: Transport | None
+    endpoints: tuple[Endpoint, ...]
+    speaks_mptcp: bool
+    middlebox: tuple[tuple[str, str], ...]
+
+    @property
+    def backup_links(self) -> set[str]:
+        """The links that should carry nothing as long as others work."""
+        by_endpoint = {endpoint.link for endpoint in self.endpoints if "backup" in endpoint.flags}
+        modes = self.transport.modes.items() if self.transport is not None else ()
+        return by_endpoint | {link for link, mode in modes if mode == "backup"}
+
+
+@dataclass(frozen=True)
 class Program:
     """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
 
@@ -94,6 +172,71 @@ class Program:
     def workload(self) -> str:
         """The name before the last dot: workloads' programs are called ``WORKLOAD.client`` and ``WORKLOAD.server``."""
         return self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A gateway between two nodes.
+
+    ``port`` is where the exit listens, ``listening_port`` where the entry does, None for a tunnel. ``local`` has the
+    loopback addresses at which workloads of the entry itself reach it. ``carried`` are the workloads whose connections
+    it carries.
+    """
+
+    name: str
+    program: str
+    protocol: str
+    entry: str
+    exit: str
+    port: int
+    listening_port: int | None
+    local: Mapping[str, str]
+    carried: tuple[str, ...]
+
+    @property
+    def is_tunnel(self) -> bool:
+        """Whether connections pass it from end to end."""
+        return self.listening_port is None
+
+
+@dataclass(frozen=True)
+class Radio:
+    """A radio of a node: of a station, or of an access point, which is then its own ``access_point``.
+
+    ``links`` are those of the stations that begin with it. ``program`` has what it hears.
+    """
+
+    node: str
+    device: str
+    role: str
+    mac: str
+    access_point: str
+    links: tuple[str, ...]
+    program: str
+    mode: str
+    channel: int | None
+
+    @property
+    def is_station(self) -> bool:
+        """Whether it is the radio of a station."""
+        return self.role == "station"
+
+
+def read_nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
+    """Return the nodes of a run by name, in the order of the scenario."""
+    return {entry["name"]: _node(entry) for entry in manifest["nodes"]}
+
+
+def _node(entry: Mapping[str, Any]) -> Node:
+    transport = Transport.from_json(entry["transport"]) if "transport" in entry else None
+    return Node(
+        name=entry["name"],
+        kind=entry.get("kind", ""),
+        transport=transport,
+        endpoints=tuple(map(Endpoint.from_json, entry.get("endpoints", ()))),
+        speaks_mptcp=transport is not None and (transport.protocol == "mptcp" or "speaks_mptcp" in entry),
+        middlebox=tuple((verb, option) for verb, option in entry.get("middlebox") or ()),
+    )
 
 
 def read_links(recording: Recording) -> dict[str, Link]:
@@ -121,3 +264,49 @@ def read_programs(recording: Recording) -> list[Program]:
         Program(entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"))
         for entry in recording.manifest.get("programs", ())
     ]
+
+
+def read_gateways(recording: Recording) -> list[Gateway]:
+    """Return the gateways of a run, in the order of the scenario."""
+    return [
+        Gateway(
+            name=entry["name"],
+            program=entry["program"],
+            protocol=entry["protocol"],
+            entry=entry["entry"],
+            exit=entry["exit"],
+            port=entry["port"],
+            listening_port=entry["listening_port"],
+            local=entry["local"],
+            carried=tuple(entry["carried"]),
+        )
+        for entry in recording.manifest.get("gateways", ())
+    ]
+
+
+def read_radios(manifest: Mapping[str, Any]) -> list[Radio]:
+    """Return the radios of a run, in the order of the scenario."""
+    return [
+        Radio(
+            node=entry["node"],
+            device=entry["device"],
+            role=entry["role"],
+            mac=entry["mac"],
+            access_point=entry["access_point"],
+            links=tuple(entry["links"]),
+            program=entry["program"],
+            mode=entry.get("mode", ""),
+            channel=entry.get("channel"),
+        )
+        for entry in manifest.get("radios", ())
+    ]
+
+
+def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
+    """Return the transports of nodes with sockets, by name. :raises LabError: if one has none."""
+    nodes = read_nodes(recording.manifest)
+    transports = {name: nodes[name].transport for name in hosts}
+    known = {name: transport for name, transport in transports.items() if transport is not None}
+    if len(known) < len(transports):
+        raise LabError(f"the manifest of {recording.folder} has nodes without transport", hint=REPEATED)
+    return known

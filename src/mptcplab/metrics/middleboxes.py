@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.metrics.column import Column, Display, Scope
+from mptcplab.metrics.manifest import read_nodes
 from mptcplab.recording.record import Recording
 
 _TABLE = "middlebox"
@@ -26,10 +27,10 @@ class MiddleboxCount:
 def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
     """Return the counts of every rule of every router, in the order of the scenario."""
     return [
-        MiddleboxCount(node["name"], verb, option, packets)
-        for node in recording.manifest["nodes"]
-        if node.get("middlebox")
-        for (verb, option), packets in zip(node["middlebox"], _read_counts(recording, node["name"]), strict=True)
+        MiddleboxCount(node.name, verb, option, packets)
+        for node in read_nodes(recording.manifest).values()
+        if node.middlebox
+        for (verb, option), packets in zip(node.middlebox, _read_counts(recording, node.name), strict=True)
     ]
 
 

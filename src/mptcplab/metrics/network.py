@@ -13,7 +13,7 @@ from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
 from mptcplab.metrics.ends import Ends, ends_of_workload
 from mptcplab.metrics.instants import has_failed
 from mptcplab.metrics.links import LINKS
-from mptcplab.metrics.manifest import read_links, read_paths
+from mptcplab.metrics.manifest import read_links, read_nodes, read_paths
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import count_unseen
@@ -126,11 +126,10 @@ def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bo
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
-    transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
-    endpoints, limits = transport["endpoints"], transport["limits"]
+    transport = read_nodes(recording.manifest)[host].transport
     links = [entry for entry in read_links(recording).values() if host in entry.between]
-    if len(links) - 1 > min(limits.values()):
+    if transport is None or len(links) - 1 > min(transport.limits.values()):
         return False
-    if isinstance(endpoints, str):
-        return endpoints != "none" and transport["modes"].get(link, "on") in ("on", "master")
-    return any(endpoint["link"] == link and "backup" not in endpoint["flags"] for endpoint in endpoints)
+    if isinstance(transport.endpoints, tuple):
+        return any(endpoint.link == link and "backup" not in endpoint.flags for endpoint in transport.endpoints)
+    return transport.endpoints != "none" and transport.modes.get(link, "on") in ("on", "master")

@@ -9,7 +9,7 @@ hears of its stations; what a station prints is what it hears of its access poin
 from __future__ import annotations
 
 import json
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache, partial
 from itertools import pairwise
@@ -17,10 +17,10 @@ from statistics import fmean
 from typing import Any
 
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
+from mptcplab.metrics.manifest import Radio, read_radios
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 
-_STATION = "station"
 #: Events of a station, and of an access point about a station.
 ASSOCIATED, DISASSOCIATED, ROAMED = "associated", "disassociated", "roamed"
 #: Runs whose lines are kept in memory, since several readers ask for them.
@@ -141,7 +141,7 @@ def associations(recording: Recording) -> tuple[Association, ...]:
 
 def changes_of_stations(recording: Recording) -> list[Association]:
     """Return the associations that stations saw from time zero on."""
-    stations = {radio["node"] for radio in recording.manifest.get("radios", ()) if radio["role"] == _STATION}
+    stations = {radio.node for radio in read_radios(recording.manifest) if radio.is_station}
     return [
         association
         for association in associations(recording)
@@ -152,11 +152,11 @@ def changes_of_stations(recording: Recording) -> list[Association]:
 @lru_cache(maxsize=_KEPT)
 def radio_links(recording: Recording) -> list[RadioLink]:
     """Return the radio links of a run by station and access point, in the order of the scenario."""
-    radios = recording.manifest.get("radios", ())
+    radios = read_radios(recording.manifest)
     if not radios:
         return []
-    stations = {link: radio["node"] for radio in radios if radio["role"] == _STATION for link in radio["links"]}
-    totals = {(link, radio["access_point"]): _Total() for radio in radios for link in radio["links"]}
+    stations = {link: radio.node for radio in radios if radio.is_station for link in radio.links}
+    totals = {(link, radio.access_point): _Total() for radio in radios for link in radio.links}
     for (link, node, peer), of_one in _group_samples(radio_samples(recording)).items():
         heard = [sample.rssi_dbm for sample in of_one if sample.rssi_dbm is not None and sample.time_ns >= 0]
         if node == stations[link]:
@@ -241,11 +241,11 @@ def _log(recording: Recording) -> _Log:
 
 @lru_cache(maxsize=_KEPT)
 def _read(recording: Recording) -> _Log:
-    radios: list[Mapping[str, Any]] = recording.manifest["radios"]
+    radios = read_radios(recording.manifest)
     samples: list[RadioSample] = []
     changes: list[Association] = []
     with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
-        for node, program in {radio["node"]: radio["program"] for radio in radios}.items():
+        for node, program in {radio.node: radio.program for radio in radios}.items():
             places = _LineEnds(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):
                 place = places.place_of(line)
@@ -263,24 +263,24 @@ def _read(recording: Recording) -> _Log:
 class _LineEnds:
     """Finds the ends of the lines of ``node``, which are in the order of time."""
 
-    def __init__(self, node: str, radios: Iterable[Mapping[str, Any]]) -> None:
-        self._by_mac = {radio["mac"]: radio for radio in radios}
-        self._own = {radio["device"]: radio for radio in radios if radio["node"] == node}
+    def __init__(self, node: str, radios: Sequence[Radio]) -> None:
+        self._by_mac = {radio.mac: radio for radio in radios}
+        self._own = {radio.device: radio for radio in radios if radio.node == node}
         # The line says that a station has left, but not which one.
-        self._last = {device: radio["access_point"] for device, radio in self._own.items()}
+        self._last = {device: radio.access_point for device, radio in self._own.items()}
 
     def place_of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
         """Return node, device, peer and link; None for a peer that the scenario does not have."""
         device = line["device"]
-        own_entry = self._own[device]
+        own_radio = self._own[device]
         if "station" not in line:
-            return own_entry["node"], device, self._last[device], own_entry["links"][0]
+            return own_radio.node, device, self._last[device], own_radio.links[0]
         peer = self._by_mac.get(line["station"])
         if peer is None:
             return None
-        station = own_entry if own_entry["role"] == _STATION else peer
-        self._last[device] = peer["node"]
-        return own_entry["node"], device, peer["node"], station["links"][0]
+        station = own_radio if own_radio.is_station else peer
+        self._last[device] = peer.node
+        return own_radio.node, device, peer.node, station.links[0]
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:

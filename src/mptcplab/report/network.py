@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 from mptcplab.metrics.column import Column, Scope, ScopeRow
 from mptcplab.metrics.endpoints import ENDPOINTS
 from mptcplab.metrics.links import LINKS, DirectionCounters
+from mptcplab.metrics.manifest import read_radios
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.network_rows import scope_rows
 from mptcplab.metrics.points import short_names
@@ -44,7 +45,7 @@ def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
 
 
 def _configured_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
-    is_radio = any(link["name"] in radio["links"] for radio in manifest.get("radios", ()))
+    is_radio = any(link["name"] in radio.links for radio in read_radios(manifest))
     return "radio" if is_radio else ", ".join(direction_words([link[side]]))
 
 
