@@ -18,7 +18,7 @@ from mptcplab.report.radio_map import radio_map
 def manifest(
     positions: dict[str, list[tuple[float, float]]], access_points: tuple[str, ...] = ("ap",)
 ) -> dict[str, Any]:
-    radios = [
+    radios: list[dict[str, Any]] = [
         {
             "node": node,
             "device": "wlan",

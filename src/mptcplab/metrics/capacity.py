@@ -234,6 +234,7 @@ def _has_endpoint(transport: Transport | None, link: str, used: Collection[str])
     """Return whether a host may have a subflow on its link: it ``used`` it, or its path manager may."""
     if link in used or transport is None:
         return True
-    if isinstance(transport.endpoints, tuple):
-        return any(endpoint.link == link for endpoint in transport.endpoints)
+    listed = transport.listed
+    if listed is not None:
+        return any(endpoint.link == link for endpoint in listed)
     return transport.endpoints != "none" and transport.modes.get(link) != "off"

@@ -7,18 +7,29 @@ asked for, which takes microseconds. Keys of the scenario that only one reader n
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.network.losses import LossChances
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.units import Duration, Rate
 
+_T = TypeVar("_T")
 #: A link and the direction in which a path passes it.
 Step = tuple[str, str]
 DIRECTIONS = ("forward", "backward")
+
+
+def _parse_all(kind: type[_T], entries: Iterable[Mapping[str, Any]]) -> list[_T]:
+    """Return entries of a manifest as a class whose fields have the names of the keys that readers need."""
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**{name: entry[name] for name in names if name in entry}) for entry in entries]
+
+
+def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
+    return _parse_all(kind, [entry])[0]
 
 
 @dataclass(frozen=True)
@@ -82,14 +93,9 @@ class Endpoint:
     """An MPTCP endpoint that a node was given. Without ``port``, the kernel chooses one."""
 
     link: str
-    address: str
-    flags: tuple[str, ...]
+    address: str = ""
+    flags: Sequence[str] = ()
     port: int | None = None
-
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Endpoint:
-        """Return the endpoint of a manifest's entry."""
-        return cls(entry["link"], entry.get("address", ""), tuple(entry.get("flags", ())), entry.get("port"))
 
 
 @dataclass(frozen=True)
@@ -99,36 +105,27 @@ class Transport:
     ``endpoints`` are those that the scenario lists, or the word in their place. ``modes`` are by link.
     """
 
-    protocol: str | None
-    endpoints: str | tuple[Endpoint, ...] | None
-    limits: Mapping[str, int]
-    modes: Mapping[str, str]
-    path_manager: str | None
-    scheduler: str | None
-    congestion_control: str | None
-    sysctl: Mapping[str, Any]
+    protocol: str | None = None
+    endpoints: str | Sequence[Mapping[str, Any]] | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
+    path_manager: str | None = None
+    scheduler: str | None = None
+    congestion_control: str | None = None
+    sysctl: Mapping[str, Any] = field(default_factory=dict)
 
-    @classmethod
-    def from_json(cls, entry: Mapping[str, Any]) -> Transport:
-        """Return the transport of a manifest's entry."""
-        endpoints = entry.get("endpoints")
-        return cls(
-            protocol=entry.get("protocol"),
-            endpoints=tuple(map(Endpoint.from_json, endpoints)) if isinstance(endpoints, list) else endpoints,
-            limits=entry.get("limits", {}),
-            modes=entry.get("modes", {}),
-            path_manager=entry.get("path_manager"),
-            scheduler=entry.get("scheduler"),
-            congestion_control=entry.get("congestion_control"),
-            sysctl=entry.get("sysctl", {}),
+    @property
+    def listed(self) -> list[Endpoint] | None:
+        """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
+        return (
+            None if isinstance(self.endpoints, str) or self.endpoints is None else _parse_all(Endpoint, self.endpoints)
         )
 
     @property
     def backup_links(self) -> set[str]:
         """The links that should carry nothing as long as others work."""
-        listed = self.endpoints if isinstance(self.endpoints, tuple) else ()
         by_mode = {link for link, mode in self.modes.items() if mode == "backup"}
-        return by_mode | {endpoint.link for endpoint in listed if "backup" in endpoint.flags}
+        return by_mode | {endpoint.link for endpoint in self.listed or () if "backup" in endpoint.flags}
 
 
 @dataclass(frozen=True)
@@ -142,9 +139,9 @@ class Node:
     name: str
     kind: str
     transport: Transport | None
-    endpoints: tuple[Endpoint, ...]
+    endpoints: Sequence[Endpoint]
     speaks_mptcp: bool
-    middlebox: tuple[tuple[str, str], ...]
+    middlebox: Sequence[Sequence[str]]
 
     @property
     def backup_links(self) -> set[str]:
@@ -159,9 +156,9 @@ class Program:
     """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
 
     name: str
-    role: str
-    start_ns: int | None
-    end_ns: int | None
+    role: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
 
     @property
     def span_ns(self) -> tuple[int, int] | None:
@@ -191,7 +188,7 @@ class Gateway:
     port: int
     listening_port: int | None
     local: Mapping[str, str]
-    carried: tuple[str, ...]
+    carried: Sequence[str]
 
     @property
     def is_tunnel(self) -> bool:
@@ -211,10 +208,10 @@ class Radio:
     role: str
     mac: str
     access_point: str
-    links: tuple[str, ...]
+    links: Sequence[str]
     program: str
-    mode: str
-    channel: int | None
+    mode: str = ""
+    channel: int | None = None
 
     @property
     def is_station(self) -> bool:
@@ -228,14 +225,14 @@ def read_nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
 
 
 def _node(entry: Mapping[str, Any]) -> Node:
-    transport = Transport.from_json(entry["transport"]) if "transport" in entry else None
+    transport = _parse(Transport, entry["transport"]) if "transport" in entry else None
     return Node(
         name=entry["name"],
         kind=entry.get("kind", ""),
         transport=transport,
-        endpoints=tuple(map(Endpoint.from_json, entry.get("endpoints", ()))),
+        endpoints=_parse_all(Endpoint, entry.get("endpoints", ())),
         speaks_mptcp=transport is not None and (transport.protocol == "mptcp" or "speaks_mptcp" in entry),
-        middlebox=tuple((verb, option) for verb, option in entry.get("middlebox") or ()),
+        middlebox=entry.get("middlebox") or (),
     )
 
 
@@ -260,46 +257,17 @@ def read_paths(recording: Recording, workload: str) -> dict[str, list[Step]]:
 
 def read_programs(recording: Recording) -> list[Program]:
     """Return the programs of a run."""
-    return [
-        Program(entry["name"], entry.get("role", ""), entry.get("start_ns"), entry.get("end_ns"))
-        for entry in recording.manifest.get("programs", ())
-    ]
+    return _parse_all(Program, recording.manifest.get("programs", ()))
 
 
 def read_gateways(recording: Recording) -> list[Gateway]:
     """Return the gateways of a run, in the order of the scenario."""
-    return [
-        Gateway(
-            name=entry["name"],
-            program=entry["program"],
-            protocol=entry["protocol"],
-            entry=entry["entry"],
-            exit=entry["exit"],
-            port=entry["port"],
-            listening_port=entry["listening_port"],
-            local=entry["local"],
-            carried=tuple(entry["carried"]),
-        )
-        for entry in recording.manifest.get("gateways", ())
-    ]
+    return _parse_all(Gateway, recording.manifest.get("gateways", ()))
 
 
 def read_radios(manifest: Mapping[str, Any]) -> list[Radio]:
     """Return the radios of a run, in the order of the scenario."""
-    return [
-        Radio(
-            node=entry["node"],
-            device=entry["device"],
-            role=entry["role"],
-            mac=entry["mac"],
-            access_point=entry["access_point"],
-            links=tuple(entry["links"]),
-            program=entry["program"],
-            mode=entry.get("mode", ""),
-            channel=entry.get("channel"),
-        )
-        for entry in manifest.get("radios", ())
-    ]
+    return _parse_all(Radio, manifest.get("radios", ()))
 
 
 def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
