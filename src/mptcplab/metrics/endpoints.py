@@ -14,7 +14,7 @@ from typing import Any
 
 from mptcplab.metrics.column import Column, Scope
 from mptcplab.metrics.instants import links_without_address, path_manager_events
-from mptcplab.metrics.manifest import Endpoint, Node, read_nodes
+from mptcplab.metrics.manifest import Node, NodeEndpoint, read_nodes
 from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
 from mptcplab.recording.record import Recording
 
@@ -81,7 +81,7 @@ def _flags(described: Mapping[str, Any]) -> list[str]:
     return implicit or [flag for flag in _FLAGS if described.get(flag)]
 
 
-def _at_the_end(recording: Recording, node: Node) -> tuple[list[Endpoint], dict[str, int]]:
+def _at_the_end(recording: Recording, node: Node) -> tuple[list[NodeEndpoint], dict[str, int]]:
     """Return the endpoints and limits of a node after all events that change them."""
     endpoints = {(endpoint.link, endpoint.port): endpoint for endpoint in node.endpoints}
     limits = dict(node.transport.limits) if node.transport is not None else {}
@@ -96,7 +96,7 @@ def _at_the_end(recording: Recording, node: Node) -> tuple[list[Endpoint], dict[
         if row["kind"] == REMOVED:
             endpoints.pop(place, None)
         else:
-            endpoints[place] = Endpoint(row["link"], event.address, tuple(event.flags), event.port)
+            endpoints[place] = NodeEndpoint(row["link"], event.address, tuple(event.flags), event.port)
     return list(endpoints.values()), limits
 
 

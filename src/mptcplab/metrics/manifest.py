@@ -89,7 +89,7 @@ class Link:
 
 
 @dataclass(frozen=True)
-class Endpoint:
+class NodeEndpoint:
     """An MPTCP endpoint that a node was given. Without ``port``, the kernel chooses one."""
 
     link: str
@@ -115,10 +115,12 @@ class Transport:
     sysctl: Mapping[str, Any] = field(default_factory=dict)
 
     @property
-    def listed(self) -> list[Endpoint] | None:
+    def listed(self) -> list[NodeEndpoint] | None:
         """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
         return (
-            None if isinstance(self.endpoints, str) or self.endpoints is None else _parse_all(Endpoint, self.endpoints)
+            None
+            if isinstance(self.endpoints, str) or self.endpoints is None
+            else _parse_all(NodeEndpoint, self.endpoints)
         )
 
     @property
@@ -139,7 +141,7 @@ class Node:
     name: str
     kind: str
     transport: Transport | None
-    endpoints: Sequence[Endpoint]
+    endpoints: Sequence[NodeEndpoint]
     speaks_mptcp: bool
     middlebox: Sequence[Sequence[str]]
 
@@ -230,7 +232,7 @@ def _node(entry: Mapping[str, Any]) -> Node:
         name=entry["name"],
         kind=entry.get("kind", ""),
         transport=transport,
-        endpoints=_parse_all(Endpoint, entry.get("endpoints", ())),
+        endpoints=_parse_all(NodeEndpoint, entry.get("endpoints", ())),
         speaks_mptcp=transport is not None and (transport.protocol == "mptcp" or "speaks_mptcp" in entry),
         middlebox=entry.get("middlebox") or (),
     )

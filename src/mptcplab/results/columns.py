@@ -19,6 +19,7 @@ from mptcplab.lazy import pl
 from mptcplab.metrics.column import Column
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import BASIC, METRICS
+from mptcplab.metrics.rows import SOCKET_TEXTS
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
 
@@ -32,9 +33,7 @@ RUN: Columns = {
 }
 _WORKLOAD: Columns = {"workload": ("", "name of the workload")}
 _MEASURED: Columns = {
-    "mptcp": ("", "whether MPTCP was in use, and the number of subflows"),
-    "congestion_control": ("", "congestion controls of the sockets that sent data"),
-    "scheduler": ("", "scheduler of the sockets that sent data"),
+    **{text.name: ("", text.definition) for text in SOCKET_TEXTS},
     "warnings": ("", "warnings about the run, separated by semicolons"),
 }
 _SOCKET: Columns = {
@@ -210,7 +209,7 @@ FRAMES: Mapping[str, Columns] = {
 #: The columns that are not integers of 64 bits with a sign, by their types.
 _TYPES: Mapping[type[pl.DataType], tuple[str, ...]] = {
     pl.String: (
-        *("run", "workload", "mptcp", "congestion_control", "scheduler", "warnings", "kernel"),
+        *("run", "workload", *(text.name for text in SOCKET_TEXTS), "warnings", "kernel"),
         *("node", "program", "role", "local", "remote", "path", "state", "protocol", "congestion"),
         *("link", "direction", "device", "kind", "value", "peer", "station", "access_point"),
     ),

@@ -18,7 +18,7 @@ from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.registry import BASIC, columns
-from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.subflows import path_name
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
@@ -228,9 +228,7 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
         "workload": row.workload,
         **intervals,
         "n": row.n,
-        "mptcp": row.mptcp,
-        "congestion_control": row.congestion,
-        "scheduler": row.scheduler,
+        **{text.name: text.compute(row) for text in SOCKET_TEXTS},
         "warnings": "; ".join(row.warnings),
         **{f"share {path}": share for path, share in row.shares.items()},
     }
