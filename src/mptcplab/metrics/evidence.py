@@ -264,7 +264,8 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
         return []
-    end = max((program.end_ns or 0 for program in read_programs(recording)), default=0)
+    ends_ns = [program.end_ns for program in read_programs(recording) if program.end_ns is not None]
+    end = max(ends_ns, default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
     own_expr = pl.col("node") == node
     if "program" in table.columns:
