@@ -190,23 +190,15 @@ def count_roams(recording: Recording, stations: Container[str]) -> int:
 
 
 def _sum_counts(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
-    counts = total.counts
+    numbers: dict[str, Any] = {**total.counts, **total.rates}
     return RadioLink(
         link=link,
         station=station,
         access_point=access_point,
         rssi_dbm=fmean(total.heard) if total.heard else None,
         station_rssi_dbm=fmean(total.heard_by_station) if total.heard_by_station else None,
-        rx_bytes=counts["rx_bytes"],
-        tx_bytes=counts["tx_bytes"],
-        rx_packets=counts["rx_packets"],
-        tx_packets=counts["tx_packets"],
-        tx_retries=counts["tx_retries"],
         associations=total.associations,
-        rx_kbps=total.rates["rx_kbps"],
-        tx_kbps=total.rates["tx_kbps"],
-        rx_mcs=total.rates["rx_mcs"],
-        tx_mcs=total.rates["tx_mcs"],
+        **numbers,
     )
 
 
@@ -284,22 +276,15 @@ class _LineEnds:
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:
+    numbers: dict[str, Any] = {name: line[name] for name in (*_COUNTERS, "tx_failed")}
+    numbers |= {name: line.get(name) for name in _RATES}
     return RadioSample(
         time_ns,
         *place,
         rssi_dbm=line.get("signal_dbm"),
-        rx_bytes=line["rx_bytes"],
-        tx_bytes=line["tx_bytes"],
-        rx_packets=line["rx_packets"],
-        tx_packets=line["tx_packets"],
-        tx_retries=line["tx_retries"],
-        tx_failed=line["tx_failed"],
-        rx_kbps=line.get("rx_kbps"),
-        tx_kbps=line.get("tx_kbps"),
-        rx_mcs=line.get("rx_mcs"),
-        tx_mcs=line.get("tx_mcs"),
         rx_short_guard=line.get("rx_short_guard", False) if "rx_mcs" in line else None,
         tx_short_guard=line.get("tx_short_guard", False) if "tx_mcs" in line else None,
+        **numbers,
     )
 
 
