@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.metrics.links import DirectionCounters
+from mptcplab.metrics.links import LINKS, DirectionCounters
 from mptcplab.metrics.network import network_counters
 from mptcplab.metrics.rows import run_result
 from mptcplab.recording.record import Recording
@@ -58,7 +58,7 @@ def test_disciplines_and_interfaces_agree(recording: Recording) -> None:
 
     Some packets pass while the network is set up, before there are disciplines.
     """
-    for seen in network_counters(recording).directions:
+    for seen in network_counters(recording).get(LINKS):
         sent, received = _ends(recording, seen)
         place = f"{seen.link} {seen.direction}"
         print(place, seen, sent["packets"], received["packets"])
@@ -74,20 +74,20 @@ def test_disciplines_and_interfaces_agree(recording: Recording) -> None:
 
 def test_what_came_to_a_router_went_on(recording: Recording) -> None:
     """All that a router got on one side it gave to the other; ARP is of one link."""
-    by_place = {(seen.link, seen.direction): seen for seen in network_counters(recording).directions}
+    by_place = {(seen.link, seen.direction): seen for seen in network_counters(recording).get(LINKS)}
     for number in (1, 2, 3, 5):
         came, went = by_place[f"access{number}", "forward"], by_place[f"link{number}", "forward"]
         assert abs(came.packets - went.offered) <= 5, number
     assert by_place["link3", "forward"].dropped > 0, "CoDel drops"
     assert by_place["link5", "forward"].dropped > 0, "a full queue drops"
-    assert by_place["link5", "forward"].peak_packets == 10, "as many as it holds"
+    assert by_place["link5", "forward"].peak_queue_packets == 10, "as many as it holds"
     assert by_place["link2", "forward"].marked > 0
     assert by_place["link4", "forward"].offered > by_place["access4", "forward"].packets, "copies came on top"
 
 
 def test_marks_have_arrived(recording: Recording) -> None:
     """A mark is on a packet that the server got: its own counter, over all links."""
-    marked = sum(seen.marked for seen in network_counters(recording).directions if seen.direction == "forward")
+    marked = sum(seen.marked for seen in network_counters(recording).get(LINKS) if seen.direction == "forward")
     arrived = recording.counter("server", "nstat.json")["kernel"]["IpExtInCEPkts"]
     print(marked, arrived)
     # A copy of a marked packet has been marked once; what waits when the counters are read has not arrived.
@@ -97,7 +97,7 @@ def test_marks_have_arrived(recording: Recording) -> None:
 def test_sockets_and_links_agree(recording: Recording) -> None:
     """A path's link carried its payload and the headers of it: 66 bytes and MPTCP's option for each 1448 or less."""
     (measured,) = run_result(recording).measured
-    by_place = {(seen.link, seen.direction): seen for seen in network_counters(recording).directions}
+    by_place = {(seen.link, seen.direction): seen for seen in network_counters(recording).get(LINKS)}
     payload = measured.goodput_bps * measured.duration_s / 8
     for number in (1, 2, 3, 5):
         carried = by_place[f"link{number}", "forward"].bytes

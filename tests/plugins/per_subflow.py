@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.metric import Metric, Subject
 
 
@@ -19,5 +20,5 @@ PER_SUBFLOW = Metric(
     definition="goodput divided by the number of subflows that carried data",
     source="the sockets of the receiver",
     value=_value,
-    digits=1,
+    display=Display(digits=1),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from mptcplab.metrics.endpoints import EndpointStates
+from mptcplab.metrics.endpoints import ENDPOINTS, EndpointStates
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.metrics.rows import RunResult
 from mptcplab.report.network import network_tables
@@ -25,7 +25,7 @@ def _table(points: Iterable[Point], seen: Callable[[Point, int], tuple[str, ...]
             found = seen(point, seed)
             states = () if found is None else (EndpointStates("client", ASKED, found),)
             settings = (("transport.protocol", point[0]), ("links.link1.delay", point[1]))
-            network = NetworkCounters(endpoints=states)
+            network = NetworkCounters({ENDPOINTS.name: states})
             results.append(RunResult(settings, seed, f"{point}{seed}", "k", (), network=network))
     (table,) = network_tables(results, {})
     return table

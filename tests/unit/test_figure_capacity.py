@@ -18,6 +18,7 @@ from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
 from mptcplab.metrics.capacity import _usable_paths, joint_capacity
 from mptcplab.metrics.ends import ends_of_workload
+from mptcplab.metrics.manifest import read_nodes
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
@@ -93,7 +94,7 @@ def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) 
     known = {
         name: [(link, "forward"), ("link", "forward")] for name, link in {"one": "access1", "two": "access2"}.items()
     }
-    assert _usable_paths(described, ends, known, ["one"]) == usable
+    assert _usable_paths(read_nodes(described), ends, known, ["one"]) == usable
 
 
 def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:

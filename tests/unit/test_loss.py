@@ -11,13 +11,13 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mptcplab.metrics.loss import BurstChain, Chances
+from mptcplab.network.losses import BurstChain, LossChances
 
 
 @pytest.mark.parametrize(("packets", "chance"), [(200, 0.01), (500, 0.1), (50, 0.5), (1200, 0.002)])
 def test_independent_losses(packets: int, chance: float) -> None:
     """The interval holds 99.9 % of a binomial distribution, and neither end could be further in."""
-    expected = Chances(chance, chance).expected_losses(packets)
+    expected = LossChances(chance, chance).expected_losses(packets)
     assert expected is not None
     low, high = expected
     p = Fraction(chance).limit_denominator(1000)
@@ -33,18 +33,18 @@ def test_independent_losses_as_in_scipy() -> None:
         packets = random.choice([0, 1, 5, 100, random.randrange(10**4), random.randrange(3 * 10**6)])
         chance = random.choice([1e-5, 0.02, 0.5, 0.9999, 1, random.random(), random.random() / 100])
         theirs = tuple(int(binom.ppf(tail, packets, chance)) for tail in (0.0005, 0.9995))
-        assert Chances(chance, chance).expected_losses(packets) == theirs, f"{packets} packets, {chance}"
+        assert LossChances(chance, chance).expected_losses(packets) == theirs, f"{packets} packets, {chance}"
 
 
 def test_a_loss_that_changes_is_between_its_ends() -> None:
-    least, most = (Chances(chance, chance).expected_losses(1000) for chance in (0.01, 0.05))
-    both = Chances(0.01, 0.05).expected_losses(1000)
+    least, most = (LossChances(chance, chance).expected_losses(1000) for chance in (0.01, 0.05))
+    both = LossChances(0.01, 0.05).expected_losses(1000)
     assert (least, most, both) is not None
     assert both == ((least or (0, 0))[0], (most or (0, 0))[1])
 
 
 def test_nothing_is_lost_where_no_loss_is_asked_for() -> None:
-    assert Chances(0, 0).expected_losses(10**6) == (0, 0)
+    assert LossChances(0, 0).expected_losses(10**6) == (0, 0)
 
 
 def _masses(chain: BurstChain, packets: int) -> np.ndarray[tuple[int], np.dtype[np.float64]]:
@@ -69,9 +69,9 @@ def test_losses_in_bursts(chain: BurstChain) -> None:
     masses, numbers = _masses(chain, packets), np.arange(packets + 1)
     mean = float(masses @ numbers)
     assert float(masses @ (numbers - mean) ** 2) == pytest.approx(packets * chain.variance, rel=0.01)
-    chances = Chances(mean / packets, mean / packets, chain)
+    chances = LossChances(mean / packets, mean / packets, chain)
     low, high = chances.expected_losses(packets) or (0, 0)
     outside = float(masses[:low].sum() + masses[high + 1 :].sum())
     print(f"{low} to {high} of {packets}: {100 * outside:.3f} % outside")
     assert 0.0005 < outside < 0.002
-    assert Chances(0.01, 0.01, chain).expected_losses(100) is None, "too few bursts for a normal distribution"
+    assert LossChances(0.01, 0.01, chain).expected_losses(100) is None, "too few bursts for a normal distribution"

@@ -20,7 +20,7 @@ from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.fairness import jain_over_time
 from mptcplab.metrics.registry import METRICS, columns
 from mptcplab.recording import samples
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
 from mptcplab.workload.outputs import percentiles
@@ -68,7 +68,9 @@ def _capacities(folder: Path, text: str, *paths: str) -> list[float] | None:
     file = folder / "made.toml"
     file.write_text(text)
     scenario = load(file).points[0].scenario
-    return path_capacities(contract(Network(scenario), scenario.server_ports), "bulk", paths)
+    described = {"format": FORMAT, **contract(Network(scenario), scenario.server_ports)}
+    (folder / "manifest.json").write_text(json.dumps(described))
+    return path_capacities(Recording(folder), "bulk", paths)
 
 
 def test_capacities_are_payload_at_the_bottleneck_of_each_path(tmp_path: Path) -> None:

@@ -16,23 +16,26 @@ from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import TimelineCurve as Curve
 from mptcplab.figure.timelines import _break_at_gaps
 from mptcplab.metrics.network import NetworkCounters
-from mptcplab.metrics.network_rows import access_point_rows, network_document, radio_rows
+from mptcplab.metrics.network_rows import network_document, scope_rows
 from mptcplab.metrics.radios import (
+    ACCESS_POINTS,
+    RADIO_LINKS,
+    AccessPoint,
+    access_points,
     associations,
     changes_of_stations,
     count_roams,
     radio_links,
     radio_samples,
     radio_warnings,
-    rx_by_access_point,
 )
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording
-from mptcplab.report.network import radio_table
+from mptcplab.report.network import scope_table
 from mptcplab.results.columns import FRAMES, RUN
 from mptcplab.results.frames import associations as associations_frame
-from mptcplab.results.frames import radio_links as links_frame
 from mptcplab.results.frames import radios as radios_frame
+from mptcplab.results.frames import scope as scope_frame
 from mptcplab.results.run import RecordedRun
 
 ZERO_NS = 10 * 10**9
@@ -133,7 +136,7 @@ def test_sums_count_from_time_zero_and_over_associations(walk: Recording) -> Non
     assert (first.tx_packets, first.tx_retries) == (20 + 20, 5 + 3)
     assert first.tx_retries_percent == pytest.approx(20)
     assert (second.access_point, second.rx_bytes, second.tx_retries_percent) == ("ap2", 7, None)
-    assert rx_by_access_point([first, second]) == {"ap1": 330, "ap2": 7}
+    assert access_points(walk) == [AccessPoint("ap1", 330), AccessPoint("ap2", 7)]
 
 
 def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
@@ -151,7 +154,7 @@ def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
     (link,) = radio_links(recording)
     assert (link.rx_kbps, link.rx_mcs) == ((6000 + 65000) / 2, 7), "from time zero"
     assert (link.tx_kbps, link.tx_mcs) == ((72200 + 58500) / 2, 6.5)
-    table = radio_table(radio_rows([run_of(recording)]))
+    table = scope_table(scope_rows(RADIO_LINKS, [run_of(recording)]), {})
     found = dict(zip(table.columns, table.rows[0], strict=True))
     assert (found["rx MCS"], found["tx MCS"], found["rx Mbit/s"]) == ("7.00", "6.50", "35.50")
     assert len(table.notes) == 2
@@ -190,7 +193,7 @@ def test_incomplete_lines_are_damage(tmp_path: Path) -> None:
 
 
 def run_of(walk: Recording) -> RunResult:
-    network = NetworkCounters(radios=tuple(radio_links(walk)))
+    network = NetworkCounters({scope.name: tuple(scope.read(walk)) for scope in (RADIO_LINKS, ACCESS_POINTS)})
     return RunResult(identity="0", settings=(), seed=1, measured=(), network=network, kernel="7.2")
 
 
@@ -199,8 +202,8 @@ def test_rows_and_table_over_seeds(walk: Recording) -> None:
     document = network_document(results)
     assert document["radios"][0]["rssi_dbm"]["mean"] == pytest.approx(-44)
     assert [one["rx_bytes"]["mean"] for one in document["access_points"]] == [330, 7]
-    assert [row.access_point for row in access_point_rows(results)] == ["ap1", "ap2"]
-    table = radio_table(radio_rows(results))
+    assert [row.first.access_point for row in scope_rows(ACCESS_POINTS, results)] == ["ap1", "ap2"]
+    table = scope_table(scope_rows(RADIO_LINKS, results), {})
     assert table.rows[0][:3] == ("wifi", "walker", "ap1")
     assert "tx MCS" not in table.columns, "only 802.11n has them"
     assert "radios" not in network_document([]), "scenarios without radios keep their documents"
@@ -218,7 +221,7 @@ def test_frames_have_the_documented_columns(walk: Recording) -> None:
     runs = [RecordedRun(walk, run_of(walk))]
     for name, frame in (
         ("radios", radios_frame(runs)),
-        ("radio_links", links_frame(runs)),
+        ("radio_links", scope_frame(RADIO_LINKS, runs)),
         ("associations", associations_frame(runs)),
     ):
         assert set(frame.columns) == {*RUN, *FRAMES[name]}, name

@@ -8,6 +8,7 @@ import pytest
 
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import Transport
 from mptcplab.metrics.measure import _warnings
 from mptcplab.metrics.subflows import MptcpUse, Sockets, count_unseen, use_of_all
 
@@ -49,7 +50,7 @@ def test_one_subflow_is_only_what_was_seen() -> None:
 
 def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
-    transports = {name: {"protocol": "mptcp"} for name in ("client", "server")}
+    transports = {name: Transport(protocol="mptcp") for name in ("client", "server")}
     found = _warnings(
         Sockets(use, shares, 0, 1, ()),
         MptcpCounts(30, 30, 0),

@@ -14,9 +14,11 @@ from tests.unit.made_counters import Counts, write_counters
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.campaign.contract import contract
+from mptcplab.metrics.endpoints import ENDPOINTS
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.links import DirectionCounters
+from mptcplab.metrics.links import LINKS, DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.network_rows import network_document
 from mptcplab.pages import write_report
@@ -53,7 +55,7 @@ def _events(folder: Path, *events: tuple[str, str, str]) -> None:
 
 
 def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCounters:
-    return next(one for one in network_counters(recording).directions if (one.link, one.direction) == place)
+    return next(one for one in network_counters(recording).get(LINKS) if (one.link, one.direction) == place)
 
 
 def _warnings(recording: Recording) -> list[str]:
@@ -72,11 +74,11 @@ def test_drops_by_loss_and_by_queue_are_distinguished(tmp_path: Path) -> None:
     seen = _seen(_recording(tmp_path, counts={FORWARD: count, ("access1", "forward"): {"packets": 5, "bytes": 300}}))
     assert (seen.packets, seen.bytes, seen.lost, seen.dropped, seen.waiting) == (960, 9600, 12, 18, 10)
     assert (seen.offered, seen.lost_percent, seen.marked) == (1000, 1.2, 7)
-    assert (seen.peak_bytes, seen.peak_packets) == (7000, 7)
+    assert (seen.peak_queue_bytes, seen.peak_queue_packets) == (7000, 7)
     assert seen.is_as_asked
     access = _seen(Recording(tmp_path), ("access1", "forward"))
     assert (access.packets, access.bytes, access.lost, access.dropped) == (5, 300, 0, 0), "nothing shapes it"
-    assert access.peak_bytes is None
+    assert access.peak_queue_bytes is None
 
 
 def test_where_directions_are_shaped(tmp_path: Path) -> None:
@@ -152,7 +154,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
     recording = _recording(tmp_path)
     file = tmp_path / "counters" / "server" / "mptcp-endpoint.json"
     asked = {"address": "10.0.4.2", "id": 1, "signal": True, "dev": "link2"}
-    (of_server,) = (one for one in network_counters(recording).endpoints if one.host == "server")
+    (of_server,) = (one for one in network_counters(recording).get(ENDPOINTS) if one.host == "server")
     assert of_server.asked == ("10.0.4.2 signal", "at most 8 subflows", "at most 8 announced addresses")
     file.write_text(json.dumps([asked, {"address": "10.0.2.2", "id": 2, **implicit}]))
     assert _warnings(recording) == []
@@ -171,7 +173,7 @@ def test_endpoints(tmp_path: Path, implicit: dict[str, Any]) -> None:
 
 def test_middleboxes(tmp_path: Path) -> None:
     text = SCENARIO + 'routers.r1.middlebox = { strip = ["mp_join"], drop = ["add_addr"], damage = "1 %" }'
-    boxes = network_counters(_recording(tmp_path, text)).middleboxes
+    boxes = network_counters(_recording(tmp_path, text)).get(MIDDLEBOXES)
     assert [(box.router, box.verb, box.option, box.packets) for box in boxes if box.router == "r1"] == [
         ("r1", "drop", "add_addr", 7),
         ("r1", "strip", "mp_join", 7),
@@ -274,5 +276,5 @@ def _of_links(one: WorkloadMeasurement) -> list[str]:
 def test_unknown_values_have_no_counters(tmp_path: Path) -> None:
     """A direction without packets has no percentage, and one without samples no peak."""
     seen = _seen(_recording(tmp_path))
-    assert (seen.offered, seen.lost_percent, seen.peak_packets) == (0, None, None)
+    assert (seen.offered, seen.lost_percent, seen.peak_queue_packets) == (0, None, None)
     assert replace(seen, lost=1).lost_percent == 100

@@ -18,9 +18,13 @@ from mptcplab.report.radio_map import radio_map
 def manifest(
     positions: dict[str, list[tuple[float, float]]], access_points: tuple[str, ...] = ("ap",)
 ) -> dict[str, Any]:
-    radios = [
+    radios: list[dict[str, Any]] = [
         {
             "node": node,
+            "device": "wlan",
+            "mac": "",
+            "links": [],
+            "program": "",
             "role": "access-point" if node in access_points else "station",
             "access_point": node if node in access_points else access_points[0],
             "mode": "802.11b",

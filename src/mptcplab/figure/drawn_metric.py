@@ -26,7 +26,7 @@ def metric_of_rows(rows: Sequence[ResultRow], name: str | None, every: Sequence[
         return found_metric
     if any(found_metric.name in row.never for row in rows):
         raise InputError(
-            f"no run has a value of {found_metric.name}: {found_metric.never} within any run",
+            f"no run has a value of {found_metric.name}: {found_metric.display.never} within any run",
             hint=f"these results have {', '.join(there)}",
         )
     having = dict.fromkeys(

@@ -195,7 +195,7 @@ def _figure(table: PointTable, choice: FigureChoice, along: str, by: Sequence[st
             _series(_name(line, words) or _noun(table, words), points, positions, len(choice.expected))
             for line, points in lines.items()
         ),
-        lowest=metric.lowest if metric else 0.0,
+        lowest=metric.display.lowest if metric else 0.0,
         highest=metric.highest if metric else math.inf,
         named=along in NAMES,
         signed=metric.signed if metric else _reaches_below_zero(table, choice),

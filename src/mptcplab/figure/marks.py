@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from mptcplab.gateway.words import event_words, words_at_instant
+from mptcplab.metrics.manifest import read_nodes
 from mptcplab.metrics.radios import Association, changes_of_stations
 from mptcplab.node.words import path_manager_words
 from mptcplab.recording.record import Recording
@@ -63,7 +64,7 @@ def _ends(manifest: Mapping[str, Any]) -> dict[tuple[str, str], list[str]]:
 
 def _hosts(manifest: Mapping[str, Any], name: str) -> Iterator[str]:
     """Yield the hosts at a link: an event that names no end is at the only one."""
-    hosts = {node["name"] for node in manifest["nodes"] if node["kind"] == _HOST}
+    hosts = {node.name for node in read_nodes(manifest).values() if node.kind == _HOST}
     for link in manifest["links"]:
         if link["name"] == name:
             yield from (node for node in link["between"] if node in hosts)

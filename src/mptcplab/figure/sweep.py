@@ -25,7 +25,7 @@ _NAMED = 4
 
 def label_of(metric: Metric, unit: Unit) -> str:
     """Return the label of an axis with a metric."""
-    return ", ".join(part for part in (metric.axis or metric.noun, unit.name) if part)
+    return ", ".join(part for part in (metric.display.axis or metric.noun, unit.name) if part)
 
 
 def series_keys(rows: Sequence[ResultRow], along: str, by: Sequence[str] | None) -> Sequence[str]:
@@ -84,7 +84,7 @@ def sweep_figure(
                 *memory_note(own_rows),
             ]
         ),
-        lowest=metric.lowest * unit.factor,
+        lowest=metric.display.lowest * unit.factor,
         highest=metric.highest * unit.factor,
         named=along in NAMES,
         legend=", ".join(names[key] for key in keys if names[key]),
@@ -109,7 +109,7 @@ def _word(row: ResultRow | None, metric: Metric) -> str:
         return ""
     interval = row.metrics.get(metric.name)
     if interval is None:
-        return metric.never
+        return metric.display.never
     return "" if interval.n == row.n or metric.basic else f"({interval.n} of {row.n})"
 
 
@@ -124,10 +124,10 @@ def _missing_value_note(series: Mapping[str, Mapping[str, ResultRow]], metric: M
                 names.setdefault(word, []).append(text)
     for word, own_texts in names.items():
         points = f" ({'; '.join(filter(None, own_texts))})" if any(own_texts) else ""
-        if word == metric.never:
+        if word == metric.display.never:
             yield f"{word}: not within the run{points}"
         else:
-            lacking = f"; in the others {metric.never} within the run" if _has_never(series, metric) else ""
+            lacking = f"; in the others {metric.display.never} within the run" if _has_never(series, metric) else ""
             yield f"{word}: the mean of the runs that have a value{lacking}{points}"
 
 

@@ -48,7 +48,8 @@ class Words:
 
     def metric(self, metric: Metric) -> Metric:
         """Return ``metric`` with the title of its axis."""
-        return replace(metric, axis=self.metrics.get(metric.name, metric.axis))
+        axis = self.metrics.get(metric.name, metric.display.axis)
+        return replace(metric, display=replace(metric.display, axis=axis))
 
     def time(self, time: str) -> str:
         """Return the words for what a distribution shows, ``completion time``: the words of a metric of these times."""

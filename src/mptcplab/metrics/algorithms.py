@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.metrics.manifest import Transport
 from mptcplab.metrics.subflows import Row, path_name
 from mptcplab.recording.record import Recording
 
@@ -36,12 +37,14 @@ class SubflowAlgorithms:
     schedulers: tuple[str, ...]
 
 
-def requested_algorithms(described: Mapping[str, Any], transport: Mapping[str, Any]) -> RequestedAlgorithms:
+def requested_algorithms(described: Mapping[str, Any], transport: Transport) -> RequestedAlgorithms:
     """Return the algorithms of a workload whose sending host has ``transport``; the workload's own keys take
     precedence.
     """
-    names = (described.get(key) or transport.get(key) for key in ("congestion_control", "scheduler"))
-    return RequestedAlgorithms(*names)
+    return RequestedAlgorithms(
+        described.get("congestion_control") or transport.congestion_control,
+        described.get("scheduler") or transport.scheduler,
+    )
 
 
 def seen_subflows(

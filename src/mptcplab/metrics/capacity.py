@@ -14,13 +14,11 @@ from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import Node, Step, Transport, read_links, read_nodes, read_paths
 from mptcplab.metrics.subflows import Row, speaks_mptcp
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
-
-#: A link and its direction.
-Step = tuple[str, str]
 
 _NS = 1e9
 _SILENT = "silent"
@@ -95,14 +93,14 @@ def capacity_of(recording: Recording, ends: Ends, used: Collection[str], receive
     ``received`` are samples of the receiver's sockets. None if no link of these paths changes its rate, or if it is
     unknown: behind a NAT, a gateway or a radio link, or if paths share links so that their sum is not known.
     """
-    manifest = recording.manifest
-    known = {name: _steps(steps) for name, steps in manifest["paths"].get(ends.workload, {}).items()}
+    known = read_paths(recording, ends.workload)
     if not used or not set(used) <= set(known) or next(gateways_of(recording, ends.workload), None) is not None:
         return None
-    names = _usable_paths(manifest, ends, known, used) if _is_mptcp(recording, ends, received) else used
+    nodes = read_nodes(recording.manifest)
+    names = _usable_paths(nodes, ends, known, used) if _is_mptcp(recording, ends, received) else used
     paths = [known[name] for name in names]
     events = sorted(recording.events.iter_rows(named=True), key=lambda entry: int(entry["instant_ns"]))
-    links = _links(manifest, {step for path in paths for step in path})
+    links = _links(recording, {step for path in paths for step in path})
     if links is None or not any(_changes_rate(event, links) for event in events):
         return None
     times, rates = _history(links, paths, events)
@@ -153,23 +151,20 @@ def _limiting_steps(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> froz
     return frozenset(step for step in path if np.isfinite(rates[step]).any())
 
 
-def _steps(described: Iterable[Sequence[str]]) -> list[Step]:
-    return [(link, side) for link, side in described]
-
-
-def _links(manifest: Mapping[str, Any], steps: Collection[Step]) -> _Links | None:
+def _links(recording: Recording, steps: Collection[Step]) -> _Links | None:
     """Return the links as they are before the first event; None if what one carries is unknown."""
-    described = {link["name"]: link for link in manifest["links"]}
-    written = manifest.get("scenario", {}).get("links", {})
+    links = read_links(recording)
+    written = recording.manifest.get("scenario", {}).get("links", {})
     rates, shares = {}, {}
     for link, side in steps:
         if written.get(link, {}).get("radio") is not None:
             return None
-        payload_bps, rate = described[link][side]["payload_bps"], described[link][side].get("rate")
+        direction = links[link].side(side)
+        payload_bps, rate_bps = direction.payload_bps, direction.rate_bps
         if payload_bps is not None:
             rates[link, side] = payload_bps
-        if payload_bps is not None and rate is not None:
-            shares[link, side] = payload_bps / Rate.parse(rate)
+        if payload_bps is not None and rate_bps is not None:
+            shares[link, side] = payload_bps / rate_bps
             if shares[link, side] < _LEAST_PAYLOAD:
                 return None
     return _Links(rates, shares)
@@ -221,27 +216,25 @@ def _shows_mptcp(row: Row) -> bool:
 
 
 def _usable_paths(
-    manifest: Mapping[str, Any], ends: Ends, known: Mapping[str, Sequence[Step]], used: Collection[str]
+    nodes: Mapping[str, Node], ends: Ends, known: Mapping[str, Sequence[Step]], used: Collection[str]
 ) -> list[str]:
     """Return the paths that MPTCP may use: those between links that have endpoints at both ends, and the ``used``."""
-    transports = {node["name"]: node.get("transport") for node in manifest["nodes"]}
+    hosts = [nodes[name].transport if name in nodes else None for name in (ends.sender, ends.receiver)]
     first, last = {known[name][0][0] for name in used}, {known[name][-1][0] for name in used}
     texts = [
         name
         for name, steps in known.items()
-        if _has_endpoint(transports.get(ends.sender), steps[0][0], first)
-        and _has_endpoint(transports.get(ends.receiver), steps[-1][0], last)
+        if _has_endpoint(hosts[0], steps[0][0], first) and _has_endpoint(hosts[1], steps[-1][0], last)
     ]
-    hosts = (transports.get(ends.sender), transports.get(ends.receiver))
-    limits = [host["limits"]["subflows"] for host in hosts if host and "limits" in host]
+    limits = [host.limits["subflows"] for host in hosts if host is not None and host.limits]
     return list(used) if len(texts) - 1 > min(limits, default=len(texts)) else texts
 
 
-def _has_endpoint(transport: Mapping[str, Any] | None, link: str, used: Collection[str]) -> bool:
+def _has_endpoint(transport: Transport | None, link: str, used: Collection[str]) -> bool:
     """Return whether a host may have a subflow on its link: it ``used`` it, or its path manager may."""
     if link in used or transport is None:
         return True
-    endpoints = transport.get("endpoints")
-    if isinstance(endpoints, list):
-        return any(endpoint["link"] == link for endpoint in endpoints)
-    return endpoints != "none" and transport.get("modes", {}).get(link) != "off"
+    listed = transport.listed
+    if listed is not None:
+        return any(endpoint.link == link for endpoint in listed)
+    return transport.endpoints != "none" and transport.modes.get(link) != "off"

@@ -24,14 +24,14 @@ def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
     statistics = [
         this_metric
         for this_metric in METRICS.values()
-        if _quantity(this_metric) == _quantity(metric) and this_metric.in_table
+        if _quantity(this_metric) == _quantity(metric) and this_metric.display.in_table
     ]
     every = [row.metrics for row in rows]
     shown = [
         metrics[this_metric.name].mean for metrics in every for this_metric in statistics if this_metric.name in metrics
     ]
     own_means = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
-    return choose_unit(metric.unit, shown or own_means, digits=metric.digits)
+    return choose_unit(metric.unit, shown or own_means, digits=metric.display.digits)
 
 
 def _quantity(metric: Metric) -> str:

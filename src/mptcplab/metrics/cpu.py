@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import read_programs
 from mptcplab.recording.record import Recording
 
 FILE = "cpu.txt"
@@ -57,11 +58,9 @@ def shares(recording: Recording, ends: Ends) -> dict[str, float]:
     uses = cpu_uses(recording)
     if not uses:
         return {}
-    own_programs = [
-        program for program in recording.manifest["programs"] if program["name"].rpartition(".")[0] == ends.workload
-    ]
-    clients = [program for program in own_programs if program["role"] == "client"]
-    start_ns, end_ns = min(program["start_ns"] for program in clients), max(client["end_ns"] for client in clients)
+    programs = (program for program in read_programs(recording) if program.workload == ends.workload)
+    spans = [span for program in programs if program.role == "client" and (span := program.span_ns) is not None]
+    start_ns, end_ns = min(start for start, _ in spans), max(end for _, end in spans)
     return {node: use.share(start_ns, end_ns) for node, use in uses.items()}
 
 

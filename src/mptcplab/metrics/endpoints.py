@@ -8,11 +8,13 @@ They are in ``mptcp-endpoint.json`` and ``mptcp-limits.json`` of every node with
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.metrics.column import Column, Scope
 from mptcplab.metrics.instants import links_without_address, path_manager_events
+from mptcplab.metrics.manifest import Node, NodeEndpoint, read_nodes
 from mptcplab.node.words import LIMITS, REMOVED, EndpointEvent, parse_limits
 from mptcplab.recording.record import Recording
 
@@ -47,24 +49,21 @@ class EndpointStates:
 def endpoint_states(recording: Recording) -> list[EndpointStates]:
     """Return the endpoints of every node that speaks MPTCP, in the order of the scenario."""
     removed = links_without_address(recording)
-    return [_read_states(recording, node, removed) for node in recording.manifest["nodes"] if _speaks_mptcp(node)]
+    nodes = read_nodes(recording.manifest).values()
+    return [_read_states(recording, node, removed) for node in nodes if node.speaks_mptcp]
 
 
-def _speaks_mptcp(node: Mapping[str, Any]) -> bool:
-    return "transport" in node and (node["transport"]["protocol"] == "mptcp" or "speaks_mptcp" in node)
-
-
-def _read_states(recording: Recording, node: Mapping[str, Any], removed: set[tuple[str, str]]) -> EndpointStates:
-    host = node["name"]
+def _read_states(recording: Recording, node: Node, removed: set[tuple[str, str]]) -> EndpointStates:
+    host = node.name
     endpoints, bounds = _at_the_end(recording, node)
-    asked = [endpoint for endpoint in endpoints if not {(endpoint["link"], host), (endpoint["link"], "")} & removed]
+    asked = [endpoint for endpoint in endpoints if not {(endpoint.link, host), (endpoint.link, "")} & removed]
     described = recording.counter(host, "mptcp-endpoint.json")
     # `ip -j` prints the limits as plain text in some versions.
     text = (recording.folder / "counters" / host / "mptcp-limits.json").read_text()
     limits = {key: int(number) for key, number in _LIMIT.findall(text)}
     return EndpointStates(
         host=host,
-        asked=(*sorted(_words(entry["address"], entry["port"], entry["flags"]) for entry in asked), *_limits(bounds)),
+        asked=(*sorted(_words(entry.address, entry.port, entry.flags) for entry in asked), *_limits(bounds)),
         seen=(
             *sorted(_words(entry["address"], entry.get("port"), _flags(entry)) for entry in described),
             *_limits(limits),
@@ -72,7 +71,7 @@ def _read_states(recording: Recording, node: Mapping[str, Any], removed: set[tup
     )
 
 
-def _words(address: str, port: int | None, flags: list[str]) -> str:
+def _words(address: str, port: int | None, flags: Sequence[str]) -> str:
     return " ".join((address, *([f"port {port}"] if port else []), *sorted(flags)))
 
 
@@ -82,23 +81,22 @@ def _flags(described: Mapping[str, Any]) -> list[str]:
     return implicit or [flag for flag in _FLAGS if described.get(flag)]
 
 
-def _at_the_end(recording: Recording, node: Mapping[str, Any]) -> tuple[list[dict[str, Any]], dict[str, int]]:
+def _at_the_end(recording: Recording, node: Node) -> tuple[list[NodeEndpoint], dict[str, int]]:
     """Return the endpoints and limits of a node after all events that change them."""
-    endpoints = {(entry["link"], entry["port"]): dict(entry) for entry in node["endpoints"]}
-    limits = dict(node["transport"]["limits"])
+    endpoints = {(endpoint.link, endpoint.port): endpoint for endpoint in node.endpoints}
+    limits = dict(node.transport.limits) if node.transport is not None else {}
     for row in path_manager_events(recording):
         if row["kind"] == LIMITS:
-            limits |= parse_limits(row["value"]) if row["link"] == node["name"] else {}
+            limits |= parse_limits(row["value"]) if row["link"] == node.name else {}
             continue
         event = EndpointEvent.parse(row["value"])
         place = (row["link"], event.port)
-        if event.node != node["name"]:
+        if event.node != node.name:
             continue
         if row["kind"] == REMOVED:
             endpoints.pop(place, None)
         else:
-            known = {"address": event.address, "link": row["link"], "port": event.port}
-            endpoints[place] = {**known, "flags": list(event.flags)}
+            endpoints[place] = NodeEndpoint(row["link"], event.address, tuple(event.flags), event.port)
     return list(endpoints.values()), limits
 
 
@@ -109,10 +107,24 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
     )
 
 
-def endpoint_warnings(seen: list[EndpointStates]) -> Iterator[str]:
+def endpoint_warnings(seen: Iterable[EndpointStates]) -> Iterator[str]:
     """Yield a warning for each node whose endpoints or limits differ from the configured ones."""
     for states in seen:
         if states.missing or states.unexpected:
             parts = [("missing", states.missing), ("unexpected", states.unexpected)]
             differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
             yield f"the MPTCP endpoints of {states.host} are not those configured: {differences}"
+
+
+ENDPOINTS = Scope(
+    name="endpoints",
+    title="MPTCP endpoints",
+    place=3,
+    read=endpoint_states,
+    keys=(
+        Column(name="host", definition="name of the node", type=str),
+        Column(name="asked", definition="endpoints and limits that were configured at the end of the run", type=tuple),
+        Column(name="seen", definition="those that the kernel had", type=tuple),
+    ),
+    notes=("State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use.",),
+)

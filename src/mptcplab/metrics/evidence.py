@@ -31,11 +31,12 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
+from mptcplab.metrics.manifest import Gateway, Node, read_links, read_nodes, read_programs
+from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.units import Duration
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
@@ -73,7 +74,7 @@ class _Side:
     sender: str
     receiver: str
     programs: Mapping[str, str | None]
-    gateway: Mapping[str, Any] | None
+    gateway: Gateway | None
 
 
 def evidence_of(
@@ -91,7 +92,7 @@ def evidence_of(
         expected=_describe_expected(recording, ends, entry, side, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
-            for count in network.middleboxes
+            for count in network.get(MIDDLEBOXES)
         ),
         waits=tuple(_waits(seen, connections, side, paths)),
         cpus=cpu_shares(recording, ends) or None,
@@ -104,12 +105,11 @@ def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
         programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
         return _Side(entry["from"], entry["to"], ends.sender, ends.receiver, programs, None)
     inner = inner_of(gateway, ends, entry["from"])
-    return _Side(gateway["entry"], gateway["exit"], inner.sender, inner.receiver, {}, gateway)
+    return _Side(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
-    node = next(node for node in recording.manifest["nodes"] if node["name"] == name)
-    transport = node.get("transport", {})
+    node = read_nodes(recording.manifest)[name]
     own_items = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
@@ -121,15 +121,15 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
         addresses=tuple(own_items),
-        path_manager=transport.get("path_manager"),
+        path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
 
 
-def _protocol(ends: Ends, node: Mapping[str, Any], side: _Side) -> str | None:
+def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:
     """Return the protocol that a node's side of the connections requests; a gateway's programs have the node's."""
     requested = ends.protocol if side.gateway is None else None
-    return requested or node.get("transport", {}).get("protocol")
+    return requested or (node.transport.protocol if node.transport is not None else None)
 
 
 def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
@@ -155,21 +155,22 @@ def _limits(recording: Recording, host: str) -> Limits | None:
 def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
-    node = next(node for node in recording.manifest["nodes"] if node["name"] == host)
-    configured = {name: str(value) for name, value in node.get("transport", {}).get("sysctl", {}).items()}
+    transport = read_nodes(recording.manifest)[host].transport
+    configured = {name: str(value) for name, value in transport.sysctl.items()} if transport is not None else {}
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
 
 def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
-    links = {link["name"]: link for link in recording.manifest["links"]}
+    links = read_links(recording)
     happened = instants(recording)
     addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
-    backups = _backup_links(recording, side)
+    nodes = read_nodes(recording.manifest)
+    backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
-        forward = [(links[link], links[link][direction], f"{link} {direction}") for link, direction in steps]
-        back = [links[link]["backward" if direction == "forward" else "forward"] for link, direction in steps]
-        rates = [entry["payload_bps"] for _, entry, _ in forward]
+        there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
+        back = [(link, "backward" if direction == "forward" else "forward") for link, direction in steps]
+        rates = [direction.payload_bps for direction in there.values()]
         first, last = steps[0][0], steps[-1][0]
         of_client, of_server = (first, last) if side.client == side.sender else (last, first)
         names = {link for link, _ in steps}
@@ -178,10 +179,10 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
             name=name,
             rate_bps=min((rate for rate in rates if rate is not None), default=None),
             round_trip_s=sum(
-                Duration.parse(entry["delay"]).seconds for entry in (*(way for _, way, _ in forward), *back)
+                direction.delay_s for direction in (*there.values(), *(links[link].side(way) for link, way in back))
             ),
-            loss=1 - _product(1 - entry["chances"]["high"] for _, entry, _ in forward),
-            links={step: entry["payload_bps"] for _, entry, step in forward},
+            loss=1 - _product(1 - direction.chances.high for direction in there.values()),
+            links={step: direction.payload_bps for step, direction in there.items()},
             client=addresses.get((side.client, of_client)),
             server=addresses.get((side.server, of_server)),
             is_backup=bool(names & backups),
@@ -195,21 +196,6 @@ def _product(factors: Iterable[float]) -> float:
     for factor in factors:
         product *= factor
     return product
-
-
-def _backup_links(recording: Recording, side: _Side) -> set[str]:
-    return {
-        endpoint["link"]
-        for node in recording.manifest["nodes"]
-        if node["name"] in (side.client, side.server)
-        for endpoint in (*node.get("endpoints", ()), *_modes(node))
-        if "backup" in endpoint["flags"]
-    }
-
-
-def _modes(node: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for link, mode in node.get("transport", {}).get("modes", {}).items():
-        yield {"link": link, "flags": [mode]}
 
 
 def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, float], ...]:
@@ -234,11 +220,10 @@ def _describe_expected(
     paths: tuple[Path, ...],
     goodput_bps: float | None,
 ) -> Expected:
-    nodes = {node["name"]: node for node in recording.manifest["nodes"]}
-    transport = nodes[side.sender].get("transport", {})
-    programs = recording.manifest.get("programs", ())
-    clients = [program for program in programs if program["name"].startswith(f"{ends.workload}.client")]
-    times = [(client["start_ns"] / _NS, client["end_ns"] / _NS) for client in clients]
+    nodes = read_nodes(recording.manifest)
+    transport = nodes[side.sender].transport
+    clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
+    times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
     return Expected(
         workload=ends.workload,
         client=side.client,
@@ -252,9 +237,9 @@ def _describe_expected(
         start_s=min((begin for begin, _ in times), default=None),
         duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
         goodput_bps=goodput_bps if _is_comparable(recording) else None,
-        scheduler=entry.get("scheduler") or transport.get("scheduler") or "default",
-        congestion=entry.get("congestion_control") or transport.get("congestion_control") or "cubic",
-        gateway=side.gateway["program"] if side.gateway is not None else None,
+        scheduler=entry.get("scheduler") or (transport and transport.scheduler) or "default",
+        congestion=entry.get("congestion_control") or (transport and transport.congestion_control) or "cubic",
+        gateway=side.gateway.program if side.gateway is not None else None,
     )
 
 
@@ -279,7 +264,8 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
     table = recording.subflows
     if not table.height or (program is not None and "program" not in table.columns):
         return []
-    end = max((entry["end_ns"] for entry in recording.manifest.get("programs", ())), default=0)
+    ends_ns = [program.end_ns for program in read_programs(recording) if program.end_ns is not None]
+    end = max(ends_ns, default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
     own_expr = pl.col("node") == node
     if "program" in table.columns:

@@ -15,6 +15,7 @@ from typing import Any
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.counters import dropped_text, mptcp_counts
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import Gateway, read_gateways
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
@@ -83,16 +84,16 @@ def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any])
     return [_use(recording, ends, described, gateway) for gateway in gateways_of(recording, ends.workload)]
 
 
-def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> GatewayUse:
+def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Gateway) -> GatewayUse:
     sides = _sides(recording, ends, described, gateway)
-    is_tunnel = gateway["listening_port"] is None
+    is_tunnel = gateway.is_tunnel
     end_to_end = "UDP" if ends.protocol == "udp" else _protocol(sides.client, sides.server)
     inner = inner_of(gateway, ends, described["from"])
-    both = {gateway["entry"]: sides.entry_inner, gateway["exit"]: sides.exit_inner}
+    both = {gateway.entry: sides.entry_inner, gateway.exit: sides.exit_inner}
     sent, received = both[inner.sender], both[inner.receiver]
     connections = subflows.data_connections(received, "bytes_received")
     gateway_use = GatewayUse(
-        name=gateway["name"],
+        name=gateway.name,
         client_side=end_to_end if is_tunnel else _protocol(sides.client, sides.entry_outer),
         inner=_protocol(sides.entry_inner, sides.exit_inner),
         server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
@@ -104,14 +105,14 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
     return replace(gateway_use, warnings=tuple(warnings))
 
 
-def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Mapping[str, Any]) -> _Sides:
+def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Gateway) -> _Sides:
     def rows_of(node: str) -> list[Row]:
         return subflows.last_rows(recording.subflows, node=node, program=None)
 
-    entry, exit_ = rows_of(gateway["entry"]), rows_of(gateway["exit"])
+    entry, exit_ = rows_of(gateway.entry), rows_of(gateway.exit)
     client, server = described["from"], described["to"]
     inner, addresses = inner_of(gateway, ends, client), recording.manifest["addresses"]
-    listening = [gateway["listening_port"]] if gateway["listening_port"] is not None else []
+    listening = [gateway.listening_port] if gateway.listening_port is not None else []
     return _Sides(
         client=workload_rows(rows_of(client), recording, ends, client, None),
         entry_outer=_rows_at_ports(entry, "local", listening),
@@ -147,22 +148,22 @@ def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[s
 def _warnings(
     recording: Recording,
     described: Mapping[str, Any],
-    gateway: Mapping[str, Any],
+    gateway: Gateway,
     use: GatewayUse,
     sides: _Sides,
     *,
     is_bulk: bool,
 ) -> Iterator[str]:
-    name, wanted = use.name, gateway["protocol"].upper()
+    name, wanted = use.name, gateway.protocol.upper()
     if not use.inner:
-        yield f"gateway {name}: no connection between {gateway['entry']} and {gateway['exit']} was seen"
+        yield f"gateway {name}: no connection between {gateway.entry} and {gateway.exit} was seen"
         return
     if use.inner != wanted:
         yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
     elif use.inner == "MPTCP":
         yield from _weak_use_warnings(use, sides, is_bulk=is_bulk)
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
-        if protocol == "MPTCP" and gateway["listening_port"] is not None:
+        if protocol == "MPTCP" and gateway.listening_port is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
     yield from _bypass_warnings(gateway, use, sides)
     yield from _contradictions(recording, described, gateway, use, sides)
@@ -183,13 +184,13 @@ def _weak_use_warnings(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iter
         yield f"gateway {use.name}: the subflow on {path} carried less than 1 % of the data"
 
 
-def _bypass_warnings(gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides) -> Iterator[str]:
+def _bypass_warnings(gateway: Gateway, use: GatewayUse, sides: _Sides) -> Iterator[str]:
     """Yield a warning if the workload's data did not go through the gateway."""
     inner = _largest_received(sides.entry_inner, sides.exit_inner)
     outer = _largest_received(sides.client, sides.server)
     if inner is not None and outer is not None and inner < _MIN_SHARE * outer:
         yield f"gateway {use.name}: the workload's data did not pass through it"
-    elif gateway["listening_port"] is not None and not (sides.entry_outer and sides.exit_outer):
+    elif gateway.listening_port is not None and not (sides.entry_outer and sides.exit_outer):
         yield f"gateway {use.name}: no connection of its outer sides was seen"
 
 
@@ -200,7 +201,7 @@ def _largest_received(*ends: Sequence[Row]) -> int | None:
 
 
 def _contradictions(
-    recording: Recording, described: Mapping[str, Any], gateway: Mapping[str, Any], use: GatewayUse, sides: _Sides
+    recording: Recording, described: Mapping[str, Any], gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
     """Yield a warning for each count of the kernel that contradicts the sockets, or shows what held them up."""
 
@@ -209,12 +210,12 @@ def _contradictions(
 
     tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
-    items = {gateway["entry"], gateway["exit"]} - {described["from"], described["to"]}
+    items = {gateway.entry, gateway.exit} - {described["from"], described["to"]}
     dropped = mptcp_counts([counters(node) for node in sorted(items)]).dropped_beyond_window
     if dropped:
         # The counters of the workload's own hosts have a warning of their own.
         yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(items)))}"
-    for node, counter, verb in ((gateway["entry"], _OPENED, "opened"), (gateway["exit"], _ACCEPTED, "accepted")):
+    for node, counter, verb in ((gateway.entry, _OPENED, "opened"), (gateway.exit, _ACCEPTED, "accepted")):
         known = counters(node).get(counter)
         if known is not None and known < inner:
             yield f"gateway {use.name}: its sockets show {inner} MPTCP connections, but {node} {verb} only {known}"
@@ -229,8 +230,8 @@ def _contradictions(
             yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"
 
 
-def _is_only_for(recording: Recording, node: str, gateway: Mapping[str, Any]) -> bool:
+def _is_only_for(recording: Recording, node: str, gateway: Gateway) -> bool:
     """Return whether the counters of a node come from outer sides of the gateway only: it has no other connections."""
     workloads = (entry["name"] for entry in recording.manifest["workloads"] if node in (entry["from"], entry["to"]))
-    sides = (entry[side] for entry in recording.manifest["gateways"] for side in ("entry", "exit"))
-    return node not in sides and set(workloads) <= set(gateway["carried"])
+    sides = {side for other in read_gateways(recording) for side in (other.entry, other.exit)}
+    return node not in sides and set(workloads) <= set(gateway.carried)

@@ -9,6 +9,7 @@ from typing import Any
 
 from mptcplab.gateway.words import DOWN, UP
 from mptcplab.lazy import pl
+from mptcplab.metrics.manifest import read_links, read_paths
 from mptcplab.node.words import OF_PATH_MANAGERS
 from mptcplab.recording.record import Recording
 
@@ -42,25 +43,27 @@ def instants(recording: Recording) -> list[Instant]:
 
 def changes_rates(recording: Recording) -> bool:
     """Return whether the rate of any link may have changed during the run."""
-    sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
     neutral = (DOWN, UP, *OF_PATH_MANAGERS)
-    return any(row["kind"] not in neutral for row in _events(recording)) or any(side.get("trace") for side in sides)
+    return any(row["kind"] not in neutral for row in _events(recording)) or _has_trace(recording)
 
 
 def changes_shape(recording: Recording) -> bool:
     """Return whether a link's rate may have changed while it was up: by an event of another kind, by a trace, or
     because a node with radios moved."""
-    sides = (link[side] for link in recording.manifest["links"] for side in ("forward", "backward"))
     neutral = (*_KINDS, *OF_PATH_MANAGERS)
-    changed = any(row["kind"] not in neutral for row in _events(recording)) or any(side.get("trace") for side in sides)
+    changed = any(row["kind"] not in neutral for row in _events(recording)) or _has_trace(recording)
     return changed or any(len(track) > 1 for track in recording.manifest.get("tracks", {}).values())
 
 
 def follows_trace(recording: Recording, workload: str) -> bool:
     """Return whether a link of a workload's paths follows a trace, so that its rates are never those from before."""
-    links = {link["name"]: link for link in recording.manifest["links"]}
-    steps = (step for path in recording.manifest["paths"].get(workload, {}).values() for step in path)
-    return any(links[link][side].get("trace") for link, side in steps)
+    links = read_links(recording)
+    steps = (step for path in read_paths(recording, workload).values() for step in path)
+    return any(links[link].side(side).has_trace for link, side in steps)
+
+
+def _has_trace(recording: Recording) -> bool:
+    return any(side.has_trace for link in read_links(recording).values() for side in link.sides)
 
 
 def is_emptied(recording: Recording, link: str) -> bool:

@@ -13,19 +13,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.lazy import pl
+from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
-from mptcplab.metrics.loss import Chances
+from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
+from mptcplab.network.losses import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEATED, Recording
 
 Qdisc = Mapping[str, Any]
 #: The maximum bytes and packets in the samples of each direction's queue.
 Peaks = Mapping[tuple[str, str], tuple[int, int]]
-DIRECTIONS = ("forward", "backward")
 #: Names of the disciplines' counters of packets marked with "congestion experienced".
 _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
@@ -46,15 +47,15 @@ class DirectionCounters:
 
     link: str
     direction: str
-    asked: Chances
+    asked: LossChances
     packets: int
     bytes: int
     lost: int
     dropped: int
     marked: int
     waiting: int
-    peak_bytes: int | None
-    peak_packets: int | None
+    peak_queue_bytes: int | None
+    peak_queue_packets: int | None
     expected: tuple[int, int] | None
     unknown: str = ""
 
@@ -76,40 +77,39 @@ class DirectionCounters:
 
 def direction_counters(recording: Recording) -> list[DirectionCounters]:
     """Return the counters of every direction of every link, in the order of the scenario."""
-    links, read, peaks = recording.manifest["links"], cache(recording.counter), _peaks(recording)
+    read, peaks = cache(recording.counter), _peaks(recording)
     return [
-        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link["name"]))
-        for link in links
+        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link.name))
+        for link in read_links(recording).values()
         for direction in DIRECTIONS
     ]
 
 
 def _direction(
-    link: Mapping[str, Any], direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
+    link: Link, direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
 ) -> DirectionCounters:
-    name, described = link["name"], link[direction]
-    chain = _chain(read, *described["shaped_at"]) if described["shaped_at"] is not None else []
+    name, side = link.name, link.side(direction)
+    chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
-    first = chain[0] if chain else _passed_counters(read, link["between"], direction, name)
+    first = chain[0] if chain else _passed_counters(read, link.between, direction, name)
     below = chain[1]["drops"] if len(chain) > 1 else 0
     is_random = bool(chain) and first["kind"] == _NETEM
     lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
     offered = first["packets"] + first["drops"] + first["qlen"]
-    asked = Chances.from_json(described["chances"])
-    expected = None if emptied else asked.expected_losses(offered)
-    peak_bytes, peak_packets = peaks.get((name, direction), (None, None))
+    expected = None if emptied else side.chances.expected_losses(offered)
+    peak_queue_bytes, peak_queue_packets = peaks.get((name, direction), (None, None))
     return DirectionCounters(
         link=name,
         direction=direction,
-        asked=asked,
+        asked=side.chances,
         packets=first["packets"],
         bytes=first["bytes"],
         lost=lost,
         dropped=dropped,
         marked=sum(map(_count_marked, chain)),
         waiting=first["qlen"],
-        peak_bytes=peak_bytes,
-        peak_packets=peak_packets,
+        peak_queue_bytes=peak_queue_bytes,
+        peak_queue_packets=peak_queue_packets,
         expected=expected,
         unknown="" if expected is not None else _EMPTIED if emptied else _FEW,
     )
@@ -149,3 +149,101 @@ def _peaks(recording: Recording) -> Peaks:
         return {}
     peaks = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
     return {(link, direction): (size, packets) for link, direction, size, packets in peaks.iter_rows()}
+
+
+def _seeds_outside(row: ScopeRow[DirectionCounters]) -> list[int]:
+    return [seed for seed, counters in row.members if not counters.is_as_asked]
+
+
+def _not_compared(row: ScopeRow[DirectionCounters]) -> str:
+    return next((counters.unknown for _, counters in row.members if counters.unknown), "")
+
+
+def _asked_percent(row: ScopeRow[DirectionCounters]) -> list[float]:
+    return [100 * row.first.asked.low, 100 * row.first.asked.high]
+
+
+_OUTSIDE = "seeds_outside_99.9_percent"
+_count = partial(Column[DirectionCounters], unit="packets", type=int)
+_COLUMNS = (
+    _count(name="packets", definition="packets that left the direction", display=Display(place=1, head="packets")),
+    _count(
+        name="bytes",
+        unit="B",
+        definition="their bytes: whole Ethernet frames, ARP included",
+        display=Display(place=2, head="MB", per=1e6),
+    ),
+    _count(name="lost", definition="packets lost at random", display=HIDDEN),
+    _count(
+        name="lost_percent",
+        unit="%",
+        definition="packets lost at random, of all packets that entered the direction",
+        type=float,
+        display=Display(place=3, head="lost %", check=_OUTSIDE),
+    ),
+    _count(
+        name="lost_expected_low",
+        definition="lower end of the interval that has `lost` in 99.9 % of all runs",
+        value=lambda counters: None if counters.expected is None else counters.expected[0],
+        in_json=False,
+        display=HIDDEN,
+    ),
+    _count(
+        name="lost_expected_high",
+        definition="its upper end",
+        value=lambda counters: None if counters.expected is None else counters.expected[1],
+        in_json=False,
+        display=HIDDEN,
+    ),
+    _count(
+        name="dropped",
+        definition="packets dropped by the queue: no room, or the discipline dropped it",
+        display=Display(place=5, head="dropped"),
+    ),
+    _count(
+        name="marked",
+        definition="packets with an ECN mark in place of a drop",
+        display=Display(place=6, head="marked"),
+    ),
+    _count(name="waiting", definition="packets still in the queue when the run ended", display=HIDDEN),
+    _count(
+        name="peak_queue_bytes",
+        unit="B",
+        definition="the maximum of all samples of the queue; `[record] interval` sets how often they are taken",
+        display=Display(place=8, head="peak kB", per=1e3),
+    ),
+    _count(name="peak_queue_packets", definition="the same in packets", display=Display(place=7, head="peak queue")),
+)
+
+LINKS = Scope(
+    name="links",
+    title="Links",
+    place=1,
+    frame="links",
+    read=direction_counters,
+    keys=(
+        Column(name="link", definition="name of the link", type=str),
+        Column(name="direction", definition="`forward` or `backward`", type=str),
+    ),
+    columns=_COLUMNS,
+    facts=(
+        Column(
+            name="asked_loss_percent",
+            unit="%",
+            definition="the loss that the scenario asks for: minimum and maximum, if it changes during the run",
+            value=_asked_percent,
+            highest=100,
+            display=Display(place=4, head="asked %"),
+        ),
+    ),
+    checks=(
+        Column(name=_OUTSIDE, definition="runs whose losses are outside the interval", value=_seeds_outside),
+        Column(name="loss_not_compared", definition="the reason if there is no interval", value=_not_compared),
+    ),
+    notes=(
+        "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
+        "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
+        f"A highlighted loss is outside the interval that holds in {100 * CONFIDENCE:g} % of all runs with the loss "
+        "asked for. One direction in a thousand is outside by chance.",
+    ),
+)

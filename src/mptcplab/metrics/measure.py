@@ -25,6 +25,7 @@ from mptcplab.metrics.failed_connections import failure_warnings
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
+from mptcplab.metrics.manifest import Transport, transports_of
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.pauses import pause_warnings
@@ -99,10 +100,9 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
     reading = read(recording, name, entry)
-    nodes = {node["name"]: node for node in recording.manifest["nodes"]}
-    transports = {name: nodes[name]["transport"] for name in (sender, receiver)}
+    transports = transports_of(recording, sender, receiver)
     requested = algorithms.requested_algorithms(entry, transports[sender])
-    protocols = {ends.protocol or transports[node]["protocol"] for node in (sender, receiver)}
+    protocols = {ends.protocol or transports[node].protocol for node in (sender, receiver)}
     requests_mptcp = "mptcp" in protocols
     gateways = tuple(gateway_uses(recording, ends, entry))
     counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
@@ -222,15 +222,6 @@ def _count_fallbacks(received: list[list[Row]]) -> int:
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 
-def _backup_links(transports: Mapping[str, Any]) -> set[str]:
-    """Return the links that should carry nothing as long as others work."""
-    endpoints = [transport.get("endpoints") for transport in transports.values()]
-    listed = [endpoint for some in endpoints if isinstance(some, list) for endpoint in some]
-    modes = [item for transport in transports.values() for item in transport.get("modes", {}).items()]
-    by_mode = {link for link, mode in modes if mode == "backup"}
-    return by_mode | {endpoint["link"] for endpoint in listed if "backup" in endpoint["flags"]}
-
-
 def _warnings(
     sockets: Sockets,
     counts: MptcpCounts,
@@ -238,9 +229,9 @@ def _warnings(
     *,
     requests_mptcp: bool,
     ends: Ends,
-    transports: Mapping[str, Any],
+    transports: Mapping[str, Transport],
 ) -> Iterator[str]:
-    backups = _backup_links(transports)
+    backups = {link for transport in transports.values() for link in transport.backup_links}
     is_bulk = ends.is_bulk
     idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
     use = sockets.use
@@ -256,7 +247,7 @@ def _warnings(
     elif use.with_mptcp < use.connections:
         plain = f"{use.connections - use.with_mptcp} of {use.connections} connections are plain TCP"
         # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
-        offered = ends.protocol is None and transports[entry["from"]]["protocol"] == "tcp"
+        offered = ends.protocol is None and transports[entry["from"]].protocol == "tcp"
         yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
         some = subflows.describe_share(use.single, use.with_mptcp)

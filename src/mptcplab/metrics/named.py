@@ -133,7 +133,7 @@ def _first_sentence(metric: Metric) -> str:
 
 def names_of(metric: Metric) -> tuple[str, ...]:
     """Return the names that users may type: in JSON, the noun, and the heads of columns in a unit that suits."""
-    heads = [metric.heading_in(unit.name) for unit in units(metric.unit)] if metric.in_table else []
+    heads = [metric.heading_in(unit.name) for unit in units(metric.unit)] if metric.display.in_table else []
     return tuple(dict.fromkeys([metric.noun, metric.name, metric.noun.replace(" ", "_"), *heads]))
 
 

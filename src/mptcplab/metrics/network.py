@@ -5,18 +5,24 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
+from mptcplab.metrics.column import Scope
 from mptcplab.metrics.counters import mptcp_counts
-from mptcplab.metrics.endpoints import EndpointStates, endpoint_states, endpoint_warnings
+from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
 from mptcplab.metrics.ends import Ends, ends_of_workload
 from mptcplab.metrics.instants import has_failed
-from mptcplab.metrics.links import DirectionCounters, direction_counters
-from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.middleboxes import MiddleboxCount, middlebox_counts
-from mptcplab.metrics.radios import RadioLink, radio_links, radio_warnings
+from mptcplab.metrics.links import LINKS
+from mptcplab.metrics.manifest import read_links, read_nodes, read_paths
+from mptcplab.metrics.middleboxes import MIDDLEBOXES
+from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import count_unseen
+from mptcplab.network.losses import CONFIDENCE
 from mptcplab.recording.record import Recording
 
+_T = TypeVar("_T")
+#: What a run counts beside its workloads, in the order of results.json.
+SCOPES: tuple[Scope[Any], ...] = (LINKS, ENDPOINTS, MIDDLEBOXES, RADIO_LINKS, ACCESS_POINTS)
 #: A link with less than this share of the bytes that the workload's sender sent counts as unused.
 _UNUSED_SHARE = 0.01
 
@@ -25,26 +31,22 @@ _UNUSED_SHARE = 0.01
 class NetworkCounters:
     """The network's counters of one run.
 
-    ``count_unseen`` has, for both nodes of workloads, the connections and subflows that the server's kernel accepted
-    and no sample shows.
+    ``scopes`` has the things of each of :data:`SCOPES`, by its name. ``unseen`` has, for both nodes of workloads, the
+    connections and subflows that the server's kernel accepted and no sample shows.
     """
 
-    directions: tuple[DirectionCounters, ...] = ()
-    endpoints: tuple[EndpointStates, ...] = ()
-    middleboxes: tuple[MiddleboxCount, ...] = ()
-    radios: tuple[RadioLink, ...] = ()
+    scopes: Mapping[str, tuple[Any, ...]] = field(default_factory=dict)
     unseen: Mapping[tuple[str, str], int] = field(default_factory=dict)
+
+    def get(self, scope: Scope[_T]) -> tuple[_T, ...]:
+        """Return the things of a scope, in the order of the scenario."""
+        return self.scopes.get(scope.name, ())
 
 
 def network_counters(recording: Recording) -> NetworkCounters:
     """Return all counters of the network of a run."""
-    return NetworkCounters(
-        tuple(direction_counters(recording)),
-        tuple(endpoint_states(recording)),
-        tuple(middlebox_counts(recording)),
-        tuple(radio_links(recording)),
-        _count_unseen(recording),
-    )
+    scopes = {scope.name: tuple(scope.read(recording)) for scope in SCOPES}
+    return NetworkCounters(scopes, _count_unseen(recording))
 
 
 def _count_unseen(recording: Recording) -> dict[tuple[str, str], int]:
@@ -60,7 +62,7 @@ def _count_unseen(recording: Recording) -> dict[tuple[str, str], int]:
 
 def network_warnings(seen: NetworkCounters) -> Iterator[str]:
     """Yield a warning for each link and node that was not as configured."""
-    for direction in seen.directions:
+    for direction in seen.get(LINKS):
         if direction.expected is not None and not direction.is_as_asked:
             low, high = direction.expected
             number = str(low) if low == high else f"{low} to {high}"
@@ -69,8 +71,8 @@ def network_warnings(seen: NetworkCounters) -> Iterator[str]:
                 f"random; {number} are expected "
                 f"in {100 * CONFIDENCE:g} % of all runs"
             )
-    yield from endpoint_warnings(list(seen.endpoints))
-    yield from radio_warnings(seen.radios)
+    yield from endpoint_warnings(seen.get(ENDPOINTS))
+    yield from radio_warnings(seen.get(RADIO_LINKS))
 
 
 def unused_link_warnings(
@@ -83,7 +85,7 @@ def unused_link_warnings(
     that carried nothing.
     """
     paths = list(paths_between(recording, ends).values())
-    carried = {(direction.link, direction.direction): direction.bytes for direction in seen.directions}
+    carried = {(direction.link, direction.direction): direction.bytes for direction in seen.get(LINKS)}
     bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
     named = {link for path in shares for link in path.split(">")}
     meant = [path for path in paths if _is_path_meant(recording, ends, [link for link, _ in path])]
@@ -98,11 +100,9 @@ def paths_between(recording: Recording, ends: Ends) -> dict[str, list[tuple[str,
 
     A router is on paths between its own links.
     """
-    between = {link["name"]: link["between"] for link in recording.manifest["links"]}
-    paths = {}
-    for name, steps in recording.manifest["paths"].get(ends.workload, {}).items():
-        path = [(link, direction) for link, direction in steps]
-        behind = [between[link][direction == "forward"] for link, direction in path]
+    links, paths = read_links(recording), {}
+    for name, path in read_paths(recording, ends.workload).items():
+        behind = [links[link].between[direction == "forward"] for link, direction in path]
         if behind[-1] == ends.receiver and not {ends.sender, ends.receiver} & {*behind[:-1]}:
             paths[name] = path
     return paths
@@ -126,11 +126,11 @@ def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bo
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
-    transport = next(node["transport"] for node in recording.manifest["nodes"] if node["name"] == host)
-    endpoints, limits = transport["endpoints"], transport["limits"]
-    links = [entry for entry in recording.manifest["links"] if host in entry["between"]]
-    if len(links) - 1 > min(limits.values()):
+    transport = read_nodes(recording.manifest)[host].transport
+    links = [entry for entry in read_links(recording).values() if host in entry.between]
+    if transport is None or len(links) - 1 > min(transport.limits.values()):
         return False
-    if isinstance(endpoints, str):
-        return endpoints != "none" and transport["modes"].get(link, "on") in ("on", "master")
-    return any(endpoint["link"] == link and "backup" not in endpoint["flags"] for endpoint in endpoints)
+    listed = transport.listed
+    if listed is not None:
+        return any(endpoint.link == link and "backup" not in endpoint.flags for endpoint in listed)
+    return transport.endpoints != "none" and transport.modes.get(link, "on") in ("on", "master")

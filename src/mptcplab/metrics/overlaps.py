@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from mptcplab.metrics.manifest import read_programs
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.recording.record import Recording
 from mptcplab.units import Duration
@@ -24,13 +25,11 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
     Workloads with the same `start` are meant to run together, and are not among them. A workload runs from the start of
     its client to its last data.
     """
-    clients = {
-        entry["name"]: entry for entry in recording.manifest.get("programs", ()) if entry.get("start_ns") is not None
-    }
+    starts_ns = {program.name: program.start_ns for program in read_programs(recording)}
     begins = {
-        measurement.workload: clients[name]["start_ns"] / 1e9
+        measurement.workload: start_ns / 1e9
         for measurement in measured
-        if (name := f"{measurement.workload}.client") in clients
+        if (start_ns := starts_ns.get(f"{measurement.workload}.client")) is not None
     }
     ends = {
         measurement.workload: begins[measurement.workload] + measurement.duration_s

@@ -13,6 +13,7 @@ from itertools import pairwise
 from mptcplab.lazy import pl
 from mptcplab.metrics.capacity import rate_of
 from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import read_paths
 from mptcplab.recording.record import Recording
 
 _NS = 1e9
@@ -25,7 +26,7 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
 
     These are the ``used`` ones of TCP, and all of MPTCP, by their names in the manifest.
     """
-    paths = recording.manifest["paths"].get(ends.workload, {})
+    paths = read_paths(recording, ends.workload)
     own_paths = [] if with_mptcp else [name for name in paths if name in used]
     links = dict.fromkeys(link for name in own_paths or paths for link, _ in paths[name])
     events = recording.events

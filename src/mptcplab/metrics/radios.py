@@ -9,18 +9,18 @@ hears of its stations; what a station prints is what it hears of its access poin
 from __future__ import annotations
 
 import json
-from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import lru_cache, partial
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
+from mptcplab.metrics.manifest import Radio, read_radios
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 
-_STATION = "station"
 #: Events of a station, and of an access point about a station.
 ASSOCIATED, DISASSOCIATED, ROAMED = "associated", "disassociated", "roamed"
 #: Runs whose lines are kept in memory, since several readers ask for them.
@@ -141,7 +141,7 @@ def associations(recording: Recording) -> tuple[Association, ...]:
 
 def changes_of_stations(recording: Recording) -> list[Association]:
     """Return the associations that stations saw from time zero on."""
-    stations = {radio["node"] for radio in recording.manifest.get("radios", ()) if radio["role"] == _STATION}
+    stations = {radio.node for radio in read_radios(recording.manifest) if radio.is_station}
     return [
         association
         for association in associations(recording)
@@ -149,13 +149,14 @@ def changes_of_stations(recording: Recording) -> list[Association]:
     ]
 
 
+@lru_cache(maxsize=_KEPT)
 def radio_links(recording: Recording) -> list[RadioLink]:
     """Return the radio links of a run by station and access point, in the order of the scenario."""
-    radios = recording.manifest.get("radios", ())
+    radios = read_radios(recording.manifest)
     if not radios:
         return []
-    stations = {link: radio["node"] for radio in radios if radio["role"] == _STATION for link in radio["links"]}
-    totals = {(link, radio["access_point"]): _Total() for radio in radios for link in radio["links"]}
+    stations = {link: radio.node for radio in radios if radio.is_station for link in radio.links}
+    totals = {(link, radio.access_point): _Total() for radio in radios for link in radio.links}
     for (link, node, peer), of_one in _group_samples(radio_samples(recording)).items():
         heard = [sample.rssi_dbm for sample in of_one if sample.rssi_dbm is not None and sample.time_ns >= 0]
         if node == stations[link]:
@@ -174,14 +175,6 @@ def radio_links(recording: Recording) -> list[RadioLink]:
     ]
 
 
-def rx_by_access_point(links: Iterable[RadioLink]) -> dict[str, int]:
-    """Return the bytes that each access point received from its stations."""
-    counter: Counter[str] = Counter()
-    for link in links:
-        counter[link.access_point] += link.rx_bytes
-    return dict(counter)
-
-
 def count_roams(recording: Recording, stations: Container[str]) -> int:
     """Return how often radios of ``stations`` associated with another access point than before, from time zero on."""
     last: dict[tuple[str, str], str] = {}
@@ -197,23 +190,15 @@ def count_roams(recording: Recording, stations: Container[str]) -> int:
 
 
 def _sum_counts(link: str, station: str, access_point: str, total: _Total) -> RadioLink:
-    counts = total.counts
+    numbers: dict[str, Any] = {**total.counts, **total.rates}
     return RadioLink(
         link=link,
         station=station,
         access_point=access_point,
         rssi_dbm=fmean(total.heard) if total.heard else None,
         station_rssi_dbm=fmean(total.heard_by_station) if total.heard_by_station else None,
-        rx_bytes=counts["rx_bytes"],
-        tx_bytes=counts["tx_bytes"],
-        rx_packets=counts["rx_packets"],
-        tx_packets=counts["tx_packets"],
-        tx_retries=counts["tx_retries"],
         associations=total.associations,
-        rx_kbps=total.rates["rx_kbps"],
-        tx_kbps=total.rates["tx_kbps"],
-        rx_mcs=total.rates["rx_mcs"],
-        tx_mcs=total.rates["tx_mcs"],
+        **numbers,
     )
 
 
@@ -248,11 +233,11 @@ def _log(recording: Recording) -> _Log:
 
 @lru_cache(maxsize=_KEPT)
 def _read(recording: Recording) -> _Log:
-    radios: list[Mapping[str, Any]] = recording.manifest["radios"]
+    radios = read_radios(recording.manifest)
     samples: list[RadioSample] = []
     changes: list[Association] = []
     with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
-        for node, program in {radio["node"]: radio["program"] for radio in radios}.items():
+        for node, program in {radio.node: radio.program for radio in radios}.items():
             places = _LineEnds(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):
                 place = places.place_of(line)
@@ -270,43 +255,36 @@ def _read(recording: Recording) -> _Log:
 class _LineEnds:
     """Finds the ends of the lines of ``node``, which are in the order of time."""
 
-    def __init__(self, node: str, radios: Iterable[Mapping[str, Any]]) -> None:
-        self._by_mac = {radio["mac"]: radio for radio in radios}
-        self._own = {radio["device"]: radio for radio in radios if radio["node"] == node}
+    def __init__(self, node: str, radios: Sequence[Radio]) -> None:
+        self._by_mac = {radio.mac: radio for radio in radios}
+        self._own = {radio.device: radio for radio in radios if radio.node == node}
         # The line says that a station has left, but not which one.
-        self._last = {device: radio["access_point"] for device, radio in self._own.items()}
+        self._last = {device: radio.access_point for device, radio in self._own.items()}
 
     def place_of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
         """Return node, device, peer and link; None for a peer that the scenario does not have."""
         device = line["device"]
-        own_entry = self._own[device]
+        own_radio = self._own[device]
         if "station" not in line:
-            return own_entry["node"], device, self._last[device], own_entry["links"][0]
+            return own_radio.node, device, self._last[device], own_radio.links[0]
         peer = self._by_mac.get(line["station"])
         if peer is None:
             return None
-        station = own_entry if own_entry["role"] == _STATION else peer
-        self._last[device] = peer["node"]
-        return own_entry["node"], device, peer["node"], station["links"][0]
+        station = own_radio if own_radio.is_station else peer
+        self._last[device] = peer.node
+        return own_radio.node, device, peer.node, station.links[0]
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:
+    numbers: dict[str, Any] = {name: line[name] for name in (*_COUNTERS, "tx_failed")}
+    numbers |= {name: line.get(name) for name in _RATES}
     return RadioSample(
         time_ns,
         *place,
         rssi_dbm=line.get("signal_dbm"),
-        rx_bytes=line["rx_bytes"],
-        tx_bytes=line["tx_bytes"],
-        rx_packets=line["rx_packets"],
-        tx_packets=line["tx_packets"],
-        tx_retries=line["tx_retries"],
-        tx_failed=line["tx_failed"],
-        rx_kbps=line.get("rx_kbps"),
-        tx_kbps=line.get("tx_kbps"),
-        rx_mcs=line.get("rx_mcs"),
-        tx_mcs=line.get("tx_mcs"),
         rx_short_guard=line.get("rx_short_guard", False) if "rx_mcs" in line else None,
         tx_short_guard=line.get("tx_short_guard", False) if "tx_mcs" in line else None,
+        **numbers,
     )
 
 
@@ -318,3 +296,136 @@ def radio_warnings(links: Iterable[RadioLink]) -> Iterator[str]:
     for link, some in by_link.items():
         if all(radio_link.rssi_dbm is None and radio_link.station_rssi_dbm is None for radio_link in some):
             yield f"the radio of {link} was never associated"
+
+
+_number = partial(Column[RadioLink], unit="", type=int, display=HIDDEN)
+_MCS_NOTE = "MCS: mean of the indices of these rates, 0 to 7, as 802.11n numbers its modulations and codes."
+_COLUMNS = (
+    _number(
+        name="rssi_dbm",
+        unit="dBm",
+        definition="mean over the samples of what the access point heard of the station",
+        type=float,
+        display=Display(place=1, head="RSSI dBm"),
+    ),
+    _number(
+        name="station_rssi_dbm",
+        unit="dBm",
+        definition="mean over the samples of what the station heard of the access point",
+        type=float,
+        display=Display(place=2, head="at station"),
+    ),
+    _number(
+        name="rx_bytes",
+        unit="B",
+        definition="of frames of data that the access point received from the station, from time zero",
+        display=Display(place=3, head="rx MB", per=1e6),
+    ),
+    _number(
+        name="tx_bytes",
+        unit="B",
+        definition="of frames of data that it sent to the station",
+        display=Display(place=4, head="tx MB", per=1e6),
+    ),
+    _number(name="rx_packets", unit="packets", definition="frames of data that it received", in_json=False),
+    _number(name="tx_packets", unit="packets", definition="frames of data that it sent", in_json=False),
+    _number(name="tx_retries", definition="its attempts that were repeated", in_json=False),
+    _number(
+        name="tx_retries_percent",
+        unit="%",
+        definition="`tx_retries` of `tx_packets`",
+        type=float,
+        display=Display(place=9, head="retries %"),
+    ),
+    _number(
+        name="associations",
+        definition="associations of the station after time zero",
+        display=Display(place=10, head="associations"),
+    ),
+    _number(
+        name="rx_kbps",
+        unit="kbit/s",
+        definition="mean over the samples of the access point of the rate at which it received last",
+        type=float,
+        display=Display(place=5, head="rx Mbit/s", per=1e3),
+    ),
+    _number(
+        name="tx_kbps",
+        unit="kbit/s",
+        definition="mean over its samples of the rate at which it sent last",
+        type=float,
+        display=Display(place=6, head="tx Mbit/s", per=1e3),
+    ),
+    _number(
+        name="rx_mcs",
+        definition="mean of the indices of these rates in 802.11n; unknown if none was",
+        type=float,
+        display=Display(place=7, head="rx MCS", never_alone=False, note=_MCS_NOTE),
+    ),
+    _number(
+        name="tx_mcs",
+        definition="the same of the rates at which it sent",
+        type=float,
+        display=Display(place=8, head="tx MCS", never_alone=False, note=_MCS_NOTE),
+    ),
+)
+
+RADIO_LINKS = Scope(
+    name="radios",
+    title="Radio links",
+    place=2,
+    frame="radio_links",
+    optional=True,
+    read=radio_links,
+    keys=(
+        Column(name="link", definition="name of the link", type=str, display=Display(head="link")),
+        Column(name="station", definition="node at its one end", type=str, display=Display(head="station")),
+        Column(
+            name="access_point",
+            definition="node that counted: the access point with which the station was associated",
+            type=str,
+            display=Display(head="access point"),
+        ),
+    ),
+    columns=_COLUMNS,
+    notes=(
+        "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
+        "point received from the station; tx: what it sent. Retries: repeated attempts, in percent of the frames that "
+        "it sent. Associations: of the station, after time zero. Mbit/s: mean of the rates of the last frames at each "
+        "sample.",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class AccessPoint:
+    """The bytes that an access point received from all its stations in a run."""
+
+    access_point: str
+    rx_bytes: int
+
+
+def access_points(recording: Recording) -> list[AccessPoint]:
+    """Return the access points of a run."""
+    links = radio_links(recording)
+    return [
+        AccessPoint(name, sum(link.rx_bytes for link in links if link.access_point == name))
+        for name in dict.fromkeys(link.access_point for link in links)
+    ]
+
+
+ACCESS_POINTS = Scope(
+    name="access_points",
+    optional=True,
+    read=access_points,
+    keys=(Column(name="access_point", definition="name of the access point", type=str),),
+    columns=(
+        Column(
+            name="rx_bytes",
+            unit="B",
+            definition="of frames of data that it received from all its stations, from time zero",
+            type=int,
+            display=HIDDEN,
+        ),
+    ),
+)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Generate the tables of docs/metrics.md from the metrics.
+"""Generate the tables of docs/metrics.md from the metrics and the scopes.
 
 ``python -m mptcplab.metrics.reference --write docs/metrics.md`` writes each table between its two markers, and a test
 checks that they are up to date. Metrics of plugins are not included.
@@ -9,29 +9,44 @@ from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.column import Column, Scope
 from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import METRICS
 
 _HEAD = "| column | JSON | unit | meaning | source |\n| --- | --- | --- | --- | --- |"
+_SCOPE_HEAD = "| column | JSON | unit | meaning |\n| --- | --- | --- | --- |"
 _PLACE = re.compile(r"(<!-- metrics: (\w+) -->\n).*?(<!-- end of metrics -->)", re.DOTALL)
 
 
 def table(section: str) -> str:
-    """Return the metrics of one section as Markdown. :raises InputError: if there are none."""
-    rows = [_row(metric) for metric in METRICS.values() if metric.section == section]
+    """Return the metrics of one section, or the columns of one scope, as Markdown.
+
+    :raises InputError: if there are none.
+    """
+    scope = next((scope for scope in SCOPES if scope.name == section), None)
+    columns: Iterable[Column[Any]] = [metric for metric in METRICS.values() if metric.section == section]
+    columns = columns if scope is None else [*scope.keys, *scope.facts, *scope.numbers, *scope.checks]
+    rows = [_row(column, scope) for column in columns]
     if not rows:
         raise InputError(f"no metric is in a section '{section}'", hint="correct the marker")
-    return "\n".join((_HEAD, *rows))
+    return "\n".join((_HEAD if scope is None else _SCOPE_HEAD, *rows))
 
 
-def _row(metric: Metric) -> str:
-    shown = metric.in_table or metric.basic
-    column = metric.heading.removesuffix(metric.unit).rstrip() or metric.heading if shown else ""
-    meaning = metric.definition if shown else f"*JSON*; {metric.definition}"
-    cells = (column, f"`{metric.name}`", metric.unit, meaning, metric.source)
+def _row(column: Column[Any], scope: Scope[Any] | None) -> str:
+    is_shown = column.display.in_table or (isinstance(column, Metric) and column.basic)
+    head, meaning = column.heading, column.definition
+    if scope is None:
+        head = head.removesuffix(column.unit).rstrip() or head
+        meaning = meaning if is_shown else f"*JSON*; {meaning}"
+    meaning = meaning if column.in_json else f"*data frame*; {meaning}"
+    cells = [head if is_shown else "", f"`{column.name}`", column.unit, meaning]
+    cells += [column.source] if scope is None else []
     return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
 
 

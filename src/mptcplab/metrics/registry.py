@@ -3,29 +3,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from types import ModuleType
+from collections.abc import Iterable, Mapping
 
 from mptcplab.errors import InputError
 from mptcplab.metrics import catalog
+from mptcplab.metrics.column import columns_in
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.plugins import modules_of, plugins
 
+#: The sections of docs/metrics.md in the order in which tables have their columns; others come last.
+_SECTIONS = ("basic", "messages", "requests", "failures", "paths", "cpu", "captures", "radio", "steering")
 
-def _metrics_in(module: ModuleType) -> Iterator[Metric]:
-    for value in vars(module).values():
-        some = value if isinstance(value, (list, tuple)) else (value,)
-        yield from (entry for entry in some if isinstance(entry, Metric))
+
+def _order(metric: Metric) -> tuple[bool, int, int]:
+    section = _SECTIONS.index(metric.section) if metric.section in _SECTIONS else len(_SECTIONS)
+    return not metric.basic, section, metric.display.place
 
 
 def _all_metrics() -> dict[str, Metric]:
     metrics: dict[str, Metric] = {}
     for module in (*modules_of(catalog), *plugins()):
-        for metric in _metrics_in(module):
+        for metric in columns_in(module, Metric):
             if metrics.setdefault(metric.name, metric) is not metric:
                 hint = f"give the one in {module.__name__} another name"
                 raise InputError(f"two metrics are called {metric.name}", hint=hint)
-    return dict(sorted(metrics.items(), key=lambda item: (not item[1].basic, item[1].place)))
+    return dict(sorted(metrics.items(), key=lambda item: _order(item[1])))
 
 
 #: All metrics, in the order of columns.
@@ -39,16 +41,18 @@ CALLED = {metric.noun if metric.basic else name: name for name, metric in METRIC
 def headline_metric(names: Iterable[str]) -> Metric:
     """Return the metric that workloads with these metrics are about: goodput, unless one of them is a headline."""
     found_metric = max(
-        (METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.headline, default=None
+        (METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.display.headline, default=None
     )
-    return found_metric if found_metric is not None and found_metric.headline else METRICS["goodput_mbps"]
+    return found_metric if found_metric is not None and found_metric.display.headline else METRICS["goodput_mbps"]
 
 
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
     """Return the metrics of ``rows`` beside the basic ones, in order; with ``hidden``, also those not in tables."""
     there = {name for row in rows for name in row}
     return [
-        name for name, metric in METRICS.items() if name in there and not metric.basic and (metric.in_table or hidden)
+        name
+        for name, metric in METRICS.items()
+        if name in there and not metric.basic and (metric.display.in_table or hidden)
     ]
 
 

@@ -18,6 +18,7 @@ from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions
 from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
+from mptcplab.metrics.column import Column, Display
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.gateways import text_of_all
@@ -123,7 +124,9 @@ class ResultRow:
     def shown(self) -> dict[str, Interval | None]:
         """The metrics that have columns in a table of this row alone."""
         return {
-            name: interval for name, interval in self.known.items() if interval is not None or METRICS[name].never_alone
+            name: interval
+            for name, interval in self.known.items()
+            if interval is not None or METRICS[name].display.never_alone
         }
 
     @property
@@ -191,6 +194,30 @@ class ResultRow:
             ends = None if median.low is None else [median.low, median.high]
             document |= {"median": median.value, "median_ci95": ends, "values": list(values)}
         return document
+
+
+#: What rows say of the sockets of their workload, beside metrics and shares.
+SOCKET_TEXTS: tuple[Column[ResultRow], ...] = (
+    Column(
+        name="mptcp",
+        definition="whether MPTCP was in use, and the number of subflows",
+        type=str,
+        display=Display(head="MPTCP in use"),
+    ),
+    Column(
+        name="congestion_control",
+        definition="congestion controls of the sockets that sent data",
+        value=lambda row: row.congestion,
+        type=str,
+        display=Display(head="CC on sockets"),
+    ),
+    Column(
+        name="scheduler",
+        definition="scheduler of the sockets that sent data",
+        type=str,
+        display=Display(head="scheduler"),
+    ),
+)
 
 
 @dataclass(frozen=True)

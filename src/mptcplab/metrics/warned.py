@@ -47,7 +47,7 @@ def _missing_metric_warnings(
                 known = METRICS[metric]
                 runs = f"{len(never)} of {len(row['seeds'])} runs"
                 name = f"{side} {_name(row, with_workload=with_workload)}".strip()
-                yield f"{known.noun}: {known.never} within {runs}, which are not compared", name
+                yield f"{known.noun}: {known.display.never} within {runs}, which are not compared", name
 
 
 def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:

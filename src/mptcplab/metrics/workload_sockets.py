@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mptcplab.metrics import subflows
 from mptcplab.metrics.ends import Ends, manifest_workload
+from mptcplab.metrics.manifest import Gateway, read_gateways
 from mptcplab.metrics.subflows import Row
 from mptcplab.recording.record import Recording
 
@@ -35,23 +35,23 @@ def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: s
     if program is not None:
         return list(rows)
     if node == manifest_workload(recording, ends.workload)["from"]:
-        for gateway in recording.manifest.get("gateways", ()):
-            address = gateway["local"].get(ends.workload)
+        for gateway in read_gateways(recording):
+            address = gateway.local.get(ends.workload)
             if address is not None:
-                return [row for row in rows if row["remote"] == f"{address}:{gateway['listening_port']}"]
+                return [row for row in rows if row["remote"] == f"{address}:{gateway.listening_port}"]
     return subflows.rows_of_server(rows, ends.ports)
 
 
-def gateways_of(recording: Recording, workload: str) -> Iterator[Mapping[str, Any]]:
-    """Yield the manifest's entries of gateways that carry a workload, in the scenario's order."""
-    return (entry for entry in recording.manifest.get("gateways", ()) if workload in entry["carried"])
+def gateways_of(recording: Recording, workload: str) -> Iterator[Gateway]:
+    """Yield the gateways that carry a workload, in the scenario's order."""
+    return (gateway for gateway in read_gateways(recording) if workload in gateway.carried)
 
 
-def inner_of(gateway: Mapping[str, Any], ends: Ends, client: str) -> Inner:
+def inner_of(gateway: Gateway, ends: Ends, client: str) -> Inner:
     """Return the inner connections of ``gateway``, as a workload of ``client`` uses them."""
-    sides = gateway["entry"], gateway["exit"]
+    sides = gateway.entry, gateway.exit
     receiver, sender = sides if ends.receiver == client else sides[::-1]
-    return Inner(sender, receiver, gateway["exit"], gateway["port"])
+    return Inner(sender, receiver, gateway.exit, gateway.port)
 
 
 def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mapping[str, str]]) -> list[Row]:

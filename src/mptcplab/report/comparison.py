@@ -58,7 +58,9 @@ def comparison_table(
     mixed = len({match.difference.test for match in matches}) > 1
     metric = METRICS[comparisons[0].pair.metric]
     beside = [match for comparison in together if comparison.pair.metric == metric.name for match in comparison.matches]
-    unit = choose_unit(metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.digits)
+    unit = choose_unit(
+        metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.display.digits
+    )
     head = (*keys.values(), *(["workload"] if several else []))
     # Where values are percentages themselves, their difference is in points, and that in percent is something else.
     relative = "% of A" if unit.name == "%" else "%"
@@ -97,7 +99,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
         if this_ranking.metric == metric.name
         for place in this_ranking.places
     ]
-    unit = choose_unit(metric.unit, (place.interval.mean for place in places), digits=metric.digits)
+    unit = choose_unit(metric.unit, (place.interval.mean for place in places), digits=metric.display.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
     worse, against = _difference_from_best(ranking, unit)

@@ -6,7 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from mptcplab.metrics.network_rows import EndpointRow
+from mptcplab.metrics.column import ScopeRow
+from mptcplab.metrics.endpoints import ENDPOINTS, EndpointStates
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.report.table import Table
@@ -15,7 +16,9 @@ _NOTHING = "none"
 _ALL = "all"
 #: A cell names the values that are left out, in place of the others, if these are so many times as many.
 _FEW = 3
-_NOTE = "State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use."
+
+
+EndpointRow = ScopeRow[EndpointStates]
 
 
 @dataclass(frozen=True)
@@ -36,7 +39,7 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
     keys = list(rows[0].settings) if rows else []
     known = tuple(tuple(dict.fromkeys(dict(point).get(key, "") for point in points)) for key in keys)
     shared = _merge_equal_rows(rows, keys, known, len(points))
-    notes = [_NOTE]
+    notes = list(ENDPOINTS.notes)
     if len(points) > 1 and all(shared_row.values == known for shared_row in shared):
         keys, known = [], ()
         notes.append(f"Every row holds for all {len(points)} points.")
@@ -50,7 +53,7 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
         (line, len(keys) + 2, "bold red") for line, shared_row in enumerate(shown) if _differs(shared_row.row)
     )
     titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
-    return Table("MPTCP endpoints", titles, cells, frozenset(), tuple(notes), differ)
+    return Table(ENDPOINTS.title, titles, cells, frozenset(), tuple(notes), differ)
 
 
 def _merge_equal_rows(
@@ -60,7 +63,7 @@ def _merge_equal_rows(
     alike: dict[object, list[_Shared]] = {}
     for row in rows:
         shared_row = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
-        alike.setdefault(row.endpoints, []).append(shared_row)
+        alike.setdefault(row.first, []).append(shared_row)
     merged = [shared_row for group in alike.values() for shared_row in _merge_rows(group, known, points)]
     order = {id(row): at for at, row in enumerate(rows)}
     return sorted(merged, key=lambda shared_row: order[id(shared_row.row)])
@@ -93,7 +96,7 @@ def _merge_group(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -
 def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
     # Without columns of keys, the row holds for all points.
     yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
-    states = shared_row.row.endpoints
+    states = shared_row.row.first
     yield from (states.host, ", ".join(states.asked) or _NOTHING, ", ".join(states.seen) or _NOTHING)
     yield " to ".join(str(count) for count in dict.fromkeys((min(shared_row.runs), max(shared_row.runs))))
 
@@ -109,4 +112,4 @@ def _words(values: Sequence[str], every: Sequence[str]) -> str:
 
 
 def _differs(row: EndpointRow) -> bool:
-    return bool(row.endpoints.missing or row.endpoints.unexpected)
+    return bool(row.first.missing or row.first.unexpected)

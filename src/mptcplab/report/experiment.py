@@ -47,15 +47,15 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
     along = choose_axis(points_of(rows)) or next(iter(swept_values(rows)))
     for name, metric in METRICS.items():
         own_rows = [row for row in rows if name in row.known]
-        if any(name in row.metrics for row in own_rows) and (metric.headline or name == "goodput_mbps"):
-            file = f"figure-{name}" if metric.headline else "figure"
-            about = own_rows if metric.headline else _goodput_rows(own_rows)
+        if any(name in row.metrics for row in own_rows) and (metric.display.headline or name == "goodput_mbps"):
+            file = f"figure-{name}" if metric.display.headline else "figure"
+            about = own_rows if metric.display.headline else _goodput_rows(own_rows)
             yield file, _with_changes(_figure(experiment.title, about, metric, along), experiment)
 
 
 def _goodput_rows(rows: Sequence[ResultRow]) -> list[ResultRow]:
     """Return the rows of workloads that are about goodput: a call has one, but nobody asks for it. All if none is."""
-    others = {name for name, metric in METRICS.items() if metric.headline and not metric.of_failures}
+    others = {name for name, metric in METRICS.items() if metric.display.headline and not metric.of_failures}
     result_rows = [row for row in rows if others.isdisjoint(row.metrics)]
     return result_rows or list(rows)
 

@@ -134,7 +134,7 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
 
 def _workloads(recording: Recording) -> Iterator[str]:
     for described in recording.manifest["workloads"]:
-        through = [f", through gateway {gateway['name']}" for gateway in gateways_of(recording, described["name"])]
+        through = [f", through gateway {gateway.name}" for gateway in gateways_of(recording, described["name"])]
         yield "".join((_workload(described), *through))
 
 

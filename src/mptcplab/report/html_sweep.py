@@ -91,7 +91,7 @@ def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
     first = _headline_metric(rows)
-    return list(dict.fromkeys([first.name, *shown])) if first.headline else shown
+    return list(dict.fromkeys([first.name, *shown])) if first.display.headline else shown
 
 
 def _headline_metric(rows: Iterable[ResultRow]) -> Metric:
@@ -108,7 +108,7 @@ def _first_shown(rows: Sequence[ResultRow], workloads: Sequence[str], metric: st
 
 def _limits(metric: Metric, unit: Unit) -> list[float | None]:
     """Return the lowest and the highest value that a metric can have; None without one."""
-    low = None if metric.signed else metric.lowest * unit.factor
+    low = None if metric.signed else metric.display.lowest * unit.factor
     return [low, metric.highest * unit.factor if math.isfinite(metric.highest) else None]
 
 
@@ -154,7 +154,7 @@ def missing_run_notes(rows: Sequence[ResultRow], shown: Sequence[str]) -> Iterat
             more = f"; and {len(lacking) - _MAX_NAMED} more" if len(lacking) > _MAX_NAMED else ""
             metric = METRICS[name]
             noun = f"{metric.noun[:1].upper()}{metric.noun[1:]}"
-            yield f"{noun}: {metric.never} within the run, so not in the means: {'; '.join(texts)}{more}."
+            yield f"{noun}: {metric.display.never} within the run, so not in the means: {'; '.join(texts)}{more}."
 
 
 def published_drawing(figure: Figure) -> Drawing:

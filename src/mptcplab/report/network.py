@@ -4,19 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
-from mptcplab.metrics.loss import CONFIDENCE
-from mptcplab.metrics.network_rows import (
-    LinkRow,
-    MiddleboxRow,
-    RadioRow,
-    endpoint_rows,
-    link_rows,
-    middlebox_rows,
-    radio_rows,
-)
+from mptcplab.metrics.column import Column, Scope, ScopeRow
+from mptcplab.metrics.endpoints import ENDPOINTS
+from mptcplab.metrics.links import LINKS, DirectionCounters
+from mptcplab.metrics.manifest import read_radios
+from mptcplab.metrics.network import SCOPES
+from mptcplab.metrics.network_rows import scope_rows
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
@@ -26,63 +21,14 @@ from mptcplab.report.table import Table, interval_text, number
 from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
 
+_T = TypeVar("_T")
 #: By settings, link and direction: its nodes and its configuration, as text.
 Words = Mapping[tuple[tuple[tuple[str, str], ...], str, str], tuple[str, str]]
 _MAX_ROWS = 200
 #: Means of counts from here on are printed as whole numbers.
 _LARGE = 100
-_LOST, _ASKED = "lost %", "asked %"
-
-
-@dataclass(frozen=True)
-class _CounterColumn:
-    """A column with a number of :class:`LinkRow`: its name in JSON, and the unit by which it is divided.
-
-    A single value that ``is_count`` is printed as a whole number.
-    """
-
-    name: str
-    unit: float = 1
-    is_count: bool = False
-
-
-#: Columns by their heads; counts are in packets. That of the configured loss has no counter.
-_COLUMNS: Mapping[str, _CounterColumn | None] = {
-    "packets": _CounterColumn("packets", is_count=True),
-    "MB": _CounterColumn("bytes", 1e6),
-    _LOST: _CounterColumn("lost_percent"),
-    _ASKED: None,
-    "dropped": _CounterColumn("dropped", is_count=True),
-    "marked": _CounterColumn("marked", is_count=True),
-    "peak queue": _CounterColumn("peak_queue_packets", is_count=True),
-    "peak kB": _CounterColumn("peak_queue_bytes", 1e3),
-}
-#: Columns of radio links by their heads.
-_RADIO_COLUMNS: Mapping[str, _CounterColumn] = {
-    "RSSI dBm": _CounterColumn("rssi_dbm"),
-    "at station": _CounterColumn("station_rssi_dbm"),
-    "rx MB": _CounterColumn("rx_bytes", 1e6),
-    "tx MB": _CounterColumn("tx_bytes", 1e6),
-    "rx Mbit/s": _CounterColumn("rx_kbps", 1e3),
-    "tx Mbit/s": _CounterColumn("tx_kbps", 1e3),
-    "rx MCS": _CounterColumn("rx_mcs"),
-    "tx MCS": _CounterColumn("tx_mcs"),
-    "retries %": _CounterColumn("tx_retries_percent"),
-    "associations": _CounterColumn("associations", is_count=True),
-}
-_RADIO_NOTE = (
-    "RSSI: mean of what the access point heard of the station, and of what the station heard. Rx: what the access "
-    "point received from the station; tx: what it sent. Retries: repeated attempts, in percent of the frames that it "
-    "sent. Associations: of the station, after time zero. Mbit/s: mean of the rates of the last frames at each sample."
-)
-_MCS_NOTE = "MCS: mean of the indices of these rates, 0 to 7, as 802.11n numbers its modulations and codes."
-_MCS = ("rx MCS", "tx MCS")
-_NOTES = (
-    "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
-    "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
-    f"A highlighted loss is outside the interval that holds in {100 * CONFIDENCE:g} % of all runs with the loss asked "
-    "for. One direction in a thousand is outside by chance.",
-)
+#: A link's direction is shown by its nodes, and beside it what the scenario asked for.
+_LINK_HEADS = ("link", "direction", "as asked for")
 
 
 def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
@@ -99,7 +45,7 @@ def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
 
 
 def _configured_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
-    is_radio = any(link["name"] in radio["links"] for radio in manifest.get("radios", ()))
+    is_radio = any(link["name"] in radio.links for radio in read_radios(manifest))
     return "radio" if is_radio else ", ".join(direction_words([link[side]]))
 
 
@@ -108,78 +54,71 @@ def _arrow(between: Sequence[str], side: str) -> str:
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
-    """Return the tables that have rows: only that of links without MPTCP and middleboxes."""
-    pair = (
-        link_table(link_rows(results), words),
-        radio_table(radio_rows(results)),
-        endpoint_table(endpoint_rows(results), results, _MAX_ROWS),
-        _middlebox_table(middlebox_rows(results)),
-    )
-    return tuple(table for table in pair if table.rows)
+    """Return the tables of all scopes that have rows: only that of links without MPTCP, radios and middleboxes."""
+    scopes = sorted((scope for scope in SCOPES if scope.title), key=lambda scope: scope.place)
+    tables = (_table(scope, results, words) for scope in scopes)
+    return tuple(table for table in tables if table.rows)
 
 
-def link_table(rows: Sequence[LinkRow], words: Words) -> Table:
-    """Return the counters of every direction of every link, beside its configuration."""
-    shown = rows[:_MAX_ROWS]
-    keys = list(rows[0].settings) if rows else []
-    titles = [*short_names(keys).values(), "link", "direction", "as asked for", *_COLUMNS, "n"]
-    cells = tuple(tuple(_link_cells(row, words)) for row in shown)
-    loss = titles.index(_LOST)
-    styles = tuple((line, loss, "bold red") for line, row in enumerate(shown) if row.outside)
-    return Table("Links", tuple(titles), cells, frozenset(_COLUMNS), (*_NOTES, *_omission_notes(rows)), styles)
+def _table(scope: Scope[Any], results: Sequence[RunResult], words: Words) -> Table:
+    rows = scope_rows(scope, results)
+    if scope is ENDPOINTS:
+        return endpoint_table(rows, results, _MAX_ROWS)
+    return scope_table(rows, words) if rows else Table(scope.title, (), ())
 
 
-def _link_cells(row: LinkRow, words: Words) -> Iterator[str]:
-    arrow, asked = words[tuple(row.settings.items()), row.link, row.direction]
-    yield from (*row.settings.values(), row.link, arrow, asked)
-    for column in _COLUMNS.values():
-        yield _configured_loss(row) if column is None else _format_counts(row, column)
-    yield str(len(row.seeds))
-
-
-def radio_table(rows: Sequence[RadioRow]) -> Table:
-    """Return what was heard and counted on every radio link."""
-    keys = list(rows[0].settings) if rows else []
-    has_mcs = any(row.values.get(_RADIO_COLUMNS[title].name) for row in rows for title in _MCS)
-    columns = {title: column for title, column in _RADIO_COLUMNS.items() if has_mcs or title not in _MCS}
-    titles = (*short_names(keys).values(), "link", "station", "access point", *columns, "n")
+def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
+    """Return the numbers of one scope, at least one row, means over seeds; those of links beside their settings."""
+    scope, shown = rows[0].scope, rows[:_MAX_ROWS]
+    columns = [column for column in scope.shown if column.display.never_alone or any(_values(column, rows))]
+    heads = _LINK_HEADS if scope.name == LINKS.name else tuple(key.heading for key in scope.keys)
+    keys = (*short_names(list(rows[0].settings)).values(), *heads)
     cells = tuple(
         (
-            *(*row.settings.values(), row.link, row.station, row.access_point),
-            *(_format_counts(row, column) for column in columns.values()),
+            *(*row.settings.values(), *_key_cells(row, words)),
+            *(_cell(column, row) for column in columns),
             str(len(row.seeds)),
         )
-        for row in rows[:_MAX_ROWS]
+        for row in shown
     )
-    notes = (_RADIO_NOTE, *((_MCS_NOTE,) if has_mcs else ()), *_omission_notes(rows))
-    return Table("Radio links", titles, cells, frozenset(columns), notes)
+    styles = tuple(
+        (line, len(keys) + place, "bold red")
+        for line, row in enumerate(shown)
+        for place, column in enumerate(columns)
+        if row.result(column.display.check)
+    )
+    own_notes = dict.fromkeys(column.display.note for column in columns if column.display.note)
+    notes = (*scope.notes, *own_notes, *_omission_notes(rows))
+    numeric = [column.heading for column in columns]
+    return Table(scope.title, (*keys, *numeric, "n"), cells, frozenset(numeric), notes, styles)
 
 
-def _format_counts(row: LinkRow | RadioRow, column: _CounterColumn) -> str:
-    values = row.values.get(column.name)
+def _key_cells(row: ScopeRow[Any], words: Words) -> tuple[str, ...]:
+    if row.scope.name != LINKS.name:
+        return tuple(str(key.compute(row.first)) for key in row.scope.keys)
+    link: DirectionCounters = row.first
+    return (link.link, *words[tuple(row.settings.items()), link.link, link.direction])
+
+
+def _values(column: Column[Any], rows: Sequence[ScopeRow[Any]]) -> list[Any]:
+    return [column.compute(row) if column in row.scope.facts else row.values(column) for row in rows]
+
+
+def _cell(column: Column[Any], row: ScopeRow[Any]) -> str:
+    (values,) = _values(column, [row])
+    if column in row.scope.facts:
+        return _range(*values, highest=column.highest)
     if not values:
         return ""
-    if column.is_count:
-        return _mean(values)
-    return interval_text(mean_interval([value / column.unit for value in values]))
+    is_count = column.type is int and column.display.per == 1
+    return _mean(values) if is_count else interval_text(mean_interval([value / column.display.per for value in values]))
 
 
-def _configured_loss(row: LinkRow) -> str:
-    """Return the configured loss: a range if it changes during the run, or a minimum only (see ``Chances``)."""
-    if row.asked.high >= 1:
-        return f"at least {number(100 * row.asked.low)}"
-    ends = dict.fromkeys(number(100 * chance) for chance in (row.asked.low, row.asked.high))
-    return " to ".join(ends)
-
-
-def _middlebox_table(rows: Sequence[MiddleboxRow]) -> Table:
-    keys = list(rows[0].settings) if rows else []
-    titles = (*short_names(keys).values(), "router", "does", "to", "packets", "n")
-    cells = tuple(
-        (*row.settings.values(), row.router, row.verb, row.option, _mean(row.packets), str(len(row.seeds)))
-        for row in rows[:_MAX_ROWS]
-    )
-    return Table("Middleboxes", titles, cells, frozenset({"packets"}), tuple(_omission_notes(rows)))
+def _range(low: float, high: float, *, highest: float) -> str:
+    """Return both ends of a range if they differ; nothing is known about an upper end that no value can exceed."""
+    if high >= highest:
+        return f"at least {number(low)}"
+    return " to ".join(dict.fromkeys((number(low), number(high))))
 
 
 def _mean(values: Sequence[float]) -> str:

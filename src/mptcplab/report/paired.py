@@ -66,5 +66,5 @@ def _difference(pair: PairedDifference, metric: Metric, unit: Unit) -> str:
 
 def _percent(pair: PairedDifference, metric: Metric) -> str:
     """Return the difference in percent, of a metric that begins at zero: a MOS does not."""
-    has = pair.percent is not None and metric.lowest == 0 and metric.unit != "%"
+    has = pair.percent is not None and metric.display.lowest == 0 and metric.unit != "%"
     return f" ({pair.percent:+.1f} %)" if has else ""

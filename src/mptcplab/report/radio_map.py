@@ -14,6 +14,7 @@ from typing import Any
 
 from markupsafe import Markup
 
+from mptcplab.metrics.manifest import Radio, read_radios
 from mptcplab.report.topology import Picture
 
 _WIDTH, _MAX_HEIGHT, _MIN_HEIGHT, _MARGIN = 640.0, 480.0, 110.0, 46.0
@@ -32,7 +33,7 @@ def radio_map(manifest: Mapping[str, Any]) -> Picture | None:
     tracks = {node: [(x, y) for _, x, y in track[:_MAX_CORNERS]] for node, track in manifest.get("tracks", {}).items()}
     if not tracks:
         return None
-    radios = manifest["radios"]
+    radios = read_radios(manifest)
     places = {node: "{:g}, {:g} m".format(*track[0]) for node, track in tracks.items()}
     text = "; ".join(f"{node} at {place}" for node, place in places.items())
     moving = [node for node, track in tracks.items() if len(set(track)) > 1]
@@ -44,7 +45,7 @@ def radio_map(manifest: Mapping[str, Any]) -> Picture | None:
 @dataclass
 class _Map:
     tracks: Mapping[str, Sequence[Point]]
-    radios: Sequence[Mapping[str, Any]]
+    radios: Sequence[Radio]
     label: str
 
     def __post_init__(self) -> None:
@@ -69,8 +70,8 @@ class _Map:
     def _links(self) -> Iterator[Markup]:
         """Yield a line from each station to its access point, where both are at first."""
         for radio in self.radios:
-            if radio["role"] == "station":
-                ends = [self._to_pixels(self.tracks[node][0]) for node in (radio["node"], radio["access_point"])]
+            if radio.is_station:
+                ends = [self._to_pixels(self.tracks[node][0]) for node in (radio.node, radio.access_point)]
                 line = Markup('<path class="air" d="M{:.1f} {:.1f} L{:.1f} {:.1f}"/>')
                 yield line.format(*ends[0], *ends[1])
 
@@ -84,7 +85,7 @@ class _Map:
     def _nodes(self) -> Iterator[Markup]:
         taken: list[Box] = []
         # Access points come last, above the others; their names come first.
-        access_points = {radio["node"]: radio for radio in self.radios if radio["role"] != "station"}
+        access_points = {radio.node: radio for radio in self.radios if not radio.is_station}
         ordered = sorted(self.tracks, key=lambda node: node not in access_points)
         names = {node: self._name(node, access_points.get(node), taken) for node in ordered}
         for node in reversed(ordered):
@@ -95,11 +96,11 @@ class _Map:
             title = "{} at {:g}, {:g} m".format(node, *self.tracks[node][0])
             yield circle.format(kind, title, x, y, radius, names[node])
 
-    def _name(self, node: str, access_point: Mapping[str, Any] | None, taken: list[Box]) -> Markup:
+    def _name(self, node: str, access_point: Radio | None, taken: list[Box]) -> Markup:
         """Return the name beside a node, on the side where it covers none of ``taken``; nothing if there is no such."""
         words = [node]
         if access_point is not None:
-            words.append(f"{access_point['mode']}, channel {access_point['channel']}")
+            words.append(f"{access_point.mode}, channel {access_point.channel}")
         x, y = self._to_pixels(self.tracks[node][0])
         width, height = _CHARACTER * max(map(len, words)), _LINE * len(words)
         for left, top in (

@@ -15,7 +15,7 @@ from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, with_part
 from mptcplab.metrics.points import changed_keys_note, short_names
 from mptcplab.metrics.registry import BASIC, METRICS, columns
-from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit
 from mptcplab.report.later_outages import later_outage_notes
 from mptcplab.report.overlaps import collect_beginnings, overlap_notes
@@ -27,13 +27,9 @@ _MAX_METRIC_COLUMNS = 7
 #: So few are never too many, even where most of their cells are empty.
 _FEW_METRIC_COLUMNS = 5
 _ALL_METRICS = "metrics"
-#: The heads of columns about what was found on sockets, with the names by which users choose them.
-_OF_SOCKETS = {
-    "MPTCP in use": ("mptcp",),
-    "share by path": ("shares", "share"),
-    "CC on sockets": ("congestion_control", "cc"),
-    "scheduler": (),
-}
+#: Other names by which users choose columns about sockets.
+_ALIASES = {"congestion_control": ("cc",)}
+_SHARE_HEAD, _SHARE_NAMES = "share by path", ("shares", "share")
 #: The note of a table with such a cell.
 IDENTICAL_NOTE = Note(
     "(identical): every seed gave exactly this value, so there is no interval. Where nothing else in the row varies "
@@ -155,8 +151,8 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
     """
     keys = list(settings)
     names = [name for key, short in short_names(keys).items() for name in (short, key)]
-    names += ["workload", *METRICS, *_OF_SOCKETS, "gateway", "n"]
-    names += [name for others in _OF_SOCKETS.values() for name in others]
+    names += ["workload", *METRICS, *(text.heading for text in SOCKET_TEXTS), _SHARE_HEAD, "gateway", "n"]
+    names += [*_SHARE_NAMES, *(name for text in SOCKET_TEXTS for name in (text.name, *_ALIASES.get(text.name, ())))]
     names += [name for metric in METRICS.values() for name in (metric.noun, metric.heading)]
     known = {name.casefold() for name in (*names, *(text for metric in METRICS.values() for text in names_of(metric)))}
     for name in (*columns, *([sort.removeprefix("-")] if sort else [])):
@@ -230,10 +226,10 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     """
     metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None and name in row.never:
-        return NumberCell(f"{metric.never} (0 of {row.n})" if row.n > 1 else metric.never, math.inf)
+        return NumberCell(f"{metric.display.never} (0 of {row.n})" if row.n > 1 else metric.display.never, math.inf)
     if interval is None:
         return ""
-    text = unit.interval(interval) if metric.with_spread else unit.text(interval.mean)
+    text = unit.interval(interval) if metric.display.with_spread else unit.text(interval.mean)
     shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
     return NumberCell(shown, interval.mean)
 
@@ -241,16 +237,12 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
 def _socket_columns(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
     with_gateways = any(row.gateways for row in rows)
     gateways = [_ResultColumn("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
-    cells = (
-        tuple(row.mptcp for row in rows),
-        tuple(_shares(row.shares) for row in rows),
-        tuple(row.congestion for row in rows),
-        tuple(row.scheduler for row in rows),
+    shares = _ResultColumn(_SHARE_HEAD, tuple(_shares(row.shares) for row in rows), _SHARE_NAMES)
+    first, *others = (
+        _ResultColumn(text.heading, tuple(text.compute(row) for row in rows), (text.name, *_ALIASES.get(text.name, ())))
+        for text in SOCKET_TEXTS
     )
-    result_columns = [
-        _ResultColumn(head, some, names) for (head, names), some in zip(_OF_SOCKETS.items(), cells, strict=True)
-    ]
-    return [result_columns[0], *gateways, *result_columns[1:]]
+    return [first, *gateways, shares, *others]
 
 
 def _shares(shares: Mapping[str, float]) -> str:
@@ -271,8 +263,8 @@ def _unavailable_row(settings: Mapping[str, str], mark: str, columns: int) -> tu
 def missing_run_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterator[str]:
     """Yield what the words of cells mean whose runs have no value of these metrics, and why means lack such runs."""
     pairs = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
-    for word in dict.fromkeys(metric.never for _, metric in pairs):
-        own_pairs = [(row, metric) for row, metric in pairs if metric.never == word]
+    for word in dict.fromkeys(metric.display.never for _, metric in pairs):
+        own_pairs = [(row, metric) for row, metric in pairs if metric.display.never == word]
         parts = dict.fromkeys(metric.noun for row, metric in own_pairs if metric.name in row.metrics)
         if any(metric.name not in row.metrics for row, metric in own_pairs):
             yield Note(f"{word}: not within the run.", about=rf"\b{word}\b")

@@ -8,7 +8,7 @@ import io
 from collections.abc import Iterable, Mapping, Sequence
 
 from mptcplab.metrics.registry import BASIC, METRICS, columns
-from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 
 _Cell = str | int | float | None
 
@@ -23,16 +23,14 @@ def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str,
     paths = sorted({path for row in rows for path in row.shares})
     parts = [(name, f"{name}_ci95_half_width", f"{name}_n") for name in names]
     head = [*keys, "workload", "runs", *(column for part in parts for column in part)]
-    head += ["mptcp", "congestion_control", "scheduler", *(f"share {path}" for path in paths), "warnings"]
+    head += [*(text.name for text in SOCKET_TEXTS), *(f"share {path}" for path in paths), "warnings"]
     lines = (
         [
             *(row.settings.get(key) for key in keys),
             row.workload,
             row.n,
             *(cell for name in names for cell in _interval(row, name)),
-            row.mptcp,
-            row.congestion,
-            row.scheduler,
+            *(text.compute(row) for text in SOCKET_TEXTS),
             *(row.shares.get(path) for path in paths),
             "; ".join(row.warnings),
         ]

@@ -12,10 +12,14 @@ import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.lazy import pl
+from mptcplab.metrics.column import Column
+from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import BASIC, METRICS
+from mptcplab.metrics.rows import SOCKET_TEXTS
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
 
@@ -29,9 +33,7 @@ RUN: Columns = {
 }
 _WORKLOAD: Columns = {"workload": ("", "name of the workload")}
 _MEASURED: Columns = {
-    "mptcp": ("", "whether MPTCP was in use, and the number of subflows"),
-    "congestion_control": ("", "congestion controls of the sockets that sent data"),
-    "scheduler": ("", "scheduler of the sockets that sent data"),
+    **{text.name: ("", text.definition) for text in SOCKET_TEXTS},
     "warnings": ("", "warnings about the run, separated by semicolons"),
 }
 _SOCKET: Columns = {
@@ -131,6 +133,8 @@ _MPTCP_INFO: Columns = {
     "last_data_recv_ms": ("ms", "time since data was received"),
     "last_ack_recv_ms": ("ms", "time since an acknowledgement was received"),
 }
+#: The scopes with data frames, by the names of these.
+_SCOPES = {scope.frame: scope for scope in SCOPES if scope.frame}
 _DIRECTION: Columns = {"link": ("", "name of the link"), "direction": ("", "`forward` or `backward`")}
 
 _RADIO: Columns = {
@@ -139,14 +143,6 @@ _RADIO: Columns = {
     "peer": ("", "node that it hears: a station, or the access point of a station"),
     "link": ("", "link of the station"),
 }
-_RADIO_COUNTERS: Columns = {
-    "rx_bytes": ("B", "of frames of data received from the other end"),
-    "tx_bytes": ("B", "of frames of data sent to the other end"),
-    "rx_packets": ("packets", "received from the other end"),
-    "tx_packets": ("packets", "sent to the other end"),
-    "tx_retries": ("", "attempts that were repeated"),
-}
-
 #: The columns of each frame, beside those of :data:`RUN` and the swept keys.
 FRAMES: Mapping[str, Columns] = {
     "runs": {
@@ -172,20 +168,6 @@ FRAMES: Mapping[str, Columns] = {
         "direction": ("", "`forward`, `backward` or `both`"),
         "value": ("", "what it changed to"),
     },
-    "links": {
-        **_DIRECTION,
-        "packets": ("packets", "that left the direction"),
-        "bytes": ("B", "of these packets, as whole Ethernet frames"),
-        "lost": ("packets", "lost at random"),
-        "dropped": ("packets", "dropped by the queue"),
-        "marked": ("packets", "with a congestion mark (ECN)"),
-        "waiting": ("packets", "still in the queue when the run ended"),
-        "lost_percent": ("%", "lost at random, of the packets that entered"),
-        "lost_expected_low": ("packets", "lower end of the interval that has `lost` in 99.9 % of all runs"),
-        "lost_expected_high": ("packets", "its upper end"),
-        "peak_queue_bytes": ("B", "maximum of the queue's samples"),
-        "peak_queue_packets": ("packets", "maximum of the queue's samples"),
-    },
     "queues": {
         "time_ns": ("ns", "when, from time zero"),
         **_DIRECTION,
@@ -199,7 +181,11 @@ FRAMES: Mapping[str, Columns] = {
         "time_ns": ("ns", "when, from time zero; earlier samples have negative times"),
         **_RADIO,
         "rssi_dbm": ("dBm", "signal of the last frame from the peer; null before the first"),
-        **{name: (unit, f"{text} since the association") for name, (unit, text) in _RADIO_COUNTERS.items()},
+        "rx_bytes": ("B", "of frames of data received from the other end since the association"),
+        "tx_bytes": ("B", "of frames of data sent to the other end since the association"),
+        "rx_packets": ("packets", "received from the other end since the association"),
+        "tx_packets": ("packets", "sent to the other end since the association"),
+        "tx_retries": ("", "attempts that were repeated since the association"),
         "tx_failed": ("packets", "given up since the association"),
         "rx_kbps": ("kbit/s", "rate of the last frame of data that was received; null before the first"),
         "tx_kbps": ("kbit/s", "rate that rate control has used last; null before the first frame"),
@@ -208,68 +194,62 @@ FRAMES: Mapping[str, Columns] = {
         "rx_short_guard": ("", "whether the guard interval of that rate of 802.11n is 400 ns; null of other rates"),
         "tx_short_guard": ("", "the same of the rate that was used last"),
     },
-    "radio_links": {
-        "link": ("", "name of the link"),
-        "station": ("", "node at its one end"),
-        "access_point": ("", "node that counted: the access point with which the station was associated"),
-        "rssi_dbm": ("dBm", "mean over the samples of what the access point heard of the station"),
-        "station_rssi_dbm": ("dBm", "mean over the samples of what the station heard of the access point"),
-        **{
-            name: (unit, f"{text}, at the access point, from time zero")
-            for name, (unit, text) in _RADIO_COUNTERS.items()
-        },
-        "tx_retries_percent": ("%", "`tx_retries` of `tx_packets`"),
-        "associations": ("", "of the station, after time zero"),
-        "rx_kbps": ("kbit/s", "mean over the samples of the access point of the rate at which it received last"),
-        "tx_kbps": ("kbit/s", "mean over its samples of the rate at which it sent last"),
-        "rx_mcs": ("", "mean of the indices of these rates in 802.11n; null if none was"),
-        "tx_mcs": ("", "the same of the rates at which it sent"),
-    },
     "associations": {
         "time_ns": ("ns", "when, from time zero"),
         **_RADIO,
         "kind": ("", "`associated`, `roamed` or `disassociated`, as the node saw it"),
         "reason": ("", "reason code of IEEE 802.11 for the end; null without one"),
     },
+    **{
+        frame: {column.name: (column.unit, column.definition) for column in (*scope.keys, *scope.numbers)}
+        for frame, scope in _SCOPES.items()
+    },
 }
 
 #: The columns that are not integers of 64 bits with a sign, by their types.
 _TYPES: Mapping[type[pl.DataType], tuple[str, ...]] = {
     pl.String: (
-        *("run", "workload", "mptcp", "congestion_control", "scheduler", "warnings", "kernel"),
+        *("run", "workload", *(text.name for text in SOCKET_TEXTS), "warnings", "kernel"),
         *("node", "program", "role", "local", "remote", "path", "state", "protocol", "congestion"),
         *("link", "direction", "device", "kind", "value", "peer", "station", "access_point"),
     ),
     pl.Boolean: ("final", "fallback", "remote_key_received", "rx_short_guard", "tx_short_guard"),
     # As in recordings: sequence numbers, and rates for which ~0 means "not limited", use all bits.
     pl.UInt64: ("write_seq", "snd_una", "rcv_nxt", "pacing_rate", "delivery_rate"),
-    pl.Float64: ("begun_s", "took_s", "delay_ms", "lost_percent", "tx_retries_percent", "station_rssi_dbm"),
+    pl.Float64: ("begun_s", "took_s", "delay_ms"),
 }
 _TYPE_OF = {name: kind for kind, names in _TYPES.items() for name in names}
-#: Columns of a frame that are means, and integers in other frames.
-_MEANS = {"radio_links": ("rssi_dbm", "rx_kbps", "tx_kbps", "rx_mcs", "tx_mcs")}
+#: The types of numbers in data frames.
+_OF_NUMBERS = {int: pl.Int64, float: pl.Float64}
+
+
+def _numbers(frame: str) -> tuple[Column[Any], ...]:
+    return _SCOPES[frame].numbers if frame in _SCOPES else ()
 
 
 def type_of(frame: str, column: str) -> type[pl.DataType]:
     """Return the type of a documented column."""
+    number = next((number for number in _numbers(frame) if number.name == column), None)
+    if number is not None:
+        return _OF_NUMBERS[number.type]
     is_metric = column in METRICS and frame in ("runs", "calls")
-    return pl.Float64 if is_metric or column in _MEANS.get(frame, ()) else _TYPE_OF.get(column, pl.Int64)
+    return pl.Float64 if is_metric else _TYPE_OF.get(column, pl.Int64)
 
 
 def types(frame: str) -> dict[str, type[pl.DataType]]:
     """Return the columns that a frame always has, with their types; of metrics, those that every workload has."""
-    return {name: type_of(frame, name) for name in (*RUN, *_fixed_columns(frame), *(BASIC if frame == "runs" else ()))}
-
-
-def _fixed_columns(frame: str) -> dict[str, tuple[str, str]]:
-    return {name: text for name, text in FRAMES[frame].items() if frame != "runs" or name not in METRICS}
+    metrics = METRICS if frame == "runs" else {}
+    names = (*RUN, *(name for name in FRAMES[frame] if name not in metrics), *(BASIC if metrics else ()))
+    return {name: type_of(frame, name) for name in names}
 
 
 def table(frame: str) -> str:
-    """Return the columns of a frame as Markdown; those of METRICS are on a page of their own."""
+    """Return the columns of a frame as Markdown; docs/metrics.md has the metrics and the numbers of the network."""
+    elsewhere = set(METRICS) if frame == "runs" else {column.name for column in _numbers(frame)}
     rows = [
         f"| `{name}` | {type_of(frame, name).__name__} | {unit} | {meaning} |"
-        for name, (unit, meaning) in _fixed_columns(frame).items()
+        for name, (unit, meaning) in FRAMES[frame].items()
+        if name not in elsewhere
     ]
     return "\n".join(("| column | type | unit | meaning |", "| --- | --- | --- | --- |", *rows))
 

@@ -14,6 +14,8 @@ from typing import Any
 from mptcplab.errors import InputError, LabError
 from mptcplab.lazy import pl
 from mptcplab.metrics.kept import cached_result
+from mptcplab.metrics.links import LINKS
+from mptcplab.metrics.radios import RADIO_LINKS
 from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
@@ -139,7 +141,7 @@ class Results:
     @cached_property
     def links(self) -> pl.DataFrame:
         """One row per run, link and direction: the counters at the end of the run."""
-        return frames.links(self.recorded)
+        return frames.scope(LINKS, self.recorded)
 
     @cached_property
     def radios(self) -> pl.DataFrame:
@@ -149,7 +151,7 @@ class Results:
     @cached_property
     def radio_links(self) -> pl.DataFrame:
         """One row per run, radio link and access point: mean RSSI, and counters from time zero."""
-        return frames.radio_links(self.recorded)
+        return frames.scope(RADIO_LINKS, self.recorded)
 
     @cached_property
     def associations(self) -> pl.DataFrame:

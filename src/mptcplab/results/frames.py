@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import MissingError
 from mptcplab.lazy import pl
+from mptcplab.metrics.column import Scope
 from mptcplab.metrics.ends import Ends, ends_of, manifest_workload
-from mptcplab.metrics.links import DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.registry import BASIC, columns
-from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.subflows import path_name
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
@@ -60,12 +60,15 @@ def table(rows: Iterable[ResultRow]) -> pl.DataFrame:
     return _frame(_table_row(row) for row in rows)
 
 
-def links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
-    """Return one row per run, link and direction."""
+def scope(counted: Scope[Any], recorded: Sequence[RecordedRun]) -> pl.DataFrame:
+    """Return one row per run and thing of a scope, such as a direction of a link."""
+    columns = (*counted.keys, *counted.numbers)
     rows = (
-        {**_labels(run), **_counter_row(direction)} for run in recorded for direction in run.result.network.directions
+        {**_labels(run), **{column.name: column.compute(item) for column in columns}}
+        for run in recorded
+        for item in run.result.network.get(counted)
     )
-    return _complete("links", recorded, _frame(rows))
+    return _complete(counted.frame, recorded, _frame(rows))
 
 
 def items(recorded: Sequence[RecordedRun], noun: str) -> pl.DataFrame:
@@ -99,16 +102,6 @@ def radios(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
         {**_labels(run), **asdict(radio_sample)} for run in recorded for radio_sample in radio_samples(run.recording)
     )
     return _complete("radios", recorded, _frame(rows))
-
-
-def radio_links(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
-    """Return one row per run, radio link and access point."""
-    rows = (
-        {**_labels(run), **asdict(radio), "tx_retries_percent": radio.tx_retries_percent}
-        for run in recorded
-        for radio in run.result.network.radios
-    )
-    return _complete("radio_links", recorded, _frame(rows))
 
 
 def associations(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
@@ -206,20 +199,6 @@ def _labels(run: RecordedRun) -> dict[str, Any]:
     return {"run": run.result.identity, **run.settings, "seed": run.result.seed}
 
 
-def _counter_row(counters: DirectionCounters) -> dict[str, Any]:
-    low, high = counters.expected or (None, None)
-    kept = ("link", "direction", "packets", "bytes", "lost", "dropped", "marked", "waiting")
-    values = asdict(counters)
-    return {
-        **{name: values[name] for name in kept},
-        "lost_percent": counters.lost_percent,
-        "lost_expected_low": low,
-        "lost_expected_high": high,
-        "peak_queue_bytes": counters.peak_bytes,
-        "peak_queue_packets": counters.peak_packets,
-    }
-
-
 def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
     sockets = measured.sockets
     return {
@@ -249,9 +228,7 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
         "workload": row.workload,
         **intervals,
         "n": row.n,
-        "mptcp": row.mptcp,
-        "congestion_control": row.congestion,
-        "scheduler": row.scheduler,
+        **{text.name: text.compute(row) for text in SOCKET_TEXTS},
         "warnings": "; ".join(row.warnings),
         **{f"share {path}": share for path, share in row.shares.items()},
     }

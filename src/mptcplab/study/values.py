@@ -39,7 +39,7 @@ KINDS: dict[str, Kind] = {
     "ratio": Kind("ratio", ""),
     SHARE: Kind("share of the payload", "%"),
     **{
-        name: Kind(metric.axis or metric.noun, metric.unit, metric.lowest, metric.digits)
+        name: Kind(metric.display.axis or metric.noun, metric.unit, metric.display.lowest, metric.display.digits)
         for name, metric in METRICS.items()
     },
 }

@@ -8,11 +8,13 @@ is its capacity, or what TCP got on it in other runs: these are two metrics with
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Sequence
 
+from mptcplab.metrics.column import HIDDEN
 from mptcplab.metrics.instants import changes_rates
+from mptcplab.metrics.manifest import Step, read_links, read_paths
 from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.recording.record import Recording
 
 
 def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float | None:
@@ -27,21 +29,21 @@ def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float
     return beyond / (whole - best) if beyond >= 0 else beyond / best
 
 
-def path_capacities(manifest: Mapping[str, Any], workload: str, paths: Iterable[str]) -> list[float] | None:
+def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -> list[float] | None:
     """Return the capacity of each bottleneck of ``paths`` (``access1>link1``, named from the sender's side), in bit/s.
 
     None if that is unknown: a path has no rate or is behind a NAT, or two paths share a link that is the bottleneck of
     only one of them.
     """
-    known = manifest["paths"][workload]
+    known = read_paths(recording, workload)
     if not all(path in known for path in paths):
         return None  # behind a NAT, the receiver sees the link of the router
-    links = {link["name"]: link for link in manifest["links"]}
-    capacities: dict[tuple[str, str], float] = {}
-    used: dict[tuple[str, str], int] = {}
+    links = read_links(recording)
+    capacities: dict[Step, float] = {}
+    used: dict[Step, int] = {}
     for path in paths:
-        steps = [(link, side) for link, side in known[path]]
-        rates = {(link, side): rate for link, side in steps if (rate := links[link][side]["payload_bps"]) is not None}
+        limits = {step: links[step[0]].side(step[1]).payload_bps for step in known[path]}
+        rates = {step: rate for step, rate in limits.items() if rate is not None}
         if not rates:
             return None
         narrowest = min(rates, key=lambda step: rates[step])
@@ -59,7 +61,7 @@ def _benefit_of_capacity(subject: Subject) -> float | None:
         return None
     if not sockets.use.with_mptcp or len(sockets.shares) < 2:
         return None
-    capacities = path_capacities(recording.manifest, ends.workload, sockets.shares)
+    capacities = path_capacities(recording, ends.workload, sockets.shares)
     return aggregation_benefit(subject.reading.goodput_bps, capacities) if capacities is not None else None
 
 
@@ -74,11 +76,10 @@ OVER_TCP = Metric(
     "the best path. Only where TCP ran on each path, too",
     source="Paasch et al. 2013, with goodputs of TCP",
     section="paths",
-    place=49,
-    in_table=False,
     of_rows=True,
     needs="runs of TCP over each path that MPTCP used, with the same seed and the same other settings, of one bulk "
     "workload alone",
+    display=HIDDEN,
 )
 OF_CAPACITY = Metric(
     name="aggregation_benefit_of_capacity",
@@ -90,6 +91,5 @@ OF_CAPACITY = Metric(
     source="Paasch et al. 2013, with capacities",
     value=_benefit_of_capacity,
     section="paths",
-    place=50,
-    in_table=False,
+    display=HIDDEN,
 )

@@ -5,10 +5,11 @@ from __future__ import annotations
 
 from functools import partial
 
+from mptcplab.metrics.column import HIDDEN, Display
 from mptcplab.metrics.metric import Metric
 
 _BITS = 1e6
-_entry = partial(Metric, section="basic", place=10)
+_entry = partial(Metric, section="basic")
 
 METRICS = (
     _entry(
@@ -30,8 +31,7 @@ METRICS = (
         source="as for goodput",
         value=lambda subject: subject.reading.duration_s,
         basic=True,
-        head="s",
-        with_spread=False,
+        display=Display(head="s", with_spread=False),
     ),
     _entry(
         name="retransmitted_percent",
@@ -43,8 +43,7 @@ METRICS = (
         source="TCP_INFO of the sender: `bytes_retrans`, `bytes_sent`",
         value=lambda subject: subject.sockets.retransmitted_percent,
         basic=True,
-        head="retrans %",
-        with_spread=False,
+        display=Display(head="retrans %", with_spread=False),
     ),
     _entry(
         name="sent_mbps",
@@ -53,6 +52,6 @@ METRICS = (
         unit="Mbit/s",
         definition="of `flow`: payload at the sender, [below](#at-the-sender)",
         source="as iperf 2 reports it",
-        in_table=False,
+        display=HIDDEN,
     ),
 )

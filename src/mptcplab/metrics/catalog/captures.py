@@ -13,6 +13,7 @@ from mptcplab.capture.as_one import NodeStatistics, node_statistics
 from mptcplab.capture.recorded import links_of
 from mptcplab.capture.statistics import Statistics
 from mptcplab.fields import LOOPBACK
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -66,9 +67,7 @@ def _entry(
         source=_SOURCE,
         value=compute,
         section="captures",
-        place=70,
-        in_table=in_table,
-        digits=digits,
+        display=Display(in_table=in_table, digits=digits),
     )
 
 

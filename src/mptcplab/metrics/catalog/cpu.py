@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.cpu import shares
 from mptcplab.metrics.metric import Metric, Subject
 
@@ -19,8 +20,7 @@ CPU_BUSY = Metric(
     definition="share of the workload's time in which the CPU of a node with `cpu` was busy; the busiest of them",
     source="the kernel of `mptcplab kernel build --cpu`",
     section="cpu",
-    place=60,
     value=_busiest_share,
-    digits=1,
     highest=100,
+    display=Display(digits=1),
 )

@@ -11,6 +11,7 @@ import math
 from functools import partial
 
 from mptcplab.metrics.catalog.usable import Episode, longest_outage, measured_episodes, outage_s, outages
+from mptcplab.metrics.column import LAST, Display
 from mptcplab.metrics.delivery import WINDOW_S, Delivery
 from mptcplab.metrics.metric import Metric, Subject
 
@@ -64,23 +65,23 @@ def _outage_after(subject: Subject) -> float | None:
     return max(known, default=(0.0, None))[1]
 
 
-_entry = partial(
-    Metric, section="failures", place=42, unit="s", of_failures=True, source="reads of the receiver", in_table=False
-)
+_entry = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
+#: After the metrics of the whole gap and outage.
+_PLACE = LAST + 1
 
 METRICS = (
     _entry(
         name="interruption_s",
         noun="interruption",
-        never="no end",
         definition="the longest outage that begins less than a second after the failure: what the failure itself stops",
         value=_interruption,
-        axis="interruption by the failure",
+        display=Display(place=_PLACE, in_table=False, never="no end", axis="interruption by the failure"),
     ),
     _entry(
         name="outage_after_s",
         noun="outage after",
         definition="time from the failure to the begin of the outage",
         value=_outage_after,
+        display=Display(place=_PLACE, in_table=False),
     ),
 )

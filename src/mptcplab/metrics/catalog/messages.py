@@ -5,15 +5,16 @@ from __future__ import annotations
 
 from functools import partial
 
+from mptcplab.metrics.column import HIDDEN, Display
 from mptcplab.metrics.metric import Metric
 
-_entry = partial(Metric, section="messages", place=20)
+_entry = partial(Metric, section="messages")
 _RANK = "nearest rank"
 
 
 def _delay(part: str, definition: str) -> Metric:
     name = f"delay_{part}_ms"
-    return _entry(name=name, noun=f"delay {part}", unit="ms", definition=definition, source=_RANK, in_table=False)
+    return _entry(name=name, noun=f"delay {part}", unit="ms", definition=definition, source=_RANK, display=HIDDEN)
 
 
 METRICS = (
@@ -23,7 +24,7 @@ METRICS = (
         unit="ms",
         definition="mean one-way delay of the messages that arrived, from the scheduled instant to the last byte read",
         source="the receiving program; all hosts share one clock",
-        headline=1,
+        display=Display(headline=1),
     ),
     _delay("p50", "its median"),
     _delay("p95", "its 95th percentile"),
@@ -59,9 +60,8 @@ METRICS = (
         unit="",
         definition="1 to 4.41: quality of a call by the E-model",
         source="ITU-T G.107, Annex B",
-        headline=3,
-        lowest=1,
         highest=4.41,
+        display=Display(headline=3, lowest=1),
     ),
     _entry(
         name="r_factor",
@@ -71,6 +71,6 @@ METRICS = (
         definition="0 to 93.2: the E-model's rating, from which MOS follows",
         source="ITU-T G.107; Cole and Rosenbluth 2001",
         highest=93.2,
-        in_table=False,
+        display=HIDDEN,
     ),
 )

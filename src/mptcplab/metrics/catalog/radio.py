@@ -7,10 +7,11 @@ from collections.abc import Callable
 from functools import partial
 from statistics import fmean
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.radios import RadioLink, count_roams, radio_links
 
-_entry = partial(Metric, section="radio", place=70, digits=1)
+_entry = partial(Metric, section="radio", display=Display(digits=1))
 
 
 def _workload_radios(subject: Subject) -> list[RadioLink]:
@@ -48,8 +49,8 @@ METRICS = (
         "links",
         source="nl80211 at the access points, see [Wi-Fi](wifi.md)",
         value=_reduce(_rssi),
-        lowest=-100.0,
         higher_is_better=True,
+        display=Display(digits=1, lowest=-100.0),
     ),
     _entry(
         name="access_point_rx_mb",
@@ -58,8 +59,7 @@ METRICS = (
         definition="frames of data that access points received from the radios of the workload's hosts, from time zero",
         source="as for RSSI",
         value=_reduce(lambda links: sum(link.rx_bytes for link in links) / 1e6),
-        in_table=False,
-        digits=3,
+        display=Display(in_table=False, digits=3),
     ),
     _entry(
         name="associations",
@@ -68,7 +68,7 @@ METRICS = (
         definition="associations of the workload's hosts after time zero, when each was associated",
         source="nl80211 at the stations",
         value=_reduce(lambda links: sum(link.associations for link in links)),
-        in_table=False,
+        display=Display(in_table=False, digits=1),
     ),
     _entry(
         name="roams",
@@ -77,6 +77,6 @@ METRICS = (
         definition="changes of the access point by radios of the workload's hosts",
         source="nl80211 at the stations",
         value=_count_roams,
-        in_table=False,
+        display=Display(in_table=False, digits=1),
     ),
 )

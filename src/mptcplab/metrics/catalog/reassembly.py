@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
+from mptcplab.metrics.column import HIDDEN
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
@@ -131,8 +132,7 @@ def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Met
         source=source,
         value=lambda subject: subject.compute_once(_metrics).get(name),
         section="paths",
-        place=51,
-        in_table=False,
+        display=HIDDEN,
     )
 
 

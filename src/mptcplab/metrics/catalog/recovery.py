@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.delivery import (
     BACK,
     Delivery,
@@ -122,30 +123,28 @@ def _gap(subject: Subject) -> float | None:
     return subject.compute_once(_metrics).get("gap_s")
 
 
-_entry = partial(Metric, section="failures", place=40, unit="s", of_failures=True, source="reads of the receiver")
+_entry = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
 
 METRICS = (
     _entry(
         name="gap_s",
         noun="gap",
-        never="no end",
         definition="the longest time without data around a failure or restoration",
         value=_gap,
-        axis="longest gap without data",
+        display=Display(never="no end", axis="longest gap without data"),
     ),
     _entry(
         name="recovery_after_failure_s",
         noun="recovered",
-        never_alone=False,
         definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: _recovery_time(subject, "recovery_after_failure_s"),
-        axis="recovery after the failure",
+        display=Display(never_alone=False, axis="recovery after the failure"),
     ),
     _entry(
         name="recovery_after_restoration_s",
         noun="restored",
         definition="time from the return of the link or gateway until the earlier rate was back",
         value=lambda subject: _recovery_time(subject, "recovery_after_restoration_s"),
-        axis="recovery after the restoration",
+        display=Display(axis="recovery after the restoration"),
     ),
 )

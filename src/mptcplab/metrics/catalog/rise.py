@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mptcplab.lazy import np
+from mptcplab.metrics.column import HIDDEN
 from mptcplab.metrics.delivery import BACK, Delivery, delivery
 from mptcplab.metrics.metric import Metric, Subject
 
@@ -44,7 +45,6 @@ METRICS = (
         source="reads of the receiver",
         value=_value,
         section="basic",
-        place=11,
-        in_table=False,
+        display=HIDDEN,
     ),
 )

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.metric import Metric
 
 #: A row has its values by path as ``share_values``, see :class:`mptcplab.metrics.rows.ResultRow`.
@@ -13,8 +14,7 @@ SHARE = Metric(
     definition="part of the payload that arrived over a path; in `rows[].share_values` as fractions, by path and seed",
     source="bytes received by each subflow",
     section="paths",
-    place=48,
-    in_table=False,
     highest=100,
     by_path=True,
+    display=Display(place=1, in_table=False),
 )

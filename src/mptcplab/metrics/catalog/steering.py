@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import json
 
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.fairness import common_span_s
+from mptcplab.metrics.manifest import read_programs
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -20,7 +22,7 @@ def _switches(subject: Subject) -> float | None:
 
 def switches(recording: Recording) -> float | None:
     """Return how many terminals the daemon moved while all workloads ran; None in a run without steering."""
-    if not any(program["name"] == _LOG for program in recording.manifest.get("programs", ())):
+    if not any(program.name == _LOG for program in read_programs(recording)):
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
     times_s = [
@@ -39,7 +41,6 @@ SWITCHES = Metric(
     definition="terminals that the [steering](steering.md) daemon moved while all workloads ran",
     source="the daemon's log",
     section="steering",
-    place=80,
     value=_switches,
-    digits=1,
+    display=Display(digits=1),
 )

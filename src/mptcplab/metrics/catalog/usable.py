@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.lazy import Numbers, np
 from mptcplab.metrics.catalog.aggregation import path_capacities
+from mptcplab.metrics.column import Display
 from mptcplab.metrics.delivery import (
     BEFORE_S,
     WINDOW_S,
@@ -26,6 +27,7 @@ from mptcplab.metrics.delivery import (
 )
 from mptcplab.metrics.in_time import usable_delivery
 from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, instants
+from mptcplab.metrics.manifest import read_paths
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.metrics.waits import request_times
 
@@ -175,12 +177,11 @@ def episodes(
 
 def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
     """Return the capacity and the links of each path of a workload."""
-    manifest = subject.recording.manifest
-    paths = manifest["paths"].get(subject.ends.workload, {})
+    paths = read_paths(subject.recording, subject.ends.workload)
     links = {path: {link for link, _ in steps} for path, steps in paths.items()}
     if changes_shape(subject.recording):
         return {}, links
-    known = {path: path_capacities(manifest, subject.ends.workload, [path]) for path in paths}
+    known = {path: path_capacities(subject.recording, subject.ends.workload, [path]) for path in paths}
     return {path: values[0] for path, values in known.items() if values}, links
 
 
@@ -249,25 +250,23 @@ def _first_answer_time(subject: Subject) -> float | None:
     return _longest_time(ends) if waits else None
 
 
-_entry = partial(Metric, section="failures", place=41, unit="s", of_failures=True, source="reads of the receiver")
+_entry = partial(Metric, section="failures", unit="s", of_failures=True, source="reads of the receiver")
 
 METRICS = (
     _entry(
         name="outage_s",
         noun="outage",
-        never="no end",
         definition="the longest time after a failure without data, or with less than a tenth of the rate to expect in "
         "each half second",
         value=lambda subject: subject.compute_once(longest_outage),
-        headline=4,
-        axis="outage",
+        display=Display(never="no end", headline=4, axis="outage"),
     ),
     _entry(
         name="usable_after_failure_s",
         noun="usable",
         definition="time from the failure until half of the rate to expect was there",
         value=_longest_usable_time,
-        axis="usable after the failure",
+        display=Display(axis="usable after the failure"),
     ),
     _entry(
         name="answered_after_failure_s",
@@ -275,7 +274,7 @@ METRICS = (
         definition="`requests` and `web`: time from the failure to the first answer to a request made after it",
         source="the client",
         value=_first_answer_time,
-        axis="first answer after the failure",
+        display=Display(axis="first answer after the failure"),
     ),
     _entry(
         name="longest_wait_s",

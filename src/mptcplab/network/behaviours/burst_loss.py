@@ -14,7 +14,8 @@ from mptcplab.fields import Misnomers, Part, conflict, value_error
 from mptcplab.network.behaviour import Behaviour, DirectionContext, Values
 from mptcplab.network.behaviours.loss import LOST, LossKeys
 from mptcplab.network.captions import Table
-from mptcplab.network.chances import CERTAIN, LossChances, percent
+from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.network.losses import BurstChain, LossChances
 from mptcplab.units import Packets, Probability
 
 
@@ -140,8 +141,8 @@ class Bursts(Behaviour[BurstLossKeys]):
         chain = keys.burst_loss
         if chain is None:
             return before
-        mean, shares = float(chain.mean_loss), tuple(map(float, chain.shares))
-        return replace(before.and_lost(mean, mean), bursts=shares)
+        mean = float(chain.mean_loss)
+        return replace(before.and_lost(mean, mean), bursts=BurstChain(*map(float, chain.shares)))
 
     def netem(self, keys: BurstLossKeys, context: DirectionContext) -> Iterator[str]:  # noqa: ARG002
         """See the base class."""

@@ -12,7 +12,8 @@ from pydantic import Field
 from mptcplab.fields import Misnomers, Part
 from mptcplab.network.behaviour import Behaviour, DirectionContext, Values
 from mptcplab.network.captions import NOTHING, Table
-from mptcplab.network.chances import Chance, LossChances, percent
+from mptcplab.network.chances import Chance, percent
+from mptcplab.network.losses import LossChances
 from mptcplab.units import Probability
 
 

@@ -12,7 +12,8 @@ from pydantic import Field
 from mptcplab.fields import Misnomers, Part, value_error
 from mptcplab.network.behaviour import Behaviour, DirectionContext, EffectCounter, Values, VariableKey
 from mptcplab.network.captions import DirectionCaption
-from mptcplab.network.chances import CERTAIN, LossChances, percent
+from mptcplab.network.chances import CERTAIN, percent
+from mptcplab.network.losses import LossChances
 from mptcplab.units import Probability
 
 LOST = EffectCounter("netem", "drops", "packets that were lost before the queue")

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Configured random loss: the interval in which the number of lost packets of a direction is expected.
+"""Random loss: its probability, and the interval in which the number of lost packets of a direction is expected.
+
+Behaviours of links compose the probability for the manifest; readers of recordings compute the interval.
 
 The number of independent losses has a binomial distribution, whose interval is exact. Losses in bursts come from a
 chain of two states (Gilbert 1960, Elliott 1963): their number has the chain's own mean and variance, and with many
@@ -12,10 +14,10 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import accumulate
 from operator import mul
-from typing import Any
+from typing import Any, NamedTuple
 
 CONFIDENCE = 0.999
 #: The quantile of the normal distribution for ``CONFIDENCE``, with both tails.
@@ -25,8 +27,7 @@ _MIN_BURSTS = 50
 _NEGLIGIBLE = 1e-20
 
 
-@dataclass(frozen=True)
-class BurstChain:
+class BurstChain(NamedTuple):
     """The chain: the probability per packet of each transition, and of a loss in each state."""
 
     to_bad: float
@@ -50,22 +51,26 @@ class BurstChain:
 
 
 @dataclass(frozen=True)
-class Chances:
-    """The probability that a packet is lost: from ``low`` to ``high``, which differ if it changes during the run.
+class LossChances:
+    """The probability of random loss in a direction: from ``low`` to ``high``, which differ if it changes in a run.
 
     They also differ if packets are duplicated, since one of the two may be lost, or if the delay holds a limited number
-    of packets: those beyond it count as lost.
+    of packets: those beyond it count as lost. ``bursts`` is the chain of losses in bursts.
     """
 
-    low: float
-    high: float
+    low: float = 0.0
+    high: float = 0.0
     bursts: BurstChain | None = None
 
     @classmethod
-    def from_json(cls, described: Mapping[str, Any]) -> Chances:
+    def from_json(cls, described: Mapping[str, Any]) -> LossChances:
         """Return the probabilities in a manifest's entry."""
         bursts = BurstChain(*described["bursts"]) if described["bursts"] is not None else None
         return cls(described["low"], described["high"], bursts)
+
+    def and_lost(self, low: float, high: float) -> LossChances:
+        """Return the chances together with another, independent cause of loss."""
+        return replace(self, low=self.low + (1 - self.low) * low, high=self.high + (1 - self.high) * high)
 
     def expected_losses(self, packets: int) -> tuple[int, int] | None:
         """Return the interval of the number lost, of ``packets``, that holds in 99.9 % of all runs; None if unknown."""

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: MIT
+"""Columns and scopes: each number of a result is declared once, and all outputs follow.
+
+A *scope* is what has numbers: workloads, the directions of links, radio links, middleboxes. A :class:`Column` is one
+number of a scope. results.json, the tables of the terminal, Markdown, CSV and the page, the data frames and
+docs/metrics.md iterate over the columns of a scope, and know none by its name.
+
+Workloads have the columns of :mod:`mptcplab.metrics.registry`, which are of the class
+:class:`mptcplab.metrics.metric.Metric`. The other scopes are in ``SCOPES`` of :mod:`mptcplab.metrics.network`. A plugin
+adds a number to a scope by defining a column with its name, see :attr:`Column.scope`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from types import ModuleType
+from typing import Any, Generic, TypeVar
+
+from mptcplab.plugins import plugins
+from mptcplab.recording.record import Recording
+from mptcplab.stats import mean_interval
+
+_T = TypeVar("_T")
+_C = TypeVar("_C", bound="Column[Any]")
+#: The place of columns that do not have one.
+LAST = 1000
+
+
+@dataclass(frozen=True, kw_only=True)
+class Display:
+    """How a column is shown. Nothing here changes a value, or its name in JSON.
+
+    Columns are in the order of ``place``. Without ``in_table`` they are only in JSON and data frames. ``head`` is the
+    column head, if that is not noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual
+    number of decimals unless ``digits`` is set. Tables of the network divide values by ``per``, the size of the unit in
+    the head. They colour a cell if the scope's check with the name ``check`` has a result.
+
+    A cell says ``never`` where all values are infinite. A column that is ``never_alone`` is also shown if no row of the
+    table has a value. ``note`` is printed below the table if the column is shown.
+
+    A metric with a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its
+    own, and of several the one with the highest number is drawn by default. The vertical axis of figures is labelled
+    ``axis``, if that is more than the noun, and begins at ``lowest``, unless the metric may be negative.
+    """
+
+    place: int = LAST
+    in_table: bool = True
+    head: str = ""
+    with_spread: bool = True
+    digits: int | None = None
+    per: float = 1
+    check: str = ""
+    never: str = "never"
+    never_alone: bool = True
+    note: str = ""
+    headline: int = 0
+    axis: str = ""
+    lowest: float = 0.0
+
+
+#: How columns are shown that are only in JSON and data frames.
+HIDDEN = Display(in_table=False)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Column(Generic[_T]):
+    """A number, or a text, of the things of a scope: what it is, and how it is computed.
+
+    ``name`` is the name in JSON and data frames, and ends with the unit. ``definition`` and ``source`` (where it is
+    defined, or what reports it) are for docs/metrics.md. ``value`` computes it; without one, it is the attribute of
+    that name. The value is None if it has no meaning, or is unknown. No value exceeds ``highest``.
+
+    ``type`` is the type of single values, which data frames have; tables print means of whole numbers without decimals
+    if they can. Without ``in_json``, only data frames have the column. ``scope`` names the scope that a plugin adds
+    the column to.
+    """
+
+    name: str
+    noun: str = ""
+    unit: str = ""
+    definition: str
+    source: str = ""
+    value: Callable[[_T], Any] | None = None
+    type: type[Any] = float
+    highest: float = math.inf
+    in_json: bool = True
+    scope: str = ""
+    display: Display = Display()
+
+    @property
+    def title(self) -> str:
+        """Noun and unit."""
+        return f"{self.noun} {self.unit}".rstrip()
+
+    @property
+    def heading(self) -> str:
+        """The column head."""
+        return self.heading_in(self.unit)
+
+    def heading_in(self, unit: str) -> str:
+        """Return the column head for values in another unit."""
+        head = self.display.head
+        if head and self.unit:
+            return " ".join(unit if word == self.unit else word for word in head.split(" "))
+        return head or f"{self.noun} {unit}".rstrip()
+
+    def compute(self, subject: _T) -> Any:
+        """Return the value for ``subject``; None if it has none."""
+        return getattr(subject, self.name) if self.value is None else self.value(subject)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope(Generic[_T]):
+    """Things of one kind that a run counts, and their columns.
+
+    ``name`` is the key in results.json, ``title`` the title of their table; without one there is no table. Tables are
+    in the order of ``place``. ``read`` returns the things of a run. ``keys`` tell them apart, also over the seeds of a
+    point. ``columns`` are numbers, of which rows have means over seeds. ``facts`` and ``checks`` are of a whole row: in
+    JSON, the first precede the numbers, the others follow. ``notes`` are printed below the table. A scope that is
+    ``optional`` is not in results.json if no run has such things. ``frame`` names its data frame, if it has one.
+    """
+
+    name: str
+    read: Callable[[Recording], Iterable[_T]]
+    keys: tuple[Column[_T], ...]
+    columns: tuple[Column[_T], ...] = ()
+    facts: tuple[Column[ScopeRow[_T]], ...] = ()
+    checks: tuple[Column[ScopeRow[_T]], ...] = ()
+    title: str = ""
+    place: int = LAST
+    notes: tuple[str, ...] = ()
+    optional: bool = False
+    frame: str = ""
+
+    @property
+    def numbers(self) -> tuple[Column[_T], ...]:
+        """All numbers, in the order of JSON; the plugins' are the last."""
+        return (*self.columns, *plugin_columns(self.name))
+
+    @property
+    def shown(self) -> list[Column[_T] | Column[ScopeRow[_T]]]:
+        """The numbers and facts that tables have, in their order."""
+        every: list[Column[_T] | Column[ScopeRow[_T]]] = [*self.numbers, *self.facts]
+        columns = [column for column in every if column.display.in_table]
+        return sorted(columns, key=lambda column: column.display.place)
+
+    def identify(self, item: _T) -> tuple[Any, ...]:
+        """Return the keys of a thing."""
+        return tuple(key.compute(item) for key in self.keys)
+
+
+@dataclass(frozen=True)
+class ScopeRow(Generic[_T]):
+    """One thing of a scope at one point of a sweep: what each run counted, with its seed."""
+
+    scope: Scope[_T]
+    settings: Mapping[str, str]
+    members: tuple[tuple[int, _T], ...]
+
+    @property
+    def first(self) -> _T:
+        """The thing in the first run."""
+        return self.members[0][1]
+
+    @property
+    def seeds(self) -> tuple[int, ...]:
+        """The seeds of the runs that have it."""
+        return tuple(seed for seed, _ in self.members)
+
+    def values(self, column: Column[_T]) -> tuple[float, ...]:
+        """Return the known values of a number, by run."""
+        values = (column.compute(item) for _, item in self.members)
+        return tuple(float(value) for value in values if value is not None)
+
+    def result(self, check: str) -> Any:
+        """Return the result of a check; None if the scope has no such check."""
+        return next((column.compute(self) for column in self.scope.checks if column.name == check), None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        scope = self.scope
+        numbers = {column.name: self.values(column) for column in scope.numbers if column.in_json}
+        return {
+            "settings": dict(self.settings),
+            **{key.name: _json(key.compute(self.first)) for key in scope.keys},
+            **{fact.name: _json(fact.compute(self)) for fact in scope.facts},
+            **{
+                name: mean_interval(values).to_json() | {"values": list(values)}
+                for name, values in numbers.items()
+                if values
+            },
+            "seeds": list(self.seeds),
+            **{check.name: _json(check.compute(self)) for check in scope.checks},
+        }
+
+
+def _json(value: Any) -> Any:
+    return list(value) if isinstance(value, tuple) else value
+
+
+def columns_in(module: ModuleType, kind: type[_C]) -> Iterator[_C]:
+    """Yield the columns of a class that a module defines, alone or in a list."""
+    for value in vars(module).values():
+        entries = value if isinstance(value, (list, tuple)) else (value,)
+        yield from (entry for entry in entries if isinstance(entry, kind))
+
+
+def plugin_columns(scope: str) -> tuple[Column[Any], ...]:
+    """Return the numbers that plugins add to a scope."""
+    return tuple(column for module in plugins() for column in columns_in(module, Column) if column.scope == scope)

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: MIT
+"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios and programs.
+
+``campaign/contract.py`` writes links and paths, ``campaign/record.py`` adds the programs. An entry is read when it is
+asked for, which takes microseconds. Keys of the scenario that only one reader needs stay in :attr:`LinkDirection.keys`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, TypeVar
+
+from mptcplab.errors import LabError
+from mptcplab.network.losses import LossChances
+from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.units import Duration, Rate
+
+_T = TypeVar("_T")
+#: A link and the direction in which a path passes it.
+Step = tuple[str, str]
+DIRECTIONS = ("forward", "backward")
+
+
+def _parse_all(kind: type[_T], entries: Iterable[Mapping[str, Any]]) -> list[_T]:
+    """Return entries of a manifest as a class whose fields have the names of the keys that readers need."""
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**{name: entry[name] for name in names if name in entry}) for entry in entries]
+
+
+def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
+    return _parse_all(kind, [entry])[0]
+
+
+@dataclass(frozen=True)
+class LinkDirection:
+    """One direction of a link, as the scenario asked for it.
+
+    ``payload_bps`` is the maximum payload rate of TCP, None if nothing limits it. ``shaped_at`` has the node and device
+    whose disciplines shape the direction, None if none do. ``keys`` are the keys of the scenario with their texts.
+    """
+
+    payload_bps: float | None
+    shaped_at: tuple[str, str] | None
+    chances: LossChances
+    keys: Mapping[str, Any]
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> LinkDirection:
+        """Return the direction of a manifest's entry."""
+        shaper = entry.get("shaped_at")
+        chances = LossChances.from_json(entry["chances"]) if "chances" in entry else LossChances()
+        return cls(entry.get("payload_bps"), None if shaper is None else (shaper[0], shaper[1]), chances, entry)
+
+    @property
+    def rate_bps(self) -> float | None:
+        """The rate in bit/s; None without one."""
+        rate = self.keys.get("rate")
+        return None if rate is None else float(Rate.parse(rate))
+
+    @property
+    def delay_s(self) -> float:
+        """The configured delay."""
+        return Duration.parse(self.keys["delay"]).seconds
+
+    @property
+    def has_trace(self) -> bool:
+        """Whether the direction follows a trace."""
+        return bool(self.keys.get("trace"))
+
+
+@dataclass(frozen=True)
+class Link:
+    """A link between two nodes; ``forward`` is from the first to the second."""
+
+    name: str
+    between: tuple[str, str]
+    forward: LinkDirection
+    backward: LinkDirection
+
+    def side(self, direction: str) -> LinkDirection:
+        """Return one direction."""
+        return self.forward if direction == DIRECTIONS[0] else self.backward
+
+    @property
+    def sides(self) -> tuple[LinkDirection, LinkDirection]:
+        """Both directions."""
+        return self.forward, self.backward
+
+
+@dataclass(frozen=True)
+class NodeEndpoint:
+    """An MPTCP endpoint that a node was given. Without ``port``, the kernel chooses one."""
+
+    link: str
+    address: str = ""
+    flags: Sequence[str] = ()
+    port: int | None = None
+
+
+@dataclass(frozen=True)
+class Transport:
+    """What a node with sockets asked of TCP and MPTCP; None leaves a choice to the kernel.
+
+    ``endpoints`` are those that the scenario lists, or the word in their place. ``modes`` are by link.
+    """
+
+    protocol: str | None = None
+    endpoints: str | Sequence[Mapping[str, Any]] | None = None
+    limits: Mapping[str, int] = field(default_factory=dict)
+    modes: Mapping[str, str] = field(default_factory=dict)
+    path_manager: str | None = None
+    scheduler: str | None = None
+    congestion_control: str | None = None
+    sysctl: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def listed(self) -> list[NodeEndpoint] | None:
+        """The endpoints that the scenario lists; None if it leaves them to mptcplab, or wants none."""
+        return (
+            None
+            if isinstance(self.endpoints, str) or self.endpoints is None
+            else _parse_all(NodeEndpoint, self.endpoints)
+        )
+
+    @property
+    def backup_links(self) -> set[str]:
+        """The links that should carry nothing as long as others work."""
+        by_mode = {link for link, mode in self.modes.items() if mode == "backup"}
+        return by_mode | {endpoint.link for endpoint in self.listed or () if "backup" in endpoint.flags}
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node. One without sockets of its own has no ``transport`` and no ``endpoints``.
+
+    ``endpoints`` are all that it should have. It ``speaks_mptcp`` also if only its gateway does. ``middlebox`` has the
+    actions of a router: what it does to which option.
+    """
+
+    name: str
+    kind: str
+    transport: Transport | None
+    endpoints: Sequence[NodeEndpoint]
+    speaks_mptcp: bool
+    middlebox: Sequence[Sequence[str]]
+
+    @property
+    def backup_links(self) -> set[str]:
+        """The links that should carry nothing as long as others work."""
+        by_endpoint = {endpoint.link for endpoint in self.endpoints if "backup" in endpoint.flags}
+        modes = self.transport.modes.items() if self.transport is not None else ()
+        return by_endpoint | {link for link, mode in modes if mode == "backup"}
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
+
+    name: str
+    role: str = ""
+    start_ns: int | None = None
+    end_ns: int | None = None
+
+    @property
+    def span_ns(self) -> tuple[int, int] | None:
+        """Its start and end; None unless both are known."""
+        return None if self.start_ns is None or self.end_ns is None else (self.start_ns, self.end_ns)
+
+    @property
+    def workload(self) -> str:
+        """The name before the last dot: workloads' programs are called ``WORKLOAD.client`` and ``WORKLOAD.server``."""
+        return self.name.rpartition(".")[0]
+
+
+@dataclass(frozen=True)
+class Gateway:
+    """A gateway between two nodes.
+
+    ``port`` is where the exit listens, ``listening_port`` where the entry does, None for a tunnel. ``local`` has the
+    loopback addresses at which workloads of the entry itself reach it. ``carried`` are the workloads whose connections
+    it carries.
+    """
+
+    name: str
+    program: str
+    protocol: str
+    entry: str
+    exit: str
+    port: int
+    listening_port: int | None
+    local: Mapping[str, str]
+    carried: Sequence[str]
+
+    @property
+    def is_tunnel(self) -> bool:
+        """Whether connections pass it from end to end."""
+        return self.listening_port is None
+
+
+@dataclass(frozen=True)
+class Radio:
+    """A radio of a node: of a station, or of an access point, which is then its own ``access_point``.
+
+    ``links`` are those of the stations that begin with it. ``program`` has what it hears.
+    """
+
+    node: str
+    device: str
+    role: str
+    mac: str
+    access_point: str
+    links: Sequence[str]
+    program: str
+    mode: str = ""
+    channel: int | None = None
+
+    @property
+    def is_station(self) -> bool:
+        """Whether it is the radio of a station."""
+        return self.role == "station"
+
+
+def read_nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
+    """Return the nodes of a run by name, in the order of the scenario."""
+    return {entry["name"]: _node(entry) for entry in manifest["nodes"]}
+
+
+def _node(entry: Mapping[str, Any]) -> Node:
+    transport = _parse(Transport, entry["transport"]) if "transport" in entry else None
+    return Node(
+        name=entry["name"],
+        kind=entry.get("kind", ""),
+        transport=transport,
+        endpoints=_parse_all(NodeEndpoint, entry.get("endpoints", ())),
+        speaks_mptcp=transport is not None and (transport.protocol == "mptcp" or "speaks_mptcp" in entry),
+        middlebox=entry.get("middlebox") or (),
+    )
+
+
+def read_links(recording: Recording) -> dict[str, Link]:
+    """Return the links of a run by name, in the order of the scenario."""
+    return {
+        entry["name"]: Link(
+            entry["name"],
+            (entry["between"][0], entry["between"][1]),
+            LinkDirection.from_json(entry["forward"]),
+            LinkDirection.from_json(entry["backward"]),
+        )
+        for entry in recording.manifest["links"]
+    }
+
+
+def read_paths(recording: Recording, workload: str) -> dict[str, list[Step]]:
+    """Return the paths of a workload from its sender to its receiver, by the names that subflows have there."""
+    paths = recording.manifest["paths"].get(workload, {})
+    return {name: [(link, direction) for link, direction in steps] for name, steps in paths.items()}
+
+
+def read_programs(recording: Recording) -> list[Program]:
+    """Return the programs of a run."""
+    return _parse_all(Program, recording.manifest.get("programs", ()))
+
+
+def read_gateways(recording: Recording) -> list[Gateway]:
+    """Return the gateways of a run, in the order of the scenario."""
+    return _parse_all(Gateway, recording.manifest.get("gateways", ()))
+
+
+def read_radios(manifest: Mapping[str, Any]) -> list[Radio]:
+    """Return the radios of a run, in the order of the scenario."""
+    return _parse_all(Radio, manifest.get("radios", ()))
+
+
+def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
+    """Return the transports of nodes with sockets, by name. :raises LabError: if one has none."""
+    nodes = read_nodes(recording.manifest)
+    transports = {name: nodes[name].transport for name in hosts}
+    known = {name: transport for name, transport in transports.items() if transport is not None}
+    if len(known) < len(transports):
+        raise LabError(f"the manifest of {recording.folder} has nodes without transport", hint=REPEATED)
+    return known
