@@ -7,9 +7,9 @@ from pathlib import Path
 
 import click
 
+from mptcplab.api.sources import open_source
 from mptcplab.cli.export import export
 from mptcplab.cli.points import select_point
-from mptcplab.cli.sources import loaded_source
 from mptcplab.errors import InputError
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
@@ -30,7 +30,7 @@ def plan(
     out: Path | None,
 ) -> None:
     """Print the commands of one run; with ``node``, the configuration of that node for a real machine."""
-    with loaded_source(file, overrides=overrides, seed=seed) as source:
+    with open_source(file, overrides=overrides, seed=seed) as source:
         _plan(source.experiment, seed, wanted, node, form, devices, password_file, out)
 
 
