@@ -14,7 +14,7 @@ from pathlib import Path
 from docs.making.pages import table_of as markdown
 
 from mptcplab.campaign.lab import Lab, Stop, prepare_engines
-from mptcplab.cli.common import default_jobs
+from mptcplab.engine.defaults import default_jobs
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
