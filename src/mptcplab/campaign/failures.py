@@ -6,11 +6,14 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mptcplab.campaign.lab import CompletedRun
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.files import report_write_errors, write_text
-from mptcplab.scenario.load import Run
+
+if TYPE_CHECKING:
+    from mptcplab.campaign.lab import CompletedRun
+    from mptcplab.scenario.load import Run
 
 _MAX_FAILURES = 10
 FAILED_FILE = "failed.sh"
