@@ -54,6 +54,21 @@ def test_a_program_runs_an_experiment(
     assert capfd.readouterr().err == ""
 
 
+def test_single_runs_are_executed_without_a_table(experiment: api.Experiment, tmp_path: Path) -> None:
+    last, first = experiment.runs[-1], experiment.runs[0]
+    done = api.execute_runs([last, first], tmp_path / "out", jobs=2)
+    assert [run.run for run in done] == [last, first], "in the order in which they were given"
+    assert all(run.result is not None for run in done)
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"runs", "log.jsonl", ".work"}
+    changes = {"transport.sysctl": '{ "net.ipv4.no_such" = 1 }'}
+    broken = api.load(experiment.file, set=changes).runs[:1]
+    with pytest.raises(api.LabError) as failed:
+        api.execute_runs(broken, tmp_path / "out")
+    (kept,) = api.execute_runs(broken, tmp_path / "out", allow_failures=True)
+    assert kept.error is not None
+    assert kept.error.message == failed.value.message
+
+
 def test_a_run_that_fails(experiment: api.Experiment, tmp_path: Path) -> None:
     changes = {"transport.sysctl": [{"net.ipv4.no_such": 1}, {"net.ipv4.tcp_sack": 1}]}
     broken = api.load(experiment.file, set=changes, repeats=1)

@@ -27,7 +27,7 @@ from mptcplab.lazy import lazy_names
 if TYPE_CHECKING:
     from mptcplab.api.beds import BedReport, reproduce_beds
     from mptcplab.api.comparisons import compare
-    from mptcplab.api.experiments import ExperimentOutcome, run
+    from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.measuring import TableStart
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
@@ -51,6 +51,7 @@ __all__ = [
     "TableReport",
     "TableStart",
     "compare",
+    "execute_runs",
     "load",
     "open_results",
     "open_source",
@@ -63,7 +64,7 @@ __getattr__ = lazy_names(
     {
         "beds": ("BedReport", "reproduce_beds"),
         "comparisons": ("compare",),
-        "experiments": ("ExperimentOutcome", "run"),
+        "experiments": ("ExperimentOutcome", "execute_runs", "run"),
         "measuring": ("TableStart",),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Execute an experiment, and return its results."""
+"""Execute an experiment, or single runs, and return the results."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -12,7 +13,7 @@ from mptcplab.api.lacks import check_machine
 from mptcplab.cache import hold_lock
 from mptcplab.campaign.failures import check_failures, install_command, repeat_command
 from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.rounds import Rounds
+from mptcplab.campaign.rounds import Rounds, RunList
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.files import report_write_errors
@@ -22,7 +23,7 @@ from mptcplab.report.experiment import ExperimentFiles, ExperimentResults
 from mptcplab.report.run_commands import default_folder
 from mptcplab.report.table import Table
 from mptcplab.results import Results, open_results
-from mptcplab.scenario.load import Experiment
+from mptcplab.scenario.load import Experiment, Run
 
 
 @dataclass(frozen=True)
@@ -130,3 +131,33 @@ def run(
     if not allow_failures:
         outcome.check()
     return outcome
+
+
+def execute_runs(
+    runs: Iterable[Run],
+    out: str | Path,
+    *,
+    jobs: int | None = None,
+    engine: str = DEFAULT_ENGINE,
+    cluster: str | None = None,
+    fresh: bool = False,
+    allow_failures: bool = False,
+    progress: Report = ignore,
+    warn: Warn = ignore,
+) -> list[CompletedRun]:
+    """Execute ``runs`` that are not recorded in ``out``, and return all in order, each with its recording and result.
+
+    ``runs`` are some of an experiment's, or of several. Only recordings are written: no table, no results.json. The
+    arguments are those of :func:`run`.
+
+    :raises InputError: if the engine or the kernel cannot execute a run, or ``out`` cannot be used.
+    :raises MissingError: if this machine lacks a kernel.
+    :raises LabError: the error of the first run that failed, unless ``allow_failures``; also for a missing program.
+    :raises KeyboardInterrupt: if a signal interrupts the runs.
+    """
+    options = RunOptions(jobs, fresh, cluster, engine)
+    completed = execute(RunList(runs), Path(out), options, progress=progress, warn=warn)
+    error = next((run.error for run in completed if run.error is not None), None)
+    if error is not None and not allow_failures:
+        raise error
+    return completed

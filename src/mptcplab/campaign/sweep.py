@@ -14,7 +14,7 @@ from pathlib import Path
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.recorded import RunKey, key_of, names_by_key
-from mptcplab.campaign.rounds import Rounds
+from mptcplab.campaign.rounds import Rounds, RunList
 from mptcplab.engine.defaults import DEFAULT_ENGINE, default_jobs
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.registry import engine_kind
@@ -77,7 +77,7 @@ def ignore(_: object) -> None:
 
 
 def execute(
-    rounds: Rounds,
+    rounds: Rounds | RunList,
     out: Path,
     options: RunOptions,
     *,
@@ -152,7 +152,7 @@ def _recorded_text(kept: int, out: Path) -> str:
 class _SoFar:
     """The runs that are done, and their results for ``partial``."""
 
-    def __init__(self, rounds: Rounds, partial: Callable[[Sequence[CompletedRun]], None]) -> None:
+    def __init__(self, rounds: Rounds | RunList, partial: Callable[[Sequence[CompletedRun]], None]) -> None:
         self.done: list[CompletedRun] = []
         self._rounds, self._partial = rounds, partial
         self._reported = time.monotonic()
@@ -192,7 +192,7 @@ class _Tracker:
     """Counts runs and forecasts the time left, for ``report``."""
 
     def __init__(
-        self, rounds: Rounds, runs: Sequence[Run], jobs: int, recorded: Collection[RunKey], report: Report
+        self, rounds: Rounds | RunList, runs: Sequence[Run], jobs: int, recorded: Collection[RunKey], report: Report
     ) -> None:
         estimates = {id(point): estimate_seconds(point.scenario) for point in rounds.points}
         self._forecast, self._recorded, self._report = Forecast(estimates, jobs=jobs), recorded, report
