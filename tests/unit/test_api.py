@@ -20,6 +20,7 @@ from mptcplab import api
 from mptcplab.api.sources import override_texts
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import Exit
+from mptcplab.packs.make import make_pack
 from mptcplab.scenario.document import ScenarioError
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -107,6 +108,21 @@ def test_a_mistake_in_a_file_has_its_place(write: Write) -> None:
     assert refused.value.place.line == 7
     with pytest.raises(api.InputError, match="no example 'nothing'"):
         api.load("@nothing")
+
+
+def test_the_files_of_a_pack_are_there_in_its_block(write: Write, tmp_path: Path) -> None:
+    pack = tmp_path / "two.mptcplab.zip"
+    pack.write_bytes(make_pack(write(TWO_PATHS), None).content)
+    for source in (pack, "https://example.org/two.toml"):
+        with pytest.raises(api.InputError, match="is not a scenario file") as refused:
+            api.load(source)
+        assert "open_source" in (refused.value.hint or "")
+    with api.open_source(pack, repeats=3) as opened:
+        assert opened.pack is not None
+        assert opened.pack.file.exists()
+        assert len(opened.experiment.runs) == 6
+        assert opened.compare([]) == [], "it has no recordings"
+    assert not opened.pack.file.exists()
 
 
 def test_what_is_missing_is_named_before_the_first_run(

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.registry import engine_kind
+from mptcplab.errors import InputError
 from mptcplab.packs import is_pack, is_url
 from mptcplab.plan.algorithms import check_algorithms
 from mptcplab.scenario.examples import MARK, find_example
@@ -42,9 +43,13 @@ def load(
     ``seed`` is the first seed, ``repeats`` the number of runs of each point; None for those of the scenario. ``engine``
     is the engine that will execute the runs: some checks are for virtual time only.
 
-    :raises InputError: for a mistake in the scenario or in ``set``. A mistake in a key is a
-        :class:`mptcplab.scenario.document.ScenarioError`, with its place.
+    :raises InputError: for a mistake in the scenario or in ``set``, and for a pack or an address, which
+        :func:`open_source` loads. A mistake in a key is a :class:`mptcplab.scenario.document.ScenarioError`, with its
+        place.
     """
+    if is_url(str(file)) or is_pack(Path(file)):
+        message = f"{file} is not a scenario file, but a pack or an address"
+        raise InputError(message, hint="use open_source: its files are there while the block lasts")
     with open_source(_path(file), overrides=override_texts(set), seed=seed, repeats=repeats, engine=engine) as source:
         check_algorithms(source.experiment)
         return source.experiment
