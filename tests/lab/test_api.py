@@ -40,7 +40,8 @@ def test_a_program_runs_an_experiment(
     assert json.loads((outcome.folder / "results.json").read_text()) == json.loads(json.dumps(outcome.document))
     assert outcome.open().runs.height == 4
     assert [run.folder is not None and run.error is None for run in outcome.runs] == [True] * 4
-    assert [state.count for state in states if state.completed is not None] == [1, 2, 3, 4]
+    assert [state.count for state in states] == [0, 0, 1, 2, 3, 4, 4], "begin, workers known, four runs, end"
+    assert [state.completed is not None for state in states] == [False, False, True, True, True, True, False]
     assert (states[0].total, states[0].recorded, states[0].seconds_left) == (4, 0, None)
     assert states[-1].ended
     assert states[-1].seconds_left == 0

@@ -200,7 +200,9 @@ class _Tracker:
         self.add(runs)
 
     def add(self, runs: Sequence[Run]) -> None:
-        """Add runs that will be executed."""
+        """Add runs that will be executed, if there are any."""
+        if not runs:
+            return
         for run in runs:
             self._forecast.add(self._kind(run))
         self._total += len(runs)
