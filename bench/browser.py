@@ -10,13 +10,13 @@ from __future__ import annotations
 import argparse
 import shutil
 import statistics
-import subprocess
-import sys
 import tempfile
 import time
 from pathlib import Path
 
 from playwright.sync_api import Playwright, sync_playwright
+
+from mptcplab import api
 
 _FLAGS = ("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking")
 #: The time that a reader looks at the top of the page before scrolling to the figures.
@@ -39,8 +39,7 @@ def _make(folder: Path, seeds: int) -> Path:
     folder.mkdir(parents=True, exist_ok=True)
     scenario = folder / "sweep500.toml"
     scenario.write_text(f"repeats = {seeds}{_SWEEP}")
-    subprocess.run([sys.executable, "-m", "mptcplab", "run", scenario, "--out", folder / "results"], check=True)
-    return folder / "results"
+    return api.run(api.load(scenario), folder / "results").folder
 
 
 def _open(playwright: Playwright, file: Path) -> tuple[float, float]:

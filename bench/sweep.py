@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import os
-import re
 import statistics
 import subprocess
 import sys
@@ -17,10 +16,9 @@ from bench import scenarios
 from bench.extent import FULL, Extent
 from bench.ratios import Ratio
 from bench.usage import measured
+from mptcplab import api
 
 _TICKS = os.sysconf("SC_CLK_TCK")
-_LEFT = re.compile(r"about ([0-9.]+) (s|min|h) left")
-_SECONDS = {"s": 1, "min": 60, "h": 3600}
 
 
 def all_cpus(repeats: int, report: Callable[[str], None], extent: Extent = FULL) -> Ratio:
@@ -88,20 +86,22 @@ def _mixed(extent: Extent) -> str:
 
 
 def estimate_factors(file: Path) -> list[float]:
-    """Return estimated by real remaining time for each run of the sweep that ends in its middle eight tenths."""
+    """Return estimated by real remaining time for each run of the sweep that ends in its middle eight tenths.
+
+    :raises LabError: if a run fails.
+    """
     started = time.monotonic()
     estimated: list[tuple[float, float]] = []
-    command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(file.parent / "out")]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True) as process:
-        assert process.stderr is not None
-        ended = started
-        for line in process.stderr:
-            if found := _LEFT.search(line):
-                estimated.append((time.monotonic(), float(found[1]) * _SECONDS[found[2]]))
-            if line.startswith(("done ", "recorded ", "failed ")):
-                ended = time.monotonic()
-    if process.returncode:
-        raise RuntimeError(f"the sweep ended with status {process.returncode}")
+    ended = started
+
+    def note(progress: api.Progress) -> None:
+        nonlocal ended
+        if progress.completed is not None:
+            ended = time.monotonic()
+            if progress.seconds_left:
+                estimated.append((ended, progress.seconds_left))
+
+    api.run(api.load(file), file.parent / "out", progress=note)
     span = ended - started
     middle = [(at, left) for at, left in estimated if 0.1 * span <= at - started <= 0.9 * span]
     return [left / (ended - at) for at, left in middle]

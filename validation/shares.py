@@ -15,8 +15,7 @@ from dataclasses import asdict, dataclass
 from itertools import groupby
 from pathlib import Path
 
-from mptcplab.campaign.lab import Lab, Stop
-from mptcplab.campaign.record import prepare_engines
+from mptcplab import api
 from mptcplab.errors import LabError
 from mptcplab.report.table import interval_text
 from mptcplab.scenario.load import load
@@ -53,10 +52,7 @@ def measure(engine: str, control: str, seed: int, folder: Path) -> Row:
     """Return the result of one run, which is executed unless it is in ``folder``. :raises LabError: if it fails."""
     overrides = (*_POINT, f"hosts.client.transport.congestion_control={control}")
     runs = load(_SCENARIO, overrides=overrides, seed=seed, repeats=1).runs
-    lab = Lab(prepare_engines(runs, name=engine), folder, stop=Stop())
-    (done,) = lab.execute(runs, jobs=1, progress=lambda _: None)
-    if done.error is not None:
-        raise done.error
+    (done,) = api.execute_runs(runs, folder, jobs=1, engine=engine)
     assert done.result is not None
     mbps = {one.workload: one.metrics["goodput_mbps"] for one in done.result.measured}
     return Row(engine, done.result.kernel, control, seed, mbps["mptcp"], mbps["tcp"])

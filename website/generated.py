@@ -21,6 +21,7 @@ _IMAGE = re.compile(r"!\[(?P<caption>[^\]]*)\]\((?P<path>[^)]+)\)")
 _CAPTION_CHARS = 200
 #: Modules that scripts and notebooks import, see docs/python.md.
 _MODULES = {
+    "mptcplab.api": "Load scenarios, execute them, open, compare and reproduce results.",
     "mptcplab.results": "Open results folders; data frames of everything that was recorded.",
     "mptcplab.figure": "Draw figures from results folders and tables.",
 }
@@ -47,7 +48,7 @@ def _walk(command: click.Command, name: str) -> Iterator[tuple[str, click.Comman
 
 def write_api() -> str:
     """Return the page of the Python API; mkdocstrings fills in the docstrings."""
-    start = "For scripts and notebooks. [Results in Python](python.md) is an introduction with examples."
+    start = "For scripts and notebooks. [mptcplab in Python](python.md) is an introduction with examples."
     lines = ["# Python API", "", start, ""]
     for module, purpose in _MODULES.items():
         lines += [f"## `{module}`", "", purpose, "", f"::: {module}", "    options:", "      heading_level: 3", ""]

@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: MIT
-"""Write files that no reader sees half."""
+"""Write files that no reader sees half, and report files that cannot be written."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+
+from mptcplab.errors import LabError, reason
 
 
 def write_text(file: Path, text: str) -> None:
@@ -22,6 +26,19 @@ def write_bytes(file: Path, content: bytes) -> None:
     part = _temporary_path(file)
     part.write_bytes(content)
     part.rename(file)
+
+
+@contextmanager
+def report_write_errors(folder: Path) -> Iterator[None]:
+    """Turn an error that prevents results from being written into one sentence.
+
+    :raises LabError: for every OSError inside.
+    """
+    try:
+        yield
+    except OSError as error:
+        hint = "see `df` and `ls -ld`; the same command continues and keeps the recorded runs"
+        raise LabError(f"{folder} cannot be written: {reason(error)}", hint=hint) from error
 
 
 def _temporary_path(file: Path) -> Path:

@@ -44,9 +44,14 @@ def load(target: str) -> Any:
 def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of ``package`` that imports a name at its first use from the module that defines it.
 
-    ``modules`` has the names by module.
+    ``modules`` has the names by module: one below the package, or one with its whole name.
     """
-    homes = {name: f"{package}.{module}" for module, names in modules.items() for name in names}
+    root = f"{package.partition('.')[0]}."
+    homes = {
+        name: module if module.startswith(root) else f"{package}.{module}"
+        for module, names in modules.items()
+        for name in names
+    }
 
     def find(name: str) -> Any:
         if name not in homes:

@@ -64,12 +64,17 @@ def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
     assert [path.name for path in (work / "again" / "runs").iterdir()] == [first.result.identity]
 
 
-def test_notebook(work: Path) -> None:
+def test_notebook(work: Path, engines: dict[str, VirtualEngine], shared: Path) -> None:
     """The example runs from beginning to end, and draws; what is kept of its outputs stays small."""
     file = ROOT / "docs" / "notebook.ipynb"
     assert file.stat().st_size < 100_000
     notebook = nbformat.read(file, as_version=4)
-    NotebookClient(notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(work)}}).execute()
+    runs = load(ROOT / "examples" / "two-paths.toml").runs
+    with Bench(engines, work, shared).reusing(runs, work / "results" / "two-paths"):
+        client = NotebookClient(
+            notebook, timeout=120, kernel_name="python3", resources={"metadata": {"path": str(work)}}
+        )
+        client.execute()
     kinds = [kind for cell in notebook.cells for output in cell.get("outputs", []) for kind in output.get("data", {})]
     assert "image/png" in kinds
     frames = [kind for kind in kinds if kind == "text/html"]

@@ -11,7 +11,8 @@ from tests.unit.made_studies import Labs, write_studies
 from tests.unit.written import Write
 
 from mptcplab import prebuilt
-from mptcplab.cli import beds, measuring
+from mptcplab.api import beds, measuring
+from mptcplab.api import lacks as table_lacks
 from mptcplab.doctor import lacks
 from mptcplab.doctor.packages import LinuxDistribution
 from mptcplab.scenario.schema import Scenario
@@ -32,7 +33,7 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
     made = Labs()
     for module in (measuring, beds):
         monkeypatch.setattr(module, "execute", made.execute)
-        monkeypatch.setattr(module, "find_missing", made.find_missing)
+    monkeypatch.setattr(table_lacks, "find_missing", made.find_missing)
     return made
 
 

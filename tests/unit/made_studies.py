@@ -13,8 +13,8 @@ from tests.unit.made_results import write_run
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
+from mptcplab.campaign.sweep import RunOptions
 from mptcplab.cli.commands.reproduce import reproduce
-from mptcplab.cli.running import RunOptions
 from mptcplab.errors import Exit, LabError, MissingError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording
@@ -109,8 +109,8 @@ class Labs:
         assert not on_cluster
         return self.lacks.get(runs[0].point.scenario.question, [])
 
-    def execute(self, rounds: Rounds, out: Path, _running: RunOptions) -> list[CompletedRun]:
-        """In place of :func:`mptcplab.cli.sweep.execute`, which is not to look again for what is missing."""
+    def execute(self, rounds: Rounds, out: Path, _options: RunOptions, **_: object) -> list[CompletedRun]:
+        """In place of :func:`mptcplab.campaign.sweep.execute`."""
         self.before(rounds, out)
         out.mkdir(parents=True, exist_ok=True)
         return rounds.sorted_runs(self._one(run, out) for run in rounds.first())

@@ -12,13 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.campaign import cluster
-from mptcplab.cli import sweep
-from mptcplab.cli.algorithms import check_algorithms
+from mptcplab.campaign import cluster, sweep
+from mptcplab.campaign.failures import repeat_command
 from mptcplab.cli.main import main
-from mptcplab.cli.running import repeat_command
 from mptcplab.errors import InputError
 from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, schedulers
+from mptcplab.plan.algorithms import check_algorithms
 from mptcplab.scenario.load import load
 
 SCENARIO = """
@@ -121,7 +120,7 @@ def test_an_interrupted_command_says_how_to_go_on(
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt("3 runs are recorded in r x and are not executed again")
 
-    monkeypatch.setattr("mptcplab.cli.experiment.execute", interrupted)
+    monkeypatch.setattr("mptcplab.api.experiments.execute", interrupted)
     monkeypatch.setattr(sys, "argv", ["mptcplab", "run", str(file), "--out", "r x"])
     with pytest.raises(SystemExit) as ended:
         main()

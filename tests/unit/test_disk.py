@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 import pytest
 
-from mptcplab.cli.space import size_text, space_warning
-from mptcplab.plan.disk import estimate_bytes
+from mptcplab.campaign.sweep import space_warning
+from mptcplab.plan.disk import estimate_bytes, size_text
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -17,7 +17,6 @@ from validation.fidelity.place import place
 from validation.fidelity.totals import TOGETHER, totals
 
 from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
-from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.scenario.load import Run, SweepPoint, load
 
 _HEAD = """
@@ -249,12 +248,12 @@ def test_an_interrupted_side_has_no_results(tmp_path: Path, monkeypatch: pytest.
     """It was taken for a scenario that the engine refuses, and never continued."""
 
     def interrupt(*_: object) -> None:
-        raise RunInterruptedError("interrupted")
+        raise KeyboardInterrupt
 
     monkeypatch.setattr(command, "_execute", interrupt)
     monkeypatch.setattr(command, "kernels_of", lambda *_: ["a"])
     form = forms.Form("made", "made", (_point(tmp_path, FLOW),), ())
-    with pytest.raises(RunInterruptedError):
+    with pytest.raises(KeyboardInterrupt):
         command.measure(form, "virtual-7.2", tmp_path, seeds=2)
     assert not (tmp_path / "virtual-7.2").exists()
 

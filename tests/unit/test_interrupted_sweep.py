@@ -13,10 +13,11 @@ from pathlib import Path
 import pytest
 from tests.unit.test_sweep import SCENARIO, Hand, _engines, experiment_of
 
-from mptcplab.campaign.lab import CompletedRun
-from mptcplab.cli import sweep
-from mptcplab.cli.experiment import Shown, _Sweep
-from mptcplab.cli.running import RunOptions
+from mptcplab import api
+from mptcplab.api import experiments
+from mptcplab.campaign import sweep
+from mptcplab.campaign.sweep import RunOptions
+from mptcplab.cli.progress import ProgressPrinter
 
 FILES = ("results.json", "table.md", "table.csv", "metrics.csv", "figure.svg")
 
@@ -27,9 +28,10 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hand:
     made = Hand(lambda _: 1)
 
     @contextmanager
-    def executor(_: RunOptions) -> Iterator[tuple[Hand, int]]:
+    def executor(_: RunOptions, __: object) -> Iterator[tuple[Hand, int]]:
         yield made, 1
 
+    monkeypatch.setattr(experiments, "check_machine", lambda *_: None)
     monkeypatch.setattr(sweep, "space_warning", lambda *_: None)
     monkeypatch.setattr(sweep, "prepare_engines", lambda *_, **__: _engines(tmp_path))
     monkeypatch.setattr(sweep, "_executor", executor)
@@ -38,23 +40,18 @@ def hand(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Hand:
 
 def _run(tmp_path: Path, text: str = SCENARIO, *, stop_after: int | None = None, fresh: bool = False) -> None:
     """Run the scenario into ``out``; a signal arrives after ``stop_after`` runs."""
-    one = _Sweep(
-        experiment_of(tmp_path, text), tmp_path / "out", Shown(as_json=False, links=False, columns=(), sort=None)
-    )
     done = 0
-    show = sweep._SweepProgress.show
 
-    def interrupted(shown: sweep._SweepProgress, run: CompletedRun) -> None:
+    def interrupt(progress: api.Progress) -> None:
         nonlocal done
-        show(shown, run)
-        done += 1
-        if done == stop_after:
+        printer.show(progress)
+        done += progress.completed is not None
+        if progress.completed is not None and done == stop_after:
             os.kill(os.getpid(), signal.SIGINT)
 
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(sweep._SweepProgress, "show", interrupted)
-        running = RunOptions(1, fresh, None, "virtual")
-        one.write(sweep.execute(one.rounds, tmp_path / "out", running, partial=one.write_partial))
+    with ProgressPrinter() as printer:
+        out = tmp_path / "out"
+        api.run(experiment_of(tmp_path, text), out, jobs=1, fresh=fresh, progress=interrupt, warn=printer.warn)
 
 
 def _contents(tmp_path: Path) -> dict[str, bytes]:

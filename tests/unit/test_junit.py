@@ -11,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.campaign.lab import CompletedRun
-from mptcplab.cli.junit import junit_suite, write_junit
 from mptcplab.cli.selftest import to_suite
 from mptcplab.errors import LabError
-from mptcplab.report.junit import Case, Suite, to_junit
+from mptcplab.report.junit import Case, Suite, experiment_suite, to_junit, write_junit
 from mptcplab.scenario.load import load
 from mptcplab.selftest.suite import PartOutcome, SuitePart
 from mptcplab.selftest.tap import Result
@@ -61,7 +60,7 @@ def test_runs_are_tests_of_their_experiment(tmp_path: Path) -> None:
     first, second = experiment.runs
     done = [CompletedRun(first, wall_seconds=2.0), CompletedRun(second, error=LabError("it stalled", hint="look"))]
     file = tmp_path / "new" / "tests.xml"
-    write_junit(file, "mptcplab", [junit_suite(experiment.title, done)])
+    write_junit(file, "mptcplab", [experiment_suite(experiment.title, done)])
     (suite,) = ElementTree.parse(file).getroot()
     assert suite.attrib["name"] == experiment.title
     assert [case.attrib["name"] for case in suite] == [first.label, second.label]

@@ -13,21 +13,22 @@ from tests.unit.test_sweep import experiment_of
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli import sweep
+from mptcplab.campaign.sweep import _Tracker
+from mptcplab.cli import progress
 from mptcplab.errors import LabError
 
 
 def _shown(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, terminal: bool) -> str:
     """All that a sweep of six runs writes: five are made, and the last one fails."""
     written = io.StringIO()
-    monkeypatch.setattr(sweep, "console", lambda **_: Console(file=written, force_terminal=terminal, width=120))
+    monkeypatch.setattr(progress, "console", lambda **_: Console(file=written, force_terminal=terminal, width=120))
     rounds = Rounds(experiment_of(tmp_path))
     runs = rounds.first()
-    printer = sweep._SweepProgress(rounds, runs, jobs=1, recorded=())
-    with printer.bar:
+    with progress.ProgressPrinter() as printer:
+        tracker = _Tracker(rounds, runs, jobs=1, recorded=(), report=printer.show)
         for run in runs[:-1]:
-            printer.show(CompletedRun(run, wall_seconds=2.0, virtual_ns=10**9))
-        printer.show(CompletedRun(runs[-1], error=LabError("it broke", hint="look"), wall_seconds=1.0))
+            tracker.count(CompletedRun(run, wall_seconds=2.0, virtual_ns=10**9))
+        tracker.count(CompletedRun(runs[-1], error=LabError("it broke", hint="look"), wall_seconds=1.0))
     return written.getvalue()
 
 

@@ -11,8 +11,8 @@ import click.testing
 import pytest
 from tests.unit.made_studies import Labs, call, ended, scoreboard, second_fails
 
+from mptcplab.api import reproduction
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli import reproduce as command
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study.forms import read_documents
@@ -223,7 +223,7 @@ def test_the_list_says_what_is_left(labs: Labs, tmp_path: Path, monkeypatch: pyt
             raise KERNEL
         return [run for run in runs if run.seed > 1]
 
-    monkeypatch.setattr(command, "missing_runs", left)
+    monkeypatch.setattr(reproduction, "missing_runs", left)
     labs.lacks["other"] = [IPTABLES, KERNEL]
     output = ended(tmp_path / "r", "--all", "--list").stdout.splitlines()
     assert output[0].startswith("made/1: first (12 runs, 4 recorded, about ")

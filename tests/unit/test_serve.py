@@ -362,8 +362,8 @@ def test_no_process_is_left_at_the_end(tmp_path: Path, monkeypatch: pytest.Monke
 
 
 def test_progress_lines_are_those_of_run() -> None:
-    source = Path(sys.modules["mptcplab"].__file__ or "").parent / "cli/sweep.py"
-    assert 'f"{_line(done)} ({self._count} of {self._total}{ahead})"' in source.read_text()
+    source = Path(sys.modules["mptcplab"].__file__ or "").parent / "cli/progress.py"
+    assert 'f"{_line(done)} ({progress.count} of {progress.total}{ahead})"' in source.read_text()
     for line in (
         "done      protocol tcp, seed 1: 10.5 s of virtual time in 1.7 s (1 of 6, about 6 s left)",
         "recorded  protocol mptcp, seed 1 (1 of 6, about 0 s left)",

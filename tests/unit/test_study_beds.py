@@ -15,8 +15,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.unit.made_studies import Labs, call, ended
 
-from mptcplab.cli import beds as beds_command
-from mptcplab.cli.jobs import table_job
+from mptcplab.api import beds as bed_jobs
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study import reference
@@ -34,6 +33,7 @@ from mptcplab.study.cloud import (
 )
 from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud, summarise
+from mptcplab.study.jobs import table_job
 from mptcplab.study.load import SelectedTable, select, study_names
 
 _MADE = """
@@ -403,9 +403,9 @@ def test_what_the_short_form_shortens_stays_short(studies: Path) -> None:
     axis = '[[axes]]\nname = "d"\nwhy = "w"\nvalues = ["9 s", "8 s"]\nset = { "workloads.bulk.duration" = "{value}" }\n'
     (studies / "made" / FILE).write_text(_MADE + axis)
     (selected,) = select("made/1")
-    plan = beds_command.plan_beds([selected], 2, (), quick=True)
+    plan = bed_jobs.plan_beds([selected], 2, (), quick=True)
     assert {_duration_of(run) for run in plan.runs} == {"1 s"}
-    plan = beds_command.plan_beds([selected], 2, (), quick=False)
+    plan = bed_jobs.plan_beds([selected], 2, (), quick=False)
     assert {_duration_of(run) for run in plan.runs} == {"9 s", "8 s"}
 
 
@@ -413,7 +413,7 @@ def test_what_the_short_form_shortens_stays_short(studies: Path) -> None:
 def test_beds_are_listed(studies: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for study in ("made", "other"):
         (studies / study / FILE).write_text(_MADE)
-    monkeypatch.setattr(beds_command, "missing_runs", lambda runs, _: list(runs))
+    monkeypatch.setattr(bed_jobs, "missing_runs", lambda runs, _: list(runs))
     shown = ended(tmp_path, "--all", "--beds", "2", "--list").stdout
     assert [line.partition(",")[0] for line in shown.splitlines()] == ["made: 2 test beds", "other: 2 test beds"]
     listed = json.loads(ended(tmp_path, "made", "--beds", "2", "--list", "--json").stdout)["studies"]

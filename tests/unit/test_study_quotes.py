@@ -13,14 +13,14 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.cli import measuring
+from mptcplab.api import measuring
 from mptcplab.cli.commands.reproduce import reproduce
-from mptcplab.cli.jobs import TableJob
 from mptcplab.errors import LabError
 from mptcplab.stats import Interval, mean_interval
 from mptcplab.study import load as study_load
 from mptcplab.study.document import study_document
 from mptcplab.study.forms import read_documents
+from mptcplab.study.jobs import TableJob
 from mptcplab.study.judged import judge
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import Value
@@ -278,12 +278,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
-    def measure(work: TableJob, folder: Path, *_: object) -> measuring.TableOutcome:
+    def measure(job: TableJob, folder: Path, *_: object) -> measuring.TableOutcome:
         folder.mkdir(exist_ok=True)
-        names.append(work.selected.number)
-        return measuring.TableOutcome(work, (), _values(mptcp=(14.0,), tcp=(7.0,)))
+        names.append(job.selected.number)
+        return measuring.TableOutcome(job, (), _values(mptcp=(14.0,), tcp=(7.0,)))
 
-    monkeypatch.setattr(measuring, "measure_one", measure)
+    monkeypatch.setattr(measuring, "measure_table", measure)
     return names
 
 

@@ -17,11 +17,11 @@ import pytest
 from tests.unit.made_flow import Made
 from tests.unit.test_engine_parts import build
 
+from mptcplab.campaign.failures import check_failures
 from mptcplab.campaign.lab import CompletedRun, Lab
 from mptcplab.campaign.locks import hold_place, leased_cpu
 from mptcplab.campaign.record import Engines, RunDuration, RunJob
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.running import check_failures
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop

@@ -22,8 +22,8 @@ from validation.fidelity.inside import measured_inside
 from validation.fidelity.lines import wrap
 from validation.fidelity.totals import totals
 
-from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
-from mptcplab.engine.protocol import RunInterruptedError
+from mptcplab import api
+from mptcplab.campaign.record import prepare_engines
 from mptcplab.errors import LabError, MissingError
 from mptcplab.metrics.rows import rows_of
 from mptcplab.scenario.load import Run, load
@@ -71,7 +71,7 @@ def measure(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool
         found = measured_inside(runs, folder) if side.engine == "local" else _execute(runs, side.engine, folder)
         rows = found.get("rows", [])  # An engine inside the lab refuses there, without any.
         found |= {"rows": [*rows, *totals(rows, form.flows)]}
-    except (RunInterruptedError, MissingError):
+    except MissingError:
         raise
     except (LabError, ValueError) as error:
         found = {"refused": str(getattr(error, "message", error)).splitlines()[0]}
@@ -101,10 +101,7 @@ def _execute(runs: list[Run], engine: str, folder: Path) -> dict[str, Any]:
 
     :raises LabError: if the engine refuses them. :raises MissingError: if this machine lacks something for one.
     """
-    engines = prepare_engines(runs, name=engine)
-    stop = Stop()
-    with stop.request_on_signals():
-        done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=_progress)
+    done = api.execute_runs(runs, folder, jobs=1, engine=engine, allow_failures=True, progress=_progress)
     for one in done:
         if isinstance(one.error, MissingError):
             raise one.error
@@ -136,7 +133,10 @@ def _write_measured(file: Path, files: dict[str, Path], out: Path) -> None:
     file.write_text(wrap(found) + "\n")
 
 
-def _progress(done: CompletedRun) -> None:
+def _progress(state: api.Progress) -> None:
+    done = state.completed
+    if done is None:
+        return
     words = done.error.message if done.error else f"{done.wall_seconds or 0:.1f} s"
     _report(f"  {done.run.label}: {words}")
 

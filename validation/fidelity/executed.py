@@ -8,8 +8,8 @@ from pathlib import Path
 
 from validation.fidelity import forms, sides
 
-from mptcplab.campaign.lab import CompletedRun, Lab, Stop
-from mptcplab.campaign.record import prepare_engines
+from mptcplab import api
+from mptcplab.campaign.lab import CompletedRun
 from mptcplab.scenario.load import SweepPoint
 
 
@@ -24,11 +24,4 @@ def executed(points: Sequence[SweepPoint], engine: str, *, seeds: int, folder: P
 
     :raises LabError: if one fails.
     """
-    stop = Stop()
-    with stop.request_on_signals():
-        runs = forms.runs_of(points, seeds)
-        done = Lab(prepare_engines(runs, name=engine), folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
-    for run in done:
-        if run.error is not None:
-            raise run.error
-    return done
+    return api.execute_runs(forms.runs_of(points, seeds), folder, jobs=1, engine=engine)

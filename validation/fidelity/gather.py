@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the results of all sides with ``mptcplab compare``, and keeps what docs/fidelity.md shows of them."""
+"""Compares the results of all sides, and keeps what docs/fidelity.md shows of the comparisons."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from click.testing import CliRunner
 from validation.fidelity.kept import Present
 from validation.fidelity.place import GOODPUT_MARGIN, SHARE_MARGIN
 from validation.fidelity.sides import LAB, PAIRS, SIDES
 from validation.fidelity.single import with_single_runs
 from validation.fidelity.spread import spread_of
 
-from mptcplab.cli.commands.compare import compare
+from mptcplab.api import compare
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import collect_sides as values_of
 from mptcplab.metrics.named import metric_of
@@ -100,9 +99,7 @@ def _side(
         measured_ones = [metric for metric in metrics if _has((other, document), metric)]
         if not measured_ones:
             continue
-        words = [str(against), str(folder), "--json", "--margin", str(margin)]
-        words += [word for metric in measured_ones for word in ("--metric", metric)]
-        found = compared(words)
+        found = compare(against, folder, metrics=measured_ones, margin_percent=margin).document
         for key, one, measured in ((PAIRS[side], other, "a_measured_on"), (side, document, "b_measured_on")):
             kernels[key] = {"name": found[measured][0], "digest": one["kernels"][0]}
         rows += with_single_runs(_with_values(rows_of(found, document["sized"]), (other, document)), margin)
@@ -158,15 +155,6 @@ def _failure(document: dict[str, Any], other: dict[str, Any] | None = None) -> s
     first = document["failed"][0]
     where = " on both sides" if other and first in other["failed"] else ""
     return f"a run fails{where}: {first['error']}"
-
-
-def compared(words: Sequence[str]) -> dict[str, Any]:
-    """Return what the command prints. :raises RuntimeError: if it fails."""
-    done = CliRunner().invoke(compare, words, standalone_mode=False)
-    if done.exception is not None:
-        raise RuntimeError(f"mptcplab compare {' '.join(words)} failed") from done.exception
-    document: dict[str, Any] = json.loads(done.output)
-    return document
 
 
 def rows_of(document: dict[str, Any], sized: Sequence[str] = ()) -> Iterator[dict[str, Any]]:

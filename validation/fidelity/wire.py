@@ -12,8 +12,7 @@ from pathlib import Path
 
 from validation.fidelity import forms, sides
 
-from mptcplab.campaign.lab import Lab, Stop
-from mptcplab.campaign.record import prepare_engines
+from mptcplab import api
 from mptcplab.capture.read import read_packets
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import SweepPoint
@@ -51,13 +50,7 @@ def _parts(form: forms.Form, side: str, folder: Path, repeats: int) -> list[dict
     """:raises LabError: if a run fails."""
     points = [_captured(point) for point in forms.changed(form, sides.SIDES[side].of)[-1:]]
     runs = forms.runs_of(points, repeats)
-    stop = Stop()
-    with stop.request_on_signals():
-        engines = prepare_engines(runs, name=sides.SIDES[side].engine)
-        done = Lab(engines, folder, stop=stop).execute(runs, jobs=1, progress=lambda _: None)
-    for one in done:
-        if one.error is not None:
-            raise one.error
+    done = api.execute_runs(runs, folder, jobs=1, engine=sides.SIDES[side].engine)
     return [parts_of(one.folder) for one in done if one.folder is not None]
 
 

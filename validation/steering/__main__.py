@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import subprocess
-import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -14,6 +12,8 @@ from typing import Any
 
 from validation.steering.layouts import HELD_OUT, Layout, draw, scenario
 from validation.steering.page import Row, table
+
+from mptcplab import api
 
 #: The lines of each policy's table. Nobody steers: all terminals stay where their first subflow is.
 POLICIES = {
@@ -27,17 +27,13 @@ _SERVER = '[hosts.server.transport]\npath_manager = "userspace"\nendpoints = "no
 
 
 def measure(layout: Layout, policy: str, folder: Path, *, duration_s: int, repeats: int) -> Row:
-    """Run a layout with one policy. :raises RuntimeError: with the message of `mptcplab run` if it fails."""
+    """Run a layout with one policy. :raises LabError: if a run fails."""
     out = folder / layout.name / policy
     out.mkdir(parents=True, exist_ok=True)
     steering = f"{_SERVER}{_HEAD}{POLICIES[policy]}"
     file = out / "scenario.toml"
     file.write_text(scenario(layout, duration_s=duration_s, repeats=repeats, steering=steering))
-    command = [sys.executable, "-m", "mptcplab", "run", str(file), "--out", str(out), "--jobs", "1", "--json"]
-    done = subprocess.run(command, capture_output=True, text=True)
-    if done.returncode:
-        raise RuntimeError(done.stderr)
-    return row_of(layout.seed, policy, json.loads(done.stdout)["rows"])
+    return row_of(layout.seed, policy, api.run(api.load(file), out, jobs=1).document["rows"])
 
 
 def row_of(layout: int, policy: str, rows: Sequence[Any]) -> Row:

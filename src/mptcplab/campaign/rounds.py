@@ -13,8 +13,34 @@ from dataclasses import dataclass, field
 from itertools import zip_longest
 
 from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.recorded import key_of
 from mptcplab.metrics.rows import RunResult, rows_of
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
+
+
+class RunList:
+    """Given runs, without further rounds of their points."""
+
+    def __init__(self, runs: Iterable[Run]) -> None:
+        self._runs = list(runs)
+
+    @property
+    def points(self) -> list[SweepPoint]:
+        """The points of the runs."""
+        return list({id(run.point): run.point for run in self._runs}.values())
+
+    def first(self) -> list[Run]:
+        """Return all runs."""
+        return self._runs
+
+    def plan_next_round(self, done: CompletedRun) -> list[Run]:  # noqa: ARG002  as of Rounds
+        """Return no further run."""
+        return []
+
+    def sorted_runs(self, done: Iterable[CompletedRun]) -> list[CompletedRun]:
+        """Return the runs in the order in which they were given."""
+        order = {key_of(run): number for number, run in enumerate(self._runs)}
+        return sorted(done, key=lambda completed: order[key_of(completed.run)])
 
 
 @dataclass

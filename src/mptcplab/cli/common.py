@@ -1,17 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Parts that the commands share: the console, tables on it, and errors of files that cannot be written."""
+"""Parts that the commands share: the console and tables on it."""
 
 from __future__ import annotations
 
-import os
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 
 from rich.console import Console
 
-from mptcplab.errors import LabError, reason
 from mptcplab.report.choosing import split_to_width
 from mptcplab.report.table import Table
 
@@ -34,21 +29,3 @@ def print_table(table: Table) -> None:
         out.print(part.to_rich(out.width))
     for note in (*moved, *table.notes):
         out.print(f"  {note}", style="dim" if not note.startswith("[") else "yellow", markup=False)
-
-
-def default_jobs() -> int:
-    """Return the number of CPUs that this process may use: one lab on each."""
-    return len(os.sched_getaffinity(0))
-
-
-@contextmanager
-def report_write_errors(folder: Path) -> Iterator[None]:
-    """Turn an error that prevents results from being written into one sentence.
-
-    :raises LabError: for every OSError inside.
-    """
-    try:
-        yield
-    except OSError as error:
-        hint = "see `df` and `ls -ld`; the same command continues and keeps the recorded runs"
-        raise LabError(f"{folder} cannot be written: {reason(error)}", hint=hint) from error

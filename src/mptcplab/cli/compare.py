@@ -4,39 +4,16 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
 
 import click
 
+from mptcplab import api
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import split_commas
-from mptcplab.errors import Exit, InputError, reason
-from mptcplab.metrics import ranking
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Pair, Verdict, collect_sides
-from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
-from mptcplab.metrics.named import metric_of, swept_key
-from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.warned import compared_rows, warnings_of
+from mptcplab.errors import Exit
 from mptcplab.report.choosing import choose
-from mptcplab.report.comparison import (
-    comparison_table,
-    conditions_notes,
-    few_seeds_notes,
-    ranking_notes,
-    ranking_table,
-    warning_notes,
-)
-from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
-from mptcplab.report.overlaps import compared_beginnings, overlap_notes
-from mptcplab.report.table import Table
-from mptcplab.scenario.document import show, suggest_name
-
-_RESULTS = "results.json"
-_DEFAULT_METRIC = "goodput_mbps"
+from mptcplab.report.compare import check_suffix
 
 
 def compare(
@@ -61,282 +38,19 @@ def compare(
     if reference is not None and by is None:
         raise click.UsageError("--reference needs --by")
     for file in files:
-        if file.suffix.lower() not in SUFFIXES:
-            raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(SUFFIXES)}")
-    documents = [_read(folder) for folder in (a, b) if folder is not None]
-    asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
-    if by:
-        comparison_result = _Within(documents[0], split_commas(by), reference, margin).compare(asked)
-    else:
-        comparison_result = _compare_folders(str(a), str(b), documents, asked, margin)
-    warnings = warnings_of(documents, asked)
-    overlaps = list(overlap_notes(compared_beginnings(compared_rows(documents, asked))))
-    tables = [
-        choose(table, split_commas(columns), sort) for table in _with_limits(comparison_result, warnings, overlaps)
-    ]
+        check_suffix(file)
+    comparison = api.compare(a, b, by=split_commas(by), reference=reference, metrics=metrics, margin_percent=margin)
+    tables = [choose(table, split_commas(columns), sort) for table in comparison.tables]
     for file in files:
-        _write(file, tables, comparison_result, margin)
+        comparison.write(file, tables)
     if as_json:
-        click.echo(json.dumps(_document(comparison_result, margin, warnings)))
+        click.echo(json.dumps(comparison.document))
     else:
         for table in tables:
             print_table(table)
         if files:
             console().print(f"\nWritten: {', '.join(map(str, files))}", markup=False, soft_wrap=True)
     if fail_if_different or fail_if_uncertain:
-        _require_rows(asked, comparison_result.comparisons)
-    matches = [match for comparison in comparison_result.comparisons for match in comparison.matches]
-    failed = fail_if_different and any(match.verdict is Verdict.DIFFERS for match in matches)
-    failed = failed or (fail_if_uncertain and any(match.is_open for match in matches))
+        comparison.require_rows()
+    failed = (fail_if_different and comparison.is_different) or (fail_if_uncertain and comparison.is_uncertain)
     return Exit.FAILED if failed else Exit.DONE
-
-
-def _write(file: Path, tables: Sequence[Table], comparison_result: _Found, margin: float) -> None:
-    numbers = (
-        rankings_csv(comparison_result.rankings, comparison_result.by)
-        if comparison_result.rankings
-        else comparisons_csv(comparison_result.comparisons, comparison_result.by, margin)
-    )
-    try:
-        write_comparison(file, tables, numbers)
-    except OSError as error:
-        raise InputError(f"{file} cannot be written: {reason(error)}", hint="name another file with --out") from error
-
-
-#: A metric, and the workload of the rows whose metric it is, None for all rows.
-_Asked = tuple[str, str | None]
-
-
-def _require_rows(asked: Sequence[_Asked], comparisons: Sequence[Comparison]) -> None:
-    """Refuse a check that has nothing to check. :raises InputError: if a metric was compared in no row."""
-    for metric, workload in asked:
-        if not any(_is_about(comparison, metric, workload) for comparison in comparisons):
-            of = f" of the workload {workload}" if workload is not None else ""
-            raise InputError(
-                f"nothing was compared: no row{of} with {METRICS[metric].noun} is on both sides",
-                hint="compare with --reference or two folders, and without --fail-if-..., to see the rows of each side",
-            )
-
-
-def _is_about(comparison: Comparison, metric: str, workload: str | None) -> bool:
-    return comparison.pair.metric == metric and any(
-        workload is None or match.workload == workload or match.workload.startswith(f"{workload} over ")
-        for match in comparison.matches
-    )
-
-
-@dataclass(frozen=True)
-class _Found:
-    """All comparisons of one command, the rankings that they give, and the tables."""
-
-    comparisons: list[Comparison]
-    tables: list[Table]
-    rankings: tuple[ranking.Ranking, ...] = ()
-    by: tuple[str, ...] = ()
-    conditions: dict[str, Any] = field(default_factory=dict)
-
-
-def _compare_folders(
-    a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float
-) -> _Found:
-    first, second = documents
-    pairs = [
-        Pair(
-            metric,
-            (a,),
-            (b,),
-            collect_sides(first, metric, workload=only),
-            collect_sides(second, metric, workload=only),
-        )
-        for metric, only in asked
-    ]
-    comparisons = compare_rows(pairs, margin_percent=margin)
-    tests = sum(comparison.tests for comparison in comparisons)
-    tables = [
-        comparison_table(
-            _title(comparison.pair.metric, a, b, only),
-            [comparison],
-            tests=tests,
-            margin_percent=margin,
-            together=comparisons,
-            unavailable=(_unavailable_points(first), _unavailable_points(second)),
-        )
-        for comparison, (_, only) in zip(comparisons, asked, strict=True)
-    ]
-    named = {workload for _, workload in asked if workload is not None}
-    workloads = named if all(workload is not None for _, workload in asked) else None
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second, workloads)))
-    return _Found(comparisons, tables, conditions=_conditions(first, second, workloads))
-
-
-def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
-    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
-    return {"a_measured_on": kernels_and_clocks(a), "b_measured_on": kernels_and_clocks(b), "mptcp_differs": uses}
-
-
-def _unavailable_points(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
-    """Return the points that cannot be run, each with the reason."""
-    return [(entry["settings"], str(entry["reason"])) for entry in document.get("unavailable", ())]
-
-
-def _title(metric: str, a: str, b: str, workload: str | None) -> str:
-    of = f"{workload}: " if workload else ""
-    return f"{of}{METRICS[metric].noun}: A = {a}, B = {b}"
-
-
-def _common_workload(asked: Sequence[_Asked], metric: str) -> str | None:
-    """Return the workload that was named for a metric, or None if there are several, or all were meant."""
-    workloads = {workload for name, workload in asked if name == metric}
-    return workloads.pop() if len(workloads) == 1 else None
-
-
-def _same_values_name(reference: str, names: Collection[str]) -> str | None:
-    """Return the name that has the same values in the order of --by."""
-    return next((name for name in names if sorted(split_commas(name)) == sorted(split_commas(reference))), None)
-
-
-class _Within:
-    """Comparisons of values of swept keys within one result."""
-
-    def __init__(self, document: dict[str, Any], by: Sequence[str], reference: str | None, margin: float) -> None:
-        keys = ranking.swept_keys(document)
-        self._document, self._by = document, [swept_key(name, keys) for name in by]
-        self._reference, self._margin = reference, margin
-
-    def compare(self, asked: Sequence[_Asked]) -> _Found:
-        """Compare by all metrics at once: all tests are one family."""
-        parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
-        values = list(parts[0][1])
-        comparison_result = self._rank_all(parts) if self._reference is None and len(values) > 2 else None
-        if comparison_result is None or not comparison_result.tables:
-            # Without a row that two values have there is no ranking: this table says which rows each has.
-            first = values[0] if self._reference is None else self._select_values(self._reference, values)
-            comparison_result = self._compare_with_reference(asked, parts, first)
-        return replace(
-            comparison_result,
-            tables=[
-                *comparison_result.tables[:-1],
-                *(self._with_followers(last) for last in comparison_result.tables[-1:]),
-            ],
-        )
-
-    def _with_followers(self, table: Table) -> Table:
-        """Return a table with a note about keys that change together with the keys of --by."""
-        together = ranking.followers(self._document, self._by)
-        if not together:
-            return table
-        verb = "change" if len(together) > 1 else "changes"
-        note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
-        return replace(table, notes=(*table.notes, note))
-
-    def _select_values(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
-        """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""
-        names = {",".join(texts): texts for texts in values}
-        texts = names.get(reference) or names.get(",".join(split_commas(reference)))
-        if texts is None:
-            if reference.count(",") + 1 != len(self._by) > 1:
-                some = ",".join(values[0])
-                hint = f"name a value for each key of --by, separated by commas, such as {show(some)}"
-                raise InputError(
-                    f"--reference: '{reference}' is not a value for each of {', '.join(self._by)}", hint=hint
-                )
-            near = _same_values_name(reference, names) or suggest_name(reference, names)
-            hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
-            raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
-        return texts
-
-    def _compare_with_reference(
-        self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
-    ) -> _Found:
-        pairs = [pair for metric, some in parts for pair in ranking.pairs_with_reference(metric, some, reference)]
-        comparisons = compare_rows(pairs, margin_percent=self._margin)
-        tests = sum(comparison.tests for comparison in comparisons)
-        tables = []
-        for metric in dict.fromkeys(metric for metric, _ in parts):
-            own_comparisons = [comparison for comparison in comparisons if comparison.pair.metric == metric]
-            a, b = (", ".join(values) for values in (reference, own_comparisons[0].pair.b))
-            each = f"each {', '.join(self._by)}"
-            title = _title(
-                metric,
-                a,
-                b if len({comparison.pair.b for comparison in own_comparisons}) == 1 else each,
-                _common_workload(asked, metric),
-            )
-            tables.append(
-                comparison_table(
-                    title,
-                    own_comparisons,
-                    by=self._by,
-                    tests=tests,
-                    margin_percent=self._margin,
-                    unavailable=(_unavailable_points(self._document),) * 2,
-                )
-            )
-        return _Found(comparisons, tables, by=tuple(self._by))
-
-    def _rank_all(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Found:
-        contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
-        pairs = [contest.pairs for contest in contests]
-        comparisons = compare_rows([pair for some in pairs for pair in some], margin_percent=self._margin)
-        left = iter(comparisons)
-        ranks = [
-            ranking.rank(contest, [next(left) for _ in some], self._margin)
-            for contest, some in zip(contests, pairs, strict=True)
-        ]
-        tests = sum(comparison.tests for comparison in comparisons)
-        tables = [ranking_table(this_ranking, by=self._by, together=ranks) for this_ranking in ranks]
-        notes = ranking_notes(ranks, tests, self._margin)
-        tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
-        return _Found(comparisons, tables, tuple(ranks), tuple(self._by))
-
-
-def _read(folder: Path) -> dict[str, Any]:
-    file = folder if folder.is_file() else folder / _RESULTS
-    try:
-        document = json.loads(file.read_text())
-    except OSError as error:
-        if not folder.exists():
-            raise InputError(f"{folder} does not exist", hint="name the results folder of `mptcplab run`") from error
-        hint = "run its scenario to the end; recorded runs are not executed again"
-        raise InputError(f"{folder} has no {_RESULTS} ({reason(error)})", hint=hint) from error
-    except ValueError as error:
-        hint = "run its scenario again, or name a results folder"
-        if file.suffix == ".csv":
-            hint = "compare reads results folders; `mptcplab figure` draws a table of your own beside results"
-        raise InputError(f"{file} is not JSON", hint=hint) from error
-    if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
-        raise InputError(f"{file} is not the result of `mptcplab run`", hint="name a results folder")
-    return document
-
-
-def _with_limits(
-    comparison_result: _Found, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]
-) -> list[Table]:
-    """Return the tables; the last one ends with what limits all of them: few seeds, warnings, overlaps."""
-    notes = (*few_seeds_notes(comparison_result.comparisons), *warning_notes(warnings), *overlaps)
-    return [
-        *comparison_result.tables[:-1],
-        *(replace(last, notes=(*last.notes, *notes)) for last in comparison_result.tables[-1:]),
-    ]
-
-
-def _document(comparison_result: _Found, margin: float, warnings: Mapping[str, Sequence[str]]) -> dict[str, Any]:
-    return {
-        "tests": sum(comparison.tests for comparison in comparison_result.comparisons),
-        "significance": SIGNIFICANCE,
-        "margin_percent": margin,
-        **comparison_result.conditions,
-        "comparisons": [
-            {
-                "a": ", ".join(comparison.pair.a),
-                "b": ", ".join(comparison.pair.b),
-                "metric": comparison.pair.metric,
-                "rows": [match.to_json() for match in comparison.matches],
-                "only_a": list(comparison.only_a),
-                "only_b": list(comparison.only_b),
-            }
-            for comparison in comparison_result.comparisons
-        ],
-        "rankings": [this_ranking.to_json() for this_ranking in comparison_result.rankings],
-        "warnings": [{"warning": text, "rows": list(names)} for text, names in warnings.items()],
-    }

@@ -9,21 +9,20 @@ from pathlib import Path
 
 import click
 
+from mptcplab.api.beds import plan_beds
+from mptcplab.api.sources import open_source
+from mptcplab.campaign.failures import install_command
 from mptcplab.campaign.missing import find_missing
-from mptcplab.cli.beds import plan_beds
 from mptcplab.cli.common import console
 from mptcplab.cli.doctor import show_findings
-from mptcplab.cli.jobs import table_job
 from mptcplab.cli.main import report_error
-from mptcplab.cli.running import install_command
-from mptcplab.cli.sources import loaded_source
 from mptcplab.doctor.install import install
 from mptcplab.doctor.lacks import Lacks, collect_lacks
-from mptcplab.engine.registry import engine_kind
 from mptcplab.errors import Exit, InputError, MissingError
 from mptcplab.packs import is_url
 from mptcplab.scenario.examples import MARK, find_example
 from mptcplab.scenario.load import Run, load
+from mptcplab.study.jobs import table_job
 from mptcplab.study.load import select, study_names
 
 
@@ -61,8 +60,7 @@ class Request:
             raise InputError(f"'{name}' is neither a scenario file nor a study", hint=hint)
         if self.beds is not None:
             raise InputError(f"--beds is for studies, and {name} is a scenario file", hint="leave out --beds")
-        real_time = not engine_kind(self.engine)[1].capabilities.virtual_time
-        with loaded_source(name, overrides=self.overrides, real_time=real_time) as source:
+        with open_source(name, overrides=self.overrides, engine=self.engine) as source:
             return {name: source.experiment.runs}
 
     def _runs_of_study(self, name: str) -> dict[str, list[Run]]:

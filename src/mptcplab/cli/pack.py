@@ -8,13 +8,13 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.common import console, report_write_errors
-from mptcplab.cli.space import size_text
+from mptcplab.cli.common import console
 from mptcplab.errors import InputError
-from mptcplab.files import write_bytes
+from mptcplab.files import report_write_errors, write_bytes
 from mptcplab.packs import SUFFIX, is_pack
 from mptcplab.packs.make import make_pack
 from mptcplab.packs.manifest import digest_of
+from mptcplab.plan.disk import size_text
 
 
 def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> None:

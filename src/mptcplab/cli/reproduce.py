@@ -5,44 +5,24 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import click
 
-import mptcplab
-from mptcplab.campaign.recorded import cpu_seconds, missing_runs
-from mptcplab.cli.beds import reproduce_beds
-from mptcplab.cli.common import console, print_table, report_write_errors
-from mptcplab.cli.jobs import TableJob, table_job
+from mptcplab.api.beds import BedPlan, BedReport, find_bed_lacks, measure_beds, plan_studies
+from mptcplab.api.measuring import Callbacks, TableStart
+from mptcplab.api.reproduction import PAGE, Reproduction, TableReport
+from mptcplab.campaign.recorded import cpu_seconds
+from mptcplab.campaign.sweep import RunOptions
+from mptcplab.cli.common import console, print_table
 from mptcplab.cli.main import report_error
-from mptcplab.cli.measuring import TableLacks, TableOutcome, find_lacks, measure_all, with_remedy
-from mptcplab.cli.running import RunOptions
+from mptcplab.cli.progress import ProgressPrinter
 from mptcplab.errors import Exit, InputError, LabError, MissingError
-from mptcplab.figure.lines import save
-from mptcplab.kernel import find_kernel
 from mptcplab.plan.forecast import duration_text
-from mptcplab.report.files import write_json, write_table
-from mptcplab.scenario.load import Run
-from mptcplab.study.agreement import AgreementPoint, points_of, save_agreement
-from mptcplab.study.chosen import parameters_table
-from mptcplab.study.cloud_files import values_over_beds
-from mptcplab.study.document import study_document
-from mptcplab.study.figures import study_figures
-from mptcplab.study.forms import digest, file_stem, read_documents
-from mptcplab.study.full import full_form
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.parameters import check
-from mptcplab.study.present import study_table
-from mptcplab.study.scoreboard import ScoreLine, line_of, line_without, scoreboard_document
+from mptcplab.report.table import Table
+from mptcplab.study.forms import file_stem
 from mptcplab.study.scoreboard_tables import scoreboard_table
-from mptcplab.study.source import Sources, read_sources
-from mptcplab.study.verdict import is_good
-
-_PAGE = "report.html"
 
 
 def reproduce(
@@ -62,239 +42,192 @@ def reproduce(
     """Measure published tables, compare and judge them, and return the exit status."""
     if everything and wanted is not None:
         raise InputError(f"--all and {wanted} contradict each other", hint="leave one of them out")
-    tables = select(wanted)
-    running = RunOptions(jobs, fresh, cluster, engine)
+    options = RunOptions(jobs, fresh, cluster, engine)
     if beds is not None:
-        return reproduce_beds(tables, beds, overrides, out, running, quick=quick, only_list=only_list, as_json=as_json)
-    works = [table_job(selected, overrides, quick=quick) for selected in tables]
+        return _reproduce_beds(wanted, beds, overrides, out, options, quick, only_list, as_json)
+    reproduction = Reproduction(wanted, quick=quick, set=overrides, out=out, options=options)
     if only_list:
-        _show_list(works, out, running, as_json=as_json)
+        _show_list(reproduction, as_json=as_json)
         return Exit.DONE
-    check(tables)
-    lacks = find_lacks(works, running)
-    if lacks is not None and len(lacks.by_table) == len(works):
-        raise lacks.everything
-    shown = _TablePrinter(works, out, quick=quick, is_all=wanted is None, quiet=as_json)
+    lacks = reproduction.prepare()
+    shown = _TablePrinter(reproduction, quiet=as_json)
     if lacks is not None:
-        shown.report_lacks(lacks)
-    try:
-        for outcome, sources in measure_all(works, out, running, lacks.by_table if lacks else {}):
-            shown.add(outcome, sources)
-    except KeyboardInterrupt:
-        shown.print_rest()
-        raise
+        report_error(lacks.to_error(len(reproduction.jobs)))
+        shown.described.update(error.message for error in lacks.by_table.values())
+    with ProgressPrinter() as printer:
+        try:
+            for report in reproduction.measure(Callbacks(_announce, printer.show, printer.warn)):
+                shown.show(report)
+        except KeyboardInterrupt:
+            shown.print_rest()
+            raise
     return shown.end()
 
 
+def _announce(start: TableStart) -> None:
+    """Print which of several tables comes next."""
+    if start.total < 2:
+        return
+    runs = f"{start.runs_done} of {start.total_runs} runs done, about {duration_text(start.seconds_left)} left"
+    name = start.job.selected.name
+    text = f"[{start.count} of {start.total}] {name}: {len(start.job.runs)} runs; {runs}"
+    console(stderr=True).print(text, markup=False, soft_wrap=True)
+
+
 class _TablePrinter:
-    """Prints and writes every table as soon as it is measured, and the scoreboard of all."""
+    """Prints every table as soon as it is measured, and the scoreboard of all."""
 
-    def __init__(self, works: Sequence[TableJob], out: Path, *, quick: bool, is_all: bool, quiet: bool) -> None:
-        self._works, self._out, self._quick, self._is_all, self._quiet = works, out, quick, is_all, quiet
-        self._lines: dict[str, ScoreLine] = {}
-        self._outcomes: list[TableOutcome] = []
-        self._documents: list[dict[str, Any]] = []
-        self._good = True
-        self._described: set[str] = set()
-        self._with_parameters: set[str] = set()
-        self._points: dict[str, list[AgreementPoint]] = {}
+    def __init__(self, reproduction: Reproduction, *, quiet: bool) -> None:
+        self._reproduction, self._quiet = reproduction, quiet
+        self._studies = [job.selected.folder.name for job in reproduction.jobs]
+        self.described: set[str] = set()
 
-    def report_lacks(self, lacks: TableLacks) -> None:
-        """Print what this machine lacks, before the first run of the other tables."""
-        text = f"{len(lacks.by_table)} of {len(self._works)} tables cannot be measured: {lacks.everything.message}"
-        report_error(MissingError(text, hint=lacks.everything.hint))
-        self._described.update(error.message for error in lacks.by_table.values())
+    def show(self, report: TableReport) -> None:
+        """Print one table. An error that several tables share is reported once."""
+        if report.table is not None and not self._quiet:
+            self._print(report, report.table)
+        problem = report.problem
+        if problem is not None and len(self._studies) > 1 and problem.message not in self.described:
+            self.described.add(problem.message)
+            report_error(LabError(f"{report.name}: {problem.message}", hint=problem.hint))
 
-    def add(self, outcome: TableOutcome, sources: Sources) -> None:
-        """Print and write one table. An error that several tables share is reported once.
-
-        :raises LabError: if its files cannot be written.
-        """
-        self._outcomes.append(outcome)
-        selected, problem = outcome.work.selected, outcome.problem
-        if outcome.measured:
-            judged = self._judge(outcome, sources)
-            self._good = self._good and is_good(judged.cells, judged.claims)
-            failed, runs = len(outcome.failed), len(outcome.done)
-            self._lines[selected.name] = line_of(judged, quick=self._quick, failed=failed, runs=runs)
-        else:
-            self._lines[selected.name] = line_without(selected, outcome.why_empty)
-        if problem is not None and len(self._works) > 1 and problem.message not in self._described:
-            self._described.add(problem.message)
-            report_error(LabError(f"{selected.name}: {problem.message}", hint=problem.hint))
-        if self._is_all and self._documents:
-            self._write_scoreboard()
-
-    def _add_parameters(self, selected: SelectedTable) -> None:
-        """Write the parameters of a study, and print them before the first of several tables.
-
-        The notes of a table that is measured alone name the parameters that matter to it.
-        """
-        study = selected.folder.name
-        if study in self._with_parameters or not selected.study.parameters:
-            return
-        self._with_parameters.add(study)
-        table = parameters_table(select(study))
-        with report_write_errors(self._out / study):
-            write_table(table, self._out / study, "parameters")
-        if not self._quiet and sum(work.selected.folder.name == study for work in self._works) > 1:
-            print_table(table)
+    def _print(self, report: TableReport, table: Table) -> None:
+        job = report.outcome.job
+        # The notes of a table that is measured alone name the parameters that matter to it.
+        if report.parameters is not None and self._studies.count(job.selected.folder.name) > 1:
+            print_table(report.parameters)
             console().print()
-
-    def _judge(self, outcome: TableOutcome, table_sources: Sources) -> JudgedTable:
-        """Judge the table and write its files. Its texts can also quote tables measured into this folder before."""
-        work = outcome.work
-        selected, folder = work.selected, self._out / work.selected.folder.name
-        documents = read_documents(folder)
-        full = full_form(selected, documents) if work.is_quick and not work.overrides else None
-        now = {name: source for name, source in table_sources.items() if source.measured}
-        sources = {**read_sources(documents, quick=work.is_quick), **now}
-        over_beds = {} if work.is_quick or work.changes else values_over_beds(selected, folder)
-        judged = judge(selected, outcome.measured, work.changes, sources, full, over_beds)
-        table = study_table(judged)
-        if outcome.failed:
-            warning = f"[!] Warning: incomplete, {len(outcome.failed)} of {len(outcome.done)} runs failed."
-            table = replace(table, notes=(*table.notes, warning))
-        document = study_document(judged, quick=work.is_quick) | _measurement_facts(outcome)
-        with report_write_errors(folder):
-            write_table(table, folder, work.file("table"))
-            write_json(document, folder / f"{work.file('table')}.json")
-            figures = [
-                file
-                for more, figure in study_figures(judged)
-                for file in save(figure, folder, file_stem(f"table-{selected.number}{more}", quick=work.is_quick))
-            ]
-        self._add_parameters(selected)
-        self._points.setdefault(selected.folder.name, []).extend(points_of(judged))
-        self._documents.append(document)
-        if not self._quiet:
-            print_table(table)
-            names = ", ".join(file.name for file in figures)
-            console().print(f"  Figures: {folder}: {names}\n", markup=False)
-        return judged
-
-    def _all_lines(self) -> list[ScoreLine]:
-        """Return the lines of all requested tables in order, measured or not."""
-        lines = self._lines
-        return [lines.get(work.selected.name) or line_without(work.selected) for work in self._works]
-
-    def _write_scoreboard(self) -> None:
-        """Write the scoreboard after every table, so that it exists however the command ends."""
-        lines, name = self._all_lines(), file_stem("scoreboard", quick=self._quick)
-        with report_write_errors(self._out):
-            write_table(scoreboard_table(lines), self._out, name)
-            write_json(scoreboard_document(lines), self._out / f"{name}.json")
+        print_table(table)
+        names = ", ".join(file.name for file in report.figures)
+        console().print(f"  Figures: {self._reproduction.folder(job)}: {names}\n", markup=False)
 
     def print_rest(self) -> None:
         """Print how many tables were shown, when the command is interrupted."""
-        done = f"{len(self._lines)} of {len(self._works)} tables were shown"
+        done = f"{len(self._reproduction.reports)} of {len(self._studies)} tables were shown"
         text = f"{done}; the same command continues and keeps the recorded runs"
         console(stderr=True).print(text, markup=False)
 
     def end(self) -> int:
-        """Show the scoreboard, write the page and return the exit status. :raises LabError: if nothing was measured."""
-        problems = [outcome.problem for outcome in self._outcomes if outcome.problem is not None]
-        if problems and (len(self._works) == 1 or not self._documents):
+        """Write and show what is about all tables, and return the exit status.
+
+        :raises LabError: if nothing was measured, or if the only table has failed.
+        """
+        reproduction = self._reproduction
+        if reproduction.failure is not None:
             self._print_json()
-            raise problems[0]
-        if len(self._works) > 1:
-            self._show_scoreboard()
+            raise reproduction.failure
+        reproduction.finish()
+        if len(self._studies) > 1 and not self._quiet:
+            self._print_scoreboard()
         self._print_json()
-        if not self._good or any(outcome.problem and not outcome.is_missing for outcome in self._outcomes):
+        if not reproduction.is_good:
             return Exit.FAILED
-        return Exit.MISSING if problems else Exit.DONE
+        return Exit.MISSING if reproduction.problems else Exit.DONE
 
-    def _show_scoreboard(self) -> None:
-        lines = self._all_lines()
-        self._draw_agreement()
-        if not self._quiet:
-            print_table(scoreboard_table(lines, with_titles=False))
-        if not self._is_all:
-            folder = self._out / self._works[0].selected.folder.name
-            text = f"For an HTML page: {shlex.join(['mptcplab', 'report', str(folder)])}"
+    def _print_scoreboard(self) -> None:
+        reproduction = self._reproduction
+        print_table(scoreboard_table(reproduction.scoreboard, with_titles=False))
+        if reproduction.is_all:
+            name = file_stem("scoreboard", quick=reproduction.is_quick)
+            text = f"In {reproduction.out}: {name}.md, {name}.csv, {name}.json, {PAGE}"
         else:
-            self._write_scoreboard()
-            self._write_page()
-            name = file_stem("scoreboard", quick=self._quick)
-            text = f"In {self._out}: {name}.md, {name}.csv, {name}.json, {_PAGE}"
-        if not self._quiet:
-            console().print(f"\n{text}", markup=False, soft_wrap=True)
-
-    def _draw_agreement(self) -> None:
-        """Draw measured against published values: for each study into its folder, and for all studies."""
-        name = file_stem("agreement", quick=self._quick)
-        for study, points in self._points.items():
-            with report_write_errors(self._out / study):
-                save_agreement(f"{study}: published and measured", points, self._out / study, name)
-        every = [point for points in self._points.values() for point in points]
-        if self._is_all:
-            with report_write_errors(self._out):
-                save_agreement("All studies: published and measured", every, self._out, name)
-
-    def _write_page(self) -> None:
-        from mptcplab.pages import write_report  # late, since only this needs templates
-
-        done = (run.result for outcome in self._outcomes for run in outcome.done)
-        known = {result.identity: result for result in done if result is not None}
-        with report_write_errors(self._out):
-            write_report(self._out, self._out / _PAGE, known=known)
+            folder = reproduction.folder(reproduction.jobs[0])
+            text = f"For an HTML page: {shlex.join(['mptcplab', 'report', str(folder)])}"
+        console().print(f"\n{text}", markup=False, soft_wrap=True)
 
     def _print_json(self) -> None:
-        if self._quiet and self._documents:
-            board = scoreboard_document(self._all_lines())
-            click.echo(json.dumps({"tables": self._documents, "scoreboard": board}))
+        if self._quiet and self._reproduction.documents:
+            click.echo(json.dumps(self._reproduction.document))
 
 
-def _measurement_facts(outcome: TableOutcome) -> dict[str, Any]:
-    """Return the facts of a table's measurement, for readers that use its document as a reference."""
-    kernels = [
-        find_kernel(version)
-        for version in dict.fromkeys(completed_run.run.point.scenario.kernel for completed_run in outcome.done)
-    ]
-    failed = [
-        (completed_run.run, completed_run.error.message)
-        for completed_run in outcome.failed
-        if completed_run.error is not None
-    ]
-    runs = [
-        (completed_run.run, completed_run.result.identity)
-        for completed_run in outcome.done
-        if completed_run.result is not None
-    ]
-    return {
-        "form": digest(outcome.work.selected),
-        "mptcplab": mptcplab.__version__,
-        "kernels": {kernel.release: kernel.key for kernel in kernels},
-        "runs": [{"run": identity, "seed": run.seed, "settings": run.point.settings} for run, identity in runs],
-        "failed": [{"settings": run.point.settings, "seed": run.seed, "error": text} for run, text in failed],
-    }
-
-
-def _show_list(works: Sequence[TableJob], out: Path, running: RunOptions, *, as_json: bool) -> None:
-    pairs = [(work, *_runs_to_make(work, out / work.selected.folder.name, running)) for work in works]
+def _show_list(reproduction: Reproduction, *, as_json: bool) -> None:
+    triples = [(job, *reproduction.runs_to_make(job)) for job in reproduction.jobs]
     if as_json:
         documents = [
-            {"table": work.selected.name, "title": work.selected.table.title, "runs": len(work.runs)}
-            | {"recorded": len(work.runs) - len(left), "lacks": missing, "cpu_seconds": round(cpu_seconds(left))}
-            for work, left, missing in pairs
+            {"table": job.selected.name, "title": job.selected.table.title, "runs": len(job.runs)}
+            | {"recorded": len(job.runs) - len(left), "lacks": missing, "cpu_seconds": round(cpu_seconds(left))}
+            for job, left, missing in triples
         ]
         click.echo(json.dumps({"tables": documents}))
         return
-    for work, left, missing in pairs:
+    for job, left, missing in triples:
         cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-        recorded = f", {len(work.runs) - len(left)} recorded" if 0 < len(left) < len(work.runs) else ""
-        text = f"{len(work.runs)} runs{recorded}, {missing or cost}"
-        name, title = work.selected.name, work.selected.table.title
+        recorded = f", {len(job.runs) - len(left)} recorded" if 0 < len(left) < len(job.runs) else ""
+        text = f"{len(job.runs)} runs{recorded}, {missing or cost}"
+        name, title = job.selected.name, job.selected.table.title
         console().print(f"{name}: {title} ({text})", markup=False, soft_wrap=True)
-    rest = sum(cpu_seconds(left) for _, left, missing in pairs if not missing)
+    rest = sum(cpu_seconds(left) for _, left, missing in triples if not missing)
     console().print(f"Total: about {duration_text(rest)} of one CPU. Recorded runs are not executed again.")
 
 
-def _runs_to_make(work: TableJob, folder: Path, running: RunOptions) -> tuple[list[Run], str]:
-    """Return the runs that are not recorded and an empty text, or all runs and what this machine lacks for them."""
-    try:
-        return missing_runs(work.runs, folder), ""
-    except MissingError as error:
-        # The error names the first lack only. To find all takes longer than to list the runs.
-        lacks = find_lacks([work], running)
-        return work.runs, with_remedy(error if lacks is None else lacks.by_table[work.selected.name])
+def _reproduce_beds(
+    wanted: str | None,
+    count: int,
+    overrides: tuple[str, ...],
+    out: Path,
+    options: RunOptions,
+    quick: bool,
+    only_list: bool,
+    as_json: bool,
+) -> int:
+    """Measure the tables of each study on its first ``count`` beds, print the clouds, and return the exit status."""
+    plans = plan_studies(wanted, count, overrides, options, quick=quick)
+    if only_list:
+        _list_beds(plans, out, as_json=as_json)
+        return Exit.DONE
+    lacks = {plan.study: find_bed_lacks(plan, options) for plan in plans}
+    problems = [error for error in lacks.values() if error is not None]
+    for study, error in lacks.items():
+        if error is not None and len(problems) < len(plans):
+            report_error(MissingError(f"study '{study}' cannot be measured: {error.message}", hint=error.hint))
+    if len(problems) == len(plans):
+        raise problems[0]
+    documents: list[dict[str, Any]] = []
+    status = Exit.MISSING if problems else Exit.DONE
+    for plan in plans:
+        if lacks[plan.study] is not None:
+            continue
+        if not as_json:
+            console(stderr=True).print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
+        with ProgressPrinter() as printer:
+            report = measure_beds(plan, out / plan.study, options, progress=printer.show, warn=printer.warn)
+        documents.append(report.document)
+        if report.problem is not None:
+            report_error(LabError(f"{plan.study}: {report.problem.message}", hint=report.problem.hint))
+            status = Exit.FAILED
+        if not as_json:
+            _show_beds(report)
+    if as_json:
+        click.echo(json.dumps({"studies": documents}))
+    return status
+
+
+def _cost_text(plan: BedPlan, folder: Path) -> str:
+    runs, left = len(plan.runs), plan.runs_to_make(folder)
+    done = f", {runs - len(left)} recorded" if len(left) < runs else ""
+    cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
+    return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
+
+
+def _list_beds(plans: list[BedPlan], out: Path, *, as_json: bool) -> None:
+    """Print the number of runs of each study and their cost."""
+    if as_json:
+        entries = []
+        for plan in plans:
+            left = plan.runs_to_make(out / plan.study)
+            entry = {"study": plan.study, "beds": len(plan.beds), "runs": len(plan.runs)}
+            entries.append(entry | {"recorded": len(plan.runs) - len(left), "cpu_seconds": round(cpu_seconds(left))})
+        click.echo(json.dumps({"studies": entries}))
+        return
+    for plan in plans:
+        console().print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
+
+
+def _show_beds(report: BedReport) -> None:
+    """Print the cloud of a study."""
+    for table in (report.values, report.claims):
+        if table.rows:
+            print_table(table)
+            console().print()
+    written = ", ".join(file.name for file in report.figures) or f"{report.plan.file('beds')}.json"
+    console().print(f"In {shlex.quote(str(report.folder))}: {written}", markup=False, soft_wrap=True)

@@ -3,17 +3,21 @@
 
 from __future__ import annotations
 
-from functools import partial
+import json
+import shlex
+from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-from mptcplab.cli.algorithms import check_algorithms
-from mptcplab.cli.options import (
-    split_commas,
-)
-from mptcplab.cli.running import RunOptions, install_command, repeat_command
-from mptcplab.cli.sources import loaded_source
-from mptcplab.engine.registry import engine_kind
-from mptcplab.report.run_commands import default_folder
+import click
+
+from mptcplab.api.sources import open_source
+from mptcplab.cli.common import console, print_table
+from mptcplab.cli.options import split_commas
+from mptcplab.plan.algorithms import check_algorithms
+
+if TYPE_CHECKING:
+    from mptcplab.api.experiments import ExperimentOutcome
 
 
 def run(
@@ -34,26 +38,59 @@ def run(
     junit: Path | None,
 ) -> None:
     """Execute the experiment in ``file``; write and print its results. :raises LabError: if a run failed."""
-    real_time = not engine_kind(engine)[1].capabilities.virtual_time
-    with loaded_source(
-        file,
-        overrides=overrides,
-        seed=seed,
-        repeats=repeats,
-        real_time=real_time,
-        executes=True,
-        trusted=trusted,
+    with open_source(
+        file, overrides=overrides, seed=seed, repeats=repeats, engine=engine, executes=True, trusted=trusted
     ) as source:
-        check_algorithms(source.experiment)
+        experiment, names = source.experiment, split_commas(columns)
+        check_algorithms(experiment)
         # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
-        from mptcplab.cli.experiment import Shown, run_experiment
+        from mptcplab import api
+        from mptcplab.cli.progress import ProgressPrinter
+        from mptcplab.report.result_table import check_columns
 
-        running, shown = (
-            RunOptions(jobs, fresh, cluster, engine),
-            Shown(as_json, links, split_commas(columns), sort, junit),
-        )
-        repeat = partial(repeat_command, source.file, overrides, out, engine=engine)
-        install = install_command([str(source.file)], overrides, engine=engine)
-        folder = out or default_folder(Path(f"{source.stem}.toml"))
-        done = run_experiment(source.experiment, folder, running, shown, repeat, install)
-        source.compare([run.folder for run in done if run.folder is not None])
+        check_columns(names, sort, experiment.points[0].settings)
+        with ProgressPrinter() as printer:
+            outcome = api.run(
+                experiment,
+                out,
+                jobs=jobs,
+                engine=engine,
+                cluster=cluster,
+                fresh=fresh,
+                allow_failures=True,
+                progress=printer.show,
+                warn=printer.warn,
+            )
+        if as_json and outcome.rows:
+            click.echo(json.dumps(outcome.document))
+        elif outcome.rows:
+            _print_tables(outcome, names, sort, links=links)
+        if junit is not None:
+            from mptcplab.report.junit import experiment_suite, write_junit
+
+            write_junit(junit, "mptcplab", [experiment_suite(experiment.title, outcome.runs)])
+        outcome.check()
+        # On standard error: with --json, standard output has one document and nothing else.
+        for line in source.compare([run.folder for run in outcome.runs if run.folder is not None]):
+            console(stderr=True).print(line, markup=False, soft_wrap=True)
+
+
+def _print_tables(outcome: ExperimentOutcome, columns: Sequence[str], sort: str | None, *, links: bool) -> None:
+    """Print the tables of results, those of the network if asked for, and which files the results folder has."""
+    from mptcplab.report.choosing import choose, sorted_tables
+
+    if columns:
+        (every,) = outcome.results.tables(every=True)
+        tables = [choose(every, columns, sort)]
+    else:
+        tables = sorted_tables(outcome.tables(), sort)
+    for table in (*tables, *(outcome.results.link_tables() if links else ())):
+        print_table(table)
+    names = ", ".join(("table.md", "results.json", *(file.name for file in outcome.figures)))
+    page = shlex.join(["mptcplab", "report", str(outcome.folder)])
+    for line in (
+        f"\nIn {outcome.folder}: {names}",
+        "For other programs: table.csv (a line per point and workload), metrics.csv (a line per metric)",
+        f"For an HTML page: {page}",
+    ):
+        console().print(line, markup=False, soft_wrap=True)

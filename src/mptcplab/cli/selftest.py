@@ -15,13 +15,12 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.junit import write_junit
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import Exit
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
-from mptcplab.report.junit import Case, Suite
+from mptcplab.report.junit import Case, Suite, write_junit
 from mptcplab.report.junit import Verdict as JunitVerdict
 from mptcplab.selftest.prepare import SelftestTree, prepare
 from mptcplab.selftest.programs import check_programs

@@ -10,15 +10,15 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli.algorithms import check_algorithms
-from mptcplab.cli.common import console, default_jobs, print_table
-from mptcplab.cli.sources import loaded_source
-from mptcplab.cli.space import size_text
+from mptcplab.api.sources import open_source
+from mptcplab.cli.common import console, print_table
+from mptcplab.engine.defaults import default_jobs
 from mptcplab.engine.memory import available_memory, labs_at_once, memory_text
 from mptcplab.metrics.points import changed_keys_note, short_names
 from mptcplab.node.transport import Endpoint
 from mptcplab.node.words import ADDED
-from mptcplab.plan.disk import estimate_bytes
+from mptcplab.plan.algorithms import check_algorithms
+from mptcplab.plan.disk import estimate_bytes, size_text
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.events import end_of
 from mptcplab.plan.forecast import duration_text
@@ -51,7 +51,7 @@ _AT_ENDS = {
 
 def show(file: Path | str, overrides: tuple[str, ...], seed: int | None, repeats: int | None, as_json: bool) -> None:
     """Print what the scenario in ``file`` means: its first point, its runs, and estimates of time and disk space."""
-    with loaded_source(file, overrides=overrides, seed=seed, repeats=repeats) as source:
+    with open_source(file, overrides=overrides, seed=seed, repeats=repeats) as source:
         _show(source.experiment, as_json=as_json)
 
 

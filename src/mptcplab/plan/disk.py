@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from mptcplab.fields import LOOPBACK
+from mptcplab.metrics.values import choose_unit
 from mptcplab.plan.estimate import RatedNetwork, expected_seconds
 from mptcplab.plan.sampling import sample_interval_ns
 from mptcplab.scenario.record import Capture
@@ -27,6 +28,12 @@ def estimate_bytes(scenario: Scenario) -> float:
     captured = sum(_capture_bytes(network, capture) for capture in scenario.record.captures)
     fixed = len(network.nodes) * _NODE_BYTES + len(scenario.gateways) * _GATEWAY_BYTES
     return fixed + _sample_bytes(network) + captured
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes as a text like ``2.35 MB``."""
+    unit = choose_unit("B", (size,))
+    return f"{unit.text(size)} {unit.name}"
 
 
 def _sample_bytes(network: RatedNetwork) -> float:

@@ -11,8 +11,14 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Literal
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
+
+from mptcplab.files import report_write_errors, write_text
+
+if TYPE_CHECKING:
+    from mptcplab.campaign.lab import CompletedRun
 
 Verdict = Literal["passed", "failure", "error", "skipped"]
 
@@ -51,6 +57,24 @@ def to_junit(name: str, suites: Sequence[Suite]) -> str:
             _add(element, f"{name}.{suite.name}", case)
     ElementTree.indent(root)
     return f"{ElementTree.tostring(root, encoding='unicode', xml_declaration=False)}\n"
+
+
+def write_junit(file: Path, name: str, suites: Sequence[Suite]) -> None:
+    """Write ``suites`` to a file. :raises LabError: if it cannot be written."""
+    with report_write_errors(file):
+        file.parent.mkdir(parents=True, exist_ok=True)
+        write_text(file, to_junit(name, suites))
+
+
+def experiment_suite(title: str, completed: Sequence[CompletedRun]) -> Suite:
+    """Return the runs of an experiment as tests. A run fails if it did not come to its end."""
+    cases = []
+    for run in completed:
+        case = Case(run.run.label, seconds=run.wall_seconds)
+        if run.error is not None:
+            case = Case(run.run.label, "failure", run.error.message, run.error.hint or "", run.wall_seconds)
+        cases.append(case)
+    return Suite(title, tuple(cases))
 
 
 def _add(parent: ElementTree.Element, class_name: str, case: Case) -> None:

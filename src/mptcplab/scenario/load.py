@@ -101,7 +101,7 @@ def sum_estimates(runs: Iterable[Run], estimate: Callable[[Scenario], float]) ->
 
 @dataclass(frozen=True)
 class Experiment:
-    """A loaded scenario file. ``changes`` are the keys that the command line has set.
+    """A loaded scenario file. ``changes`` are the keys that the command line has set, ``overrides`` the texts for it.
 
     With ``until``, a point ends when its interval is narrow enough, and ``repeats`` is its maximum number of runs.
     ``unavailable`` are further points of the sweep, which cannot be run. ``replaced`` has scenarios that are only
@@ -119,6 +119,7 @@ class Experiment:
     until: Repeats | None = None
     unavailable: tuple[Unavailable, ...] = ()
     replaced: tuple[Scenario, ...] = ()
+    overrides: tuple[str, ...] = ()
 
     @property
     def runs(self) -> list[Run]:
@@ -201,7 +202,10 @@ def _load(
     title, question = scenario.title, scenario.question
     changes = tuple(_change(setting) for setting in settings if setting.pattern[0] not in _WHOLE_FILE)
     repeats, seed = until.max if until else whole_file["repeats"], whole_file["seed"]
-    return Experiment(file, file.stem, title, question, points, repeats, seed, changes, until, unavailable, replaced)
+    texts = (title, question)
+    return Experiment(
+        file, file.stem, *texts, points, repeats, seed, changes, until, unavailable, replaced, tuple(overrides)
+    )
 
 
 def _change(setting: sweep.Setting) -> str:

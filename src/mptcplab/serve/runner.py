@@ -21,7 +21,7 @@ from typing import Any
 from mptcplab.errors import InputError
 from mptcplab.serve.curves import Curve, read_curves, read_rows
 
-#: What `mptcplab run` prints at the end of each run, see cli/sweep.py.
+#: What `mptcplab run` prints at the end of each run, see cli/progress.py.
 _PROGRESS = re.compile(r"^(done|recorded|failed)  .*\((\d+) of (\d+)")
 _MAX_LINES, _MAX_CURVES = 12, 60
 #: `mptcplab run` gets this long to end its labs.

@@ -7,8 +7,6 @@ run that is about to become a recording.
 
 from __future__ import annotations
 
-import contextlib
-import io
 import json
 import shutil
 import tempfile
@@ -17,7 +15,7 @@ from pathlib import Path
 
 from tests.unit.made_results import make_results
 
-from mptcplab.cli.commands.compare import compare
+from mptcplab.api import compare
 from mptcplab.metrics.rows import run_result
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording, finish
@@ -87,8 +85,7 @@ class RecordingTarget:
         assert results.runs.height >= results.table.height
         assert results.subflows.width >= 0 <= results.connections.width
         build_report(self._folder)
-        with contextlib.redirect_stdout(io.StringIO()):
-            compare.main([str(self._whole), str(self._folder)], standalone_mode=False)
+        assert compare(self._whole, self._folder).tables
         run_result(Recording(self._run))
 
     def _finish(self, name: str, content: bytes) -> None:

@@ -13,8 +13,7 @@ from pathlib import Path
 
 from tools.docs.making.pages import table_of as markdown
 
-from mptcplab.campaign.lab import Lab, Stop, prepare_engines
-from mptcplab.cli.common import default_jobs
+from mptcplab import api
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
@@ -222,11 +221,8 @@ def measure(case: Case, settings: Sequence[str], out: Path) -> Interval:
     experiment = load(case.file, overrides=(*case.settings, *settings), repeats=case.repeats)
     if len(experiment.points) != 1:
         raise ValueError(f"{case.title}: {len(experiment.points)} points instead of one")
-    lab = Lab(prepare_engines(experiment.runs), out, stop=Stop())
     values = []
-    for done in lab.execute(experiment.runs, jobs=default_jobs(), progress=lambda _: None):
-        if done.error is not None:
-            raise done.error
+    for done in api.execute_runs(experiment.runs, out):
         assert done.result is not None
         values.append(case.value({one.workload: one for one in done.result.measured}))
     return mean_interval(values)

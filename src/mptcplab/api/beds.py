@@ -1,11 +1,10 @@
 # SPDX-License-Identifier: MIT
-"""``mptcplab reproduce STUDY --beds N``: the tables of a study on every test bed that it could have had."""
+"""The tables of a study on every test bed that it could have had, and the cloud of their values."""
 
 from __future__ import annotations
 
 import fnmatch
 import json
-import shlex
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -13,30 +12,28 @@ from itertools import groupby
 from pathlib import Path
 from typing import Any
 
-import click
-
 import mptcplab
+from mptcplab.api.lacks import combine_lacks, find_missing_by_user
+from mptcplab.api.reproduction import REPRODUCE_FOLDER
+from mptcplab.api.sources import Changes, override_texts
+from mptcplab.campaign.failures import check_failures, install_command
 from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.missing import find_missing
-from mptcplab.campaign.recorded import cpu_seconds, missing_runs
+from mptcplab.campaign.recorded import missing_runs
 from mptcplab.campaign.rounds import Rounds
-from mptcplab.cli.common import console, print_table, report_write_errors
-from mptcplab.cli.jobs import TableJob, table_job, table_names
-from mptcplab.cli.lacking import combine_lacks
-from mptcplab.cli.main import report_error
-from mptcplab.cli.running import RunOptions, check_failures, install_command
-from mptcplab.cli.sweep import execute
+from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.files import report_write_errors
 from mptcplab.kernel import find_kernel
 from mptcplab.metrics.rows import RunResult
-from mptcplab.plan.forecast import duration_text
 from mptcplab.report.files import write_json, write_table
+from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
 from mptcplab.study.beds import BedSpace, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import cloud_entry, keep_current, read_cloud
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.forms import digest, file_stem
+from mptcplab.study.jobs import TableJob, table_job, table_names
 from mptcplab.study.load import SelectedTable, select
 from mptcplab.study.measured import index_results
 
@@ -81,6 +78,13 @@ class BedPlan:
             runs.setdefault(job.work.selected.name, []).extend(job.work.runs)
         return runs
 
+    def runs_to_make(self, folder: Path) -> list[Run]:
+        """Return the runs that are not recorded; all if this machine lacks what identifies them, such as a kernel."""
+        try:
+            return missing_runs(self.runs, folder)
+        except MissingError:
+            return self.runs
+
     def file(self, name: str) -> str:
         """Return the name of a file of this number of beds and this form, without its last suffix."""
         return file_stem(f"{name}-{len(self.beds)}", quick=self.is_quick)
@@ -100,53 +104,71 @@ class _BedRounds(Rounds):
         return self._experiments[id(point)].runs_of(point, first, end)
 
 
+@dataclass(frozen=True)
+class BedReport:
+    """The tables of a study on its test beds, in ``document``, and as tables of values and claims.
+
+    ``problem`` is why runs failed, or why a table has no value; None without any. ``folder`` has the files.
+    """
+
+    plan: BedPlan
+    folder: Path
+    document: dict[str, Any]
+    values: Table
+    claims: Table
+    figures: tuple[Path, ...]
+    problem: LabError | None
+
+
 def reproduce_beds(
-    tables: Sequence[SelectedTable],
+    wanted: str | None,
     count: int,
-    overrides: tuple[str, ...],
-    out: Path,
-    running: RunOptions,
     *,
-    quick: bool,
-    only_list: bool,
-    as_json: bool,
-) -> int:
-    """Measure the tables of each study on its first ``count`` beds, judge the cloud, and return the exit status.
+    quick: bool = False,
+    set: Changes = (),
+    out: str | Path = REPRODUCE_FOLDER,
+    jobs: int | None = None,
+    engine: str = DEFAULT_ENGINE,
+    cluster: str | None = None,
+    fresh: bool = False,
+    progress: Report = ignore,
+    warn: Warn = ignore,
+) -> list[BedReport]:
+    """Measure the tables of each study on the first ``count`` test beds that it could have had, one run for each cell.
+
+    The arguments are those of :func:`mptcplab.api.reproduce`. A study that this machine cannot measure is left out,
+    with a warning.
 
     :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
     :raises MissingError: if this machine lacks something that every study needs.
+    :raises LabError: if files cannot be written.
+    :raises KeyboardInterrupt: if a signal interrupts the runs.
     """
-    if running.engine != DEFAULT_ENGINE:
-        message = f"--beds and --engine {running.engine} contradict each other: beds settle the lab kernel of a study"
+    options = RunOptions(jobs, fresh, cluster, engine)
+    plans = plan_studies(wanted, count, override_texts(set), options, quick=quick)
+    lacks = {plan.study: find_bed_lacks(plan, options) for plan in plans}
+    problems = {study: error for study, error in lacks.items() if error is not None}
+    if len(problems) == len(plans):
+        raise next(iter(problems.values()))
+    for study, error in problems.items():
+        warn(f"study '{study}' cannot be measured: {error.message}")
+    measured = (plan for plan in plans if plan.study not in problems)
+    return [measure_beds(plan, Path(out) / plan.study, options, progress=progress, warn=warn) for plan in measured]
+
+
+def plan_studies(
+    wanted: str | None, count: int, overrides: tuple[str, ...], options: RunOptions, *, quick: bool
+) -> list[BedPlan]:
+    """Return the plan of each study that ``wanted`` names.
+
+    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    """
+    tables = select(wanted)
+    if options.engine != DEFAULT_ENGINE:
+        message = f"--beds and --engine {options.engine} contradict each other: beds settle the lab kernel of a study"
         raise InputError(message, hint="leave out --engine")
     studies = [list(group) for _, group in groupby(tables, key=lambda selected: selected.folder)]
-    plans = [plan_beds(group, count, overrides, quick=quick) for group in studies]
-    if only_list:
-        _list(plans, out, as_json=as_json)
-        return Exit.DONE
-    lacks = {plan.study: _find_lacks(plan, running) for plan in plans}
-    problems = [error for error in lacks.values() if error is not None]
-    for study, error in lacks.items():
-        if error is not None and len(problems) < len(plans):
-            report_error(MissingError(f"study '{study}' cannot be measured: {error.message}", hint=error.hint))
-    if len(problems) == len(plans):
-        raise problems[0]
-    documents: list[dict[str, Any]] = []
-    status = Exit.MISSING if problems else Exit.DONE
-    for plan in plans:
-        if lacks[plan.study] is not None:
-            continue
-        if not as_json:
-            console(stderr=True).print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
-        document, failure = _measure(plan, out / plan.study, running)
-        documents.append(document)
-        if failure is not None:
-            report_error(LabError(f"{plan.study}: {failure.message}", hint=failure.hint))
-            status = Exit.FAILED
-        _show(plan, document, out / plan.study, quiet=as_json)
-    if as_json:
-        click.echo(json.dumps({"studies": documents}))
-    return status
+    return [plan_beds(group, count, overrides, quick=quick) for group in studies]
 
 
 def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> BedPlan:
@@ -168,14 +190,9 @@ def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str,
     return BedPlan(drawn, space, beds, jobs, overrides, quick)
 
 
-def _find_lacks(plan: BedPlan, running: RunOptions) -> MissingError | None:
+def find_bed_lacks(plan: BedPlan, options: RunOptions) -> MissingError | None:
     """Return what this machine lacks for a study, with the command that gets it; None if it lacks nothing."""
-    on_cluster = running.cluster is not None
-    missing = {
-        name: find_missing(runs, engine=running.engine, on_cluster=on_cluster)
-        for name, runs in plan.runs_of_tables.items()
-    }
-    lacking = {name: errors for name, errors in missing.items() if errors}
+    lacking = find_missing_by_user(plan.runs_of_tables, options)
     if not lacking:
         return None
     names = table_names([selected for selected in plan.tables if selected.name in lacking])
@@ -199,38 +216,14 @@ def _job(
     return _BedJob(bed, table_job(selected, [*settings, *overrides], quick=quick, repeats=1, seed=bed.number))
 
 
-def _runs_to_make(plan: BedPlan, folder: Path) -> list[Run]:
-    """Return the runs that are not recorded; all if this machine lacks what identifies them, such as a kernel."""
-    try:
-        return missing_runs(plan.runs, folder)
-    except MissingError:
-        return plan.runs
+def measure_beds(
+    plan: BedPlan, folder: Path, options: RunOptions, *, progress: Report = ignore, warn: Warn = ignore
+) -> BedReport:
+    """Execute all runs of a study, and write and return the cloud of its values. The caller has found no lacks.
 
-
-def _cost_text(plan: BedPlan, folder: Path) -> str:
-    runs, left = len(plan.runs), _runs_to_make(plan, folder)
-    done = f", {runs - len(left)} recorded" if len(left) < runs else ""
-    cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-    return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
-
-
-def _list(plans: Sequence[BedPlan], out: Path, *, as_json: bool) -> None:
-    """Print the number of runs of each study and their cost."""
-    if as_json:
-        entries = []
-        for plan in plans:
-            left = _runs_to_make(plan, out / plan.study)
-            entry = {"study": plan.study, "beds": len(plan.beds), "runs": len(plan.runs)}
-            entries.append(entry | {"recorded": len(plan.runs) - len(left), "cpu_seconds": round(cpu_seconds(left))})
-        click.echo(json.dumps({"studies": entries}))
-        return
-    for plan in plans:
-        console().print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
-
-
-def _measure(plan: BedPlan, folder: Path, running: RunOptions) -> tuple[dict[str, Any], LabError | None]:
-    """Execute all runs, and return the document of the cloud and why runs failed."""
-    done = execute(_BedRounds(plan.jobs), folder, running)
+    :raises LabError: if files cannot be written. :raises KeyboardInterrupt: if a signal interrupts the runs.
+    """
+    done = execute(_BedRounds(plan.jobs), folder, options, progress=progress, warn=warn)
     works = {id(point): job.work for job in plan.jobs for point in job.work.points}
     failure = None
     try:
@@ -257,7 +250,7 @@ def _measure(plan: BedPlan, folder: Path, running: RunOptions) -> tuple[dict[str
         "beds": [{"bed": bed.number, "coordinates": list(bed.coordinates), "values": bed.values} for bed in plan.beds],
         "tables": measured,
     }
-    return document, failure
+    return _write(plan, document, folder, failure)
 
 
 def _entry(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> dict[str, Any]:
@@ -291,8 +284,8 @@ def _read_earlier_tables(plan: BedPlan, document: Mapping[str, Any], file: Path)
         return {}
 
 
-def _show(plan: BedPlan, document: dict[str, Any], folder: Path, *, quiet: bool) -> None:
-    """Write the cloud as tables, data and a picture, and print the tables. Tables measured before stay in it."""
+def _write(plan: BedPlan, document: dict[str, Any], folder: Path, problem: LabError | None) -> BedReport:
+    """Write the cloud as tables, data and a picture. Tables measured before stay in it."""
     name, tables = plan.file("beds"), select(plan.study)
     document["tables"] = _read_earlier_tables(plan, document, folder / f"{name}.json") | document["tables"]
     cloud = read_cloud(document, tables, plan.space)
@@ -303,12 +296,5 @@ def _show(plan: BedPlan, document: dict[str, Any], folder: Path, *, quiet: bool)
             write_table(values, folder, name)
         if claims.rows:
             write_table(claims, folder, plan.file("beds-claims"))
-        files = save_cloud(cloud, tables, folder, name)
-    if quiet:
-        return
-    for table in (values, claims):
-        if table.rows:
-            print_table(table)
-            console().print()
-    written = ", ".join(file.name for file in files) or f"{name}.json"
-    console().print(f"In {shlex.quote(str(folder))}: {written}", markup=False, soft_wrap=True)
+        figures = save_cloud(cloud, tables, folder, name)
+    return BedReport(plan, folder, document, values, claims, tuple(figures), problem)

@@ -1,19 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The options of commands that execute runs, and one report for the failures of many runs."""
+"""One report for the failures of many runs, and the commands that repeat runs or get what runs lack."""
 
 from __future__ import annotations
 
 import shlex
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from mptcplab.cli.common import report_write_errors
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.engine.registry import engine_kind
-from mptcplab.errors import InputError
-from mptcplab.files import write_text
+from mptcplab.files import report_write_errors, write_text
 
 if TYPE_CHECKING:
     from mptcplab.campaign.lab import CompletedRun
@@ -21,22 +17,6 @@ if TYPE_CHECKING:
 
 _MAX_FAILURES = 10
 FAILED_FILE = "failed.sh"
-
-
-@dataclass(frozen=True)
-class RunOptions:
-    """The values of the options that :func:`mptcplab.cli.options.running_options` adds."""
-
-    jobs: int | None
-    fresh: bool
-    cluster: str | None
-    engine: str = DEFAULT_ENGINE
-
-    def __post_init__(self) -> None:
-        """:raises InputError: if a cluster cannot execute the engine's runs."""
-        if self.cluster is not None and not engine_kind(self.engine)[1].capabilities.on_clusters:
-            message = f"--cluster {self.cluster}: a cluster cannot execute runs of the engine '{self.engine}'"
-            raise InputError(message, hint="leave out --cluster: this command then executes them itself")
 
 
 def check_failures(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The tables that ``mptcplab reproduce`` measures, each with the points of its scenario that it needs."""
+"""The tables to measure, each with the points of its scenario that it needs."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from mptcplab.cli.running import repeat_command
+from mptcplab.campaign.failures import repeat_command
 from mptcplab.errors import InputError
 from mptcplab.scenario.load import Experiment, Run, SweepPoint, load
 from mptcplab.study.forms import file_stem, short_changes

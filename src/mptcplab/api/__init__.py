@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: MIT
+"""The programming interface of mptcplab, for scripts, notebooks, and its own command line and benchmarks.
+
+    from mptcplab import api
+
+    experiment = api.load("two-paths.toml", set={"links.link1.rate": "20 Mbit/s"}, repeats=5)
+    outcome = api.run(experiment, "results/slower", progress=lambda state: print(state.count, state.total))
+    outcome.rows[0].metrics["goodput_mbps"].mean
+    api.open_results("results/slower").subflows
+    api.compare("results/two-paths", "results/slower").is_different
+    api.reproduce("nguyen2014/rtt", quick=True).is_good
+
+Nothing here prints, and nothing ends the process. Functions return typed values, report progress and warnings to
+functions of the caller, and raise an ``InputError``, a ``MissingError`` or another ``LabError``, each with a
+``message`` and a ``hint``. A hint can name a command, or an option such as ``--out`` for the argument ``out``.
+
+Names are imported at their first use: importing this package costs next to nothing.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.lazy import lazy_names
+
+if TYPE_CHECKING:
+    from mptcplab.api.beds import BedReport, reproduce_beds
+    from mptcplab.api.comparisons import compare
+    from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
+    from mptcplab.api.measuring import TableStart
+    from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
+    from mptcplab.api.sources import Source, load, open_source
+    from mptcplab.campaign.sweep import Progress
+    from mptcplab.report.compare import ResultsComparison
+    from mptcplab.results import Results, open_results
+    from mptcplab.scenario.load import Experiment
+
+__all__ = [
+    "BedReport",
+    "Experiment",
+    "ExperimentOutcome",
+    "InputError",
+    "LabError",
+    "MissingError",
+    "Progress",
+    "Reproduction",
+    "Results",
+    "ResultsComparison",
+    "Source",
+    "TableReport",
+    "TableStart",
+    "compare",
+    "execute_runs",
+    "load",
+    "open_results",
+    "open_source",
+    "reproduce",
+    "reproduce_beds",
+    "run",
+]
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "beds": ("BedReport", "reproduce_beds"),
+        "comparisons": ("compare",),
+        "experiments": ("ExperimentOutcome", "execute_runs", "run"),
+        "measuring": ("TableStart",),
+        "reproduction": ("Reproduction", "TableReport", "reproduce"),
+        "sources": ("Source", "load", "open_source"),
+        "mptcplab.campaign.sweep": ("Progress",),
+        "mptcplab.report.compare": ("ResultsComparison",),
+        "mptcplab.results": ("Results", "open_results"),
+        "mptcplab.scenario.load": ("Experiment",),
+    },
+)

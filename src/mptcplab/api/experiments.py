@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: MIT
+"""Execute an experiment, or single runs, and return the results."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from mptcplab.api.lacks import check_machine
+from mptcplab.cache import hold_lock
+from mptcplab.campaign.failures import check_failures, install_command, repeat_command
+from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.rounds import Rounds, RunList
+from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
+from mptcplab.engine.defaults import DEFAULT_ENGINE
+from mptcplab.files import report_write_errors
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.plan.algorithms import check_algorithms
+from mptcplab.report.experiment import ExperimentFiles, ExperimentResults
+from mptcplab.report.run_commands import default_folder
+from mptcplab.report.table import Table
+from mptcplab.results import Results, open_results
+from mptcplab.scenario.load import Experiment, Run
+
+
+@dataclass(frozen=True)
+class ExperimentOutcome:
+    """The runs of an experiment and their results.
+
+    ``document`` is the content of results.json, empty if no run succeeded. ``figures`` are the files of figures.
+    ``options`` and ``out`` are what :func:`run` was called with.
+    """
+
+    results: ExperimentResults
+    document: dict[str, Any]
+    figures: tuple[Path, ...]
+    options: RunOptions
+    out: Path | None
+
+    @property
+    def experiment(self) -> Experiment:
+        """The experiment."""
+        return self.results.experiment
+
+    @property
+    def folder(self) -> Path:
+        """The results folder."""
+        return self.results.folder
+
+    @property
+    def runs(self) -> tuple[CompletedRun, ...]:
+        """All runs by point and seed, each with its recording and result, or with its error."""
+        return self.results.completed
+
+    @property
+    def failed(self) -> tuple[CompletedRun, ...]:
+        """The runs that failed."""
+        return tuple(run for run in self.runs if run.error is not None)
+
+    @property
+    def rows(self) -> tuple[ResultRow, ...]:
+        """The rows of the tables: a point and a workload, with mean and 95 % confidence interval of each metric."""
+        return self.results.rows
+
+    def tables(self) -> list[Table]:
+        """Return the tables that ``mptcplab run`` prints."""
+        return self.results.tables() if self.rows else []
+
+    def open(self) -> Results:
+        """Open the results folder as data frames. :raises LabError: if no run succeeded."""
+        return open_results(self.folder)
+
+    def check(self) -> None:
+        """Write the commands that repeat failed runs to failed.sh in the results folder, if there are any.
+
+        :raises LabError: if a run failed; of the type of the first failure. It names the failed runs.
+        """
+        experiment = self.experiment
+        repeat = partial(repeat_command, experiment.file, experiment.overrides, self.out, engine=self.options.engine)
+        check_failures(self.runs, repeat, self.folder)
+
+
+def run(
+    experiment: Experiment,
+    out: str | Path | None = None,
+    *,
+    jobs: int | None = None,
+    engine: str = DEFAULT_ENGINE,
+    cluster: str | None = None,
+    fresh: bool = False,
+    allow_failures: bool = False,
+    progress: Report = ignore,
+    warn: Warn = ignore,
+) -> ExperimentOutcome:
+    """Execute the runs of ``experiment`` that are not recorded in ``out``, and write and return the results of all.
+
+    ``out`` is the results folder, by default ``results/NAME``. ``jobs`` is the number of runs to execute in parallel,
+    by default one for each CPU or worker. ``engine`` is the engine's name, with an image or inventory if it has any.
+    ``cluster`` is the address of a dask scheduler, or ``local``. With ``fresh``, recorded runs are executed again.
+    ``progress`` receives a :class:`Progress` after each run, ``warn`` sentences. If runs fail, the others are executed
+    and their results are written. With ``allow_failures``, the outcome then has the failed runs, and
+    :meth:`ExperimentOutcome.check` raises the error.
+
+    In the main thread, Ctrl-C, SIGTERM and SIGHUP end the runs. Finished runs stay recorded.
+
+    :raises InputError: if the engine or the kernel cannot execute a run, or ``out`` cannot be used.
+    :raises MissingError: if this machine lacks a program, a kernel or memory; it names everything that is missing.
+    :raises LabError: if a run failed, unless ``allow_failures``; if results cannot be written.
+    :raises KeyboardInterrupt: if a signal interrupts the runs.
+    """
+    check_algorithms(experiment)
+    options = RunOptions(jobs, fresh, cluster, engine)
+    named = None if out is None else Path(out)
+    folder = named or default_folder(Path(f"{experiment.name}.toml"))
+    install = install_command([str(experiment.file)], experiment.overrides, engine=engine)
+    check_machine(experiment.runs, options, install)
+    rounds = Rounds(experiment)
+    files = ExperimentFiles(experiment, folder, rounds)
+    completed = execute(rounds, folder, options, progress=progress, warn=warn, partial=files.write_partial)
+    results = ExperimentResults.of_runs(experiment, folder, rounds, completed)
+    document = results.document() if results.rows else {}
+    # The files of two commands that end at the same time must not be mixed.
+    with report_write_errors(folder), hold_lock("results", folder / ".work"):
+        if results.rows and (warning := files.lost_points_warning(results.rows)):
+            warn(warning)
+        figures = files.write(results, document)
+    outcome = ExperimentOutcome(results, document, tuple(figures), options, named)
+    if not allow_failures:
+        outcome.check()
+    return outcome
+
+
+def execute_runs(
+    runs: Iterable[Run],
+    out: str | Path,
+    *,
+    jobs: int | None = None,
+    engine: str = DEFAULT_ENGINE,
+    cluster: str | None = None,
+    fresh: bool = False,
+    allow_failures: bool = False,
+    progress: Report = ignore,
+    warn: Warn = ignore,
+) -> list[CompletedRun]:
+    """Execute ``runs`` that are not recorded in ``out``, and return all in order, each with its recording and result.
+
+    ``runs`` are some of an experiment's, or of several. Only recordings are written: no table, no results.json. The
+    arguments are those of :func:`run`.
+
+    :raises InputError: if the engine or the kernel cannot execute a run, or ``out`` cannot be used.
+    :raises MissingError: if this machine lacks a kernel.
+    :raises LabError: the error of the first run that failed, unless ``allow_failures``; also for a missing program.
+    :raises KeyboardInterrupt: if a signal interrupts the runs.
+    """
+    options = RunOptions(jobs, fresh, cluster, engine)
+    completed = execute(RunList(runs), Path(out), options, progress=progress, warn=warn)
+    error = next((run.error for run in completed if run.error is not None), None)
+    if error is not None and not allow_failures:
+        raise error
+    return completed

@@ -1,0 +1,365 @@
+# SPDX-License-Identifier: MIT
+"""Compare the results of two experiments, or of the values of swept keys within one: tables and JSON data."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from mptcplab.errors import InputError, reason
+from mptcplab.metrics import ranking
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Pair, Verdict, collect_sides
+from mptcplab.metrics.compare import compare as compare_rows
+from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
+from mptcplab.metrics.margin import MARGIN_PERCENT
+from mptcplab.metrics.named import metric_of, swept_key
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.warned import compared_rows, warnings_of
+from mptcplab.report.comparison import (
+    comparison_table,
+    conditions_notes,
+    few_seeds_notes,
+    ranking_notes,
+    ranking_table,
+    warning_notes,
+)
+from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
+from mptcplab.report.overlaps import compared_beginnings, overlap_notes
+from mptcplab.report.table import Table
+from mptcplab.scenario.document import show, suggest_name
+
+_RESULTS = "results.json"
+_DEFAULT_METRIC = "goodput_mbps"
+#: A metric, and the workload of the rows whose metric it is, None for all rows.
+_Asked = tuple[str, str | None]
+
+
+@dataclass(frozen=True)
+class ResultsComparison:
+    """The comparison of two results, or of values of swept keys within one.
+
+    ``comparisons`` has the single tests, as one family, and ``rankings`` the order of three values or more, if nothing
+    else was the reference. ``tables`` are those of `mptcplab compare`. ``warnings`` has the rows that each warning is
+    about. ``margin_percent`` is the smallest difference that matters, and ``by`` the swept keys whose values differ.
+    """
+
+    comparisons: tuple[Comparison, ...]
+    rankings: tuple[ranking.Ranking, ...]
+    tables: tuple[Table, ...]
+    by: tuple[str, ...]
+    margin_percent: float
+    warnings: Mapping[str, Sequence[str]]
+    conditions: Mapping[str, Any]
+    asked: tuple[_Asked, ...]
+
+    @property
+    def is_different(self) -> bool:
+        """Whether a row differs by the margin or more."""
+        return any(match.verdict is Verdict.DIFFERS for match in self._matches)
+
+    @property
+    def is_uncertain(self) -> bool:
+        """Whether a row could differ by the margin or more although the test does not show it."""
+        return any(match.is_open for match in self._matches)
+
+    @property
+    def _matches(self) -> list[Match]:
+        return [match for comparison in self.comparisons for match in comparison.matches]
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of `mptcplab compare --json`."""
+        return {
+            "tests": sum(comparison.tests for comparison in self.comparisons),
+            "significance": SIGNIFICANCE,
+            "margin_percent": self.margin_percent,
+            **self.conditions,
+            "comparisons": [
+                {
+                    "a": ", ".join(comparison.pair.a),
+                    "b": ", ".join(comparison.pair.b),
+                    "metric": comparison.pair.metric,
+                    "rows": [match.to_json() for match in comparison.matches],
+                    "only_a": list(comparison.only_a),
+                    "only_b": list(comparison.only_b),
+                }
+                for comparison in self.comparisons
+            ],
+            "rankings": [this_ranking.to_json() for this_ranking in self.rankings],
+            "warnings": [{"warning": text, "rows": list(names)} for text, names in self.warnings.items()],
+        }
+
+    def require_rows(self) -> None:
+        """Refuse a check that has nothing to check. :raises InputError: if a metric was compared in no row."""
+        for metric, workload in self.asked:
+            if not any(_is_about(comparison, metric, workload) for comparison in self.comparisons):
+                of = f" of the workload {workload}" if workload is not None else ""
+                raise InputError(
+                    f"nothing was compared: no row{of} with {METRICS[metric].noun} is on both sides",
+                    hint="compare with --reference or two folders, and without --fail-if-..., to see the rows of each "
+                    "side",
+                )
+
+    def write(self, file: Path, tables: Sequence[Table] | None = None) -> None:
+        """Write ``tables``, by default all, as Markdown or LaTeX, or every number as CSV: the suffix decides.
+
+        :raises InputError: if the suffix is of no format, or if the file cannot be written.
+        """
+        check_suffix(file)
+        numbers = (
+            rankings_csv(self.rankings, self.by)
+            if self.rankings
+            else comparisons_csv(self.comparisons, self.by, self.margin_percent)
+        )
+        try:
+            write_comparison(file, self.tables if tables is None else tables, numbers)
+        except OSError as error:
+            raise InputError(
+                f"{file} cannot be written: {reason(error)}", hint="name another file with --out"
+            ) from error
+
+
+def check_suffix(file: Path) -> None:
+    """Check that a comparison can be written to ``file``. :raises InputError: if its suffix is of no format."""
+    if file.suffix.lower() not in SUFFIXES:
+        raise InputError(f"{file} does not end with the suffix of a format", hint=f"use {', '.join(SUFFIXES)}")
+
+
+def compare_results(
+    a: Path,
+    b: Path | None = None,
+    *,
+    by: Sequence[str] = (),
+    reference: str | None = None,
+    metrics: Sequence[str] = (),
+    margin_percent: float = MARGIN_PERCENT,
+) -> ResultsComparison:
+    """Compare results folder ``b`` with ``a``, or without ``b`` the values of the swept keys ``by`` within ``a``.
+
+    See :func:`mptcplab.api.compare`.
+    """
+    documents = [_read(folder) for folder in (a, b) if folder is not None]
+    asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
+    if b is None:
+        draft = _Within(documents[0], by, reference, margin_percent).compare(asked)
+    else:
+        draft = _compare_folders(str(a), str(b), documents, asked, margin_percent)
+    warnings = warnings_of(documents, asked)
+    overlaps = list(overlap_notes(compared_beginnings(compared_rows(documents, asked))))
+    return ResultsComparison(
+        tuple(draft.comparisons),
+        tuple(draft.rankings),
+        tuple(_with_limits(draft, warnings, overlaps)),
+        draft.by,
+        margin_percent,
+        warnings,
+        draft.conditions,
+        tuple(asked),
+    )
+
+
+def _is_about(comparison: Comparison, metric: str, workload: str | None) -> bool:
+    return comparison.pair.metric == metric and any(
+        workload is None or match.workload == workload or match.workload.startswith(f"{workload} over ")
+        for match in comparison.matches
+    )
+
+
+@dataclass(frozen=True)
+class _Draft:
+    """All comparisons of one command, the rankings that they give, and the tables."""
+
+    comparisons: list[Comparison]
+    tables: list[Table]
+    rankings: tuple[ranking.Ranking, ...] = ()
+    by: tuple[str, ...] = ()
+    conditions: dict[str, Any] = field(default_factory=dict)
+
+
+def _compare_folders(
+    a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float
+) -> _Draft:
+    first, second = documents
+    pairs = [
+        Pair(
+            metric,
+            (a,),
+            (b,),
+            collect_sides(first, metric, workload=only),
+            collect_sides(second, metric, workload=only),
+        )
+        for metric, only in asked
+    ]
+    comparisons = compare_rows(pairs, margin_percent=margin)
+    tests = sum(comparison.tests for comparison in comparisons)
+    tables = [
+        comparison_table(
+            _title(comparison.pair.metric, a, b, only),
+            [comparison],
+            tests=tests,
+            margin_percent=margin,
+            together=comparisons,
+            unavailable=(_unavailable_points(first), _unavailable_points(second)),
+        )
+        for comparison, (_, only) in zip(comparisons, asked, strict=True)
+    ]
+    named = {workload for _, workload in asked if workload is not None}
+    workloads = named if all(workload is not None for _, workload in asked) else None
+    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second, workloads)))
+    return _Draft(comparisons, tables, conditions=_conditions(first, second, workloads))
+
+
+def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
+    uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
+    return {"a_measured_on": kernels_and_clocks(a), "b_measured_on": kernels_and_clocks(b), "mptcp_differs": uses}
+
+
+def _unavailable_points(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
+    """Return the points that cannot be run, each with the reason."""
+    return [(entry["settings"], str(entry["reason"])) for entry in document.get("unavailable", ())]
+
+
+def _title(metric: str, a: str, b: str, workload: str | None) -> str:
+    of = f"{workload}: " if workload else ""
+    return f"{of}{METRICS[metric].noun}: A = {a}, B = {b}"
+
+
+def _common_workload(asked: Sequence[_Asked], metric: str) -> str | None:
+    """Return the workload that was named for a metric, or None if there are several, or all were meant."""
+    workloads = {workload for name, workload in asked if name == metric}
+    return workloads.pop() if len(workloads) == 1 else None
+
+
+def _same_values_name(reference: str, names: Collection[str]) -> str | None:
+    """Return the name that has the same values in the order of --by."""
+    return next((name for name in names if sorted(_split_commas(name)) == sorted(_split_commas(reference))), None)
+
+
+class _Within:
+    """Comparisons of values of swept keys within one result."""
+
+    def __init__(self, document: dict[str, Any], by: Sequence[str], reference: str | None, margin: float) -> None:
+        keys = ranking.swept_keys(document)
+        self._document, self._by = document, [swept_key(name, keys) for name in by]
+        self._reference, self._margin = reference, margin
+
+    def compare(self, asked: Sequence[_Asked]) -> _Draft:
+        """Compare by all metrics at once: all tests are one family."""
+        parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
+        values = list(parts[0][1])
+        draft = self._rank_all(parts) if self._reference is None and len(values) > 2 else None
+        if draft is None or not draft.tables:
+            # Without a row that two values have there is no ranking: this table says which rows each has.
+            first = values[0] if self._reference is None else self._select_values(self._reference, values)
+            draft = self._compare_with_reference(asked, parts, first)
+        return replace(
+            draft,
+            tables=[
+                *draft.tables[:-1],
+                *(self._with_followers(last) for last in draft.tables[-1:]),
+            ],
+        )
+
+    def _with_followers(self, table: Table) -> Table:
+        """Return a table with a note about keys that change together with the keys of --by."""
+        together = ranking.followers(self._document, self._by)
+        if not together:
+            return table
+        verb = "change" if len(together) > 1 else "changes"
+        note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
+        return replace(table, notes=(*table.notes, note))
+
+    def _select_values(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
+        """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""
+        names = {",".join(texts): texts for texts in values}
+        texts = names.get(reference) or names.get(",".join(_split_commas(reference)))
+        if texts is None:
+            if reference.count(",") + 1 != len(self._by) > 1:
+                some = ",".join(values[0])
+                hint = f"name a value for each key of --by, separated by commas, such as {show(some)}"
+                raise InputError(
+                    f"--reference: '{reference}' is not a value for each of {', '.join(self._by)}", hint=hint
+                )
+            near = _same_values_name(reference, names) or suggest_name(reference, names)
+            hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(map(show, names))}"
+            raise InputError(f"--reference: the results do not have '{reference}'", hint=hint)
+        return texts
+
+    def _compare_with_reference(
+        self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
+    ) -> _Draft:
+        pairs = [pair for metric, some in parts for pair in ranking.pairs_with_reference(metric, some, reference)]
+        comparisons = compare_rows(pairs, margin_percent=self._margin)
+        tests = sum(comparison.tests for comparison in comparisons)
+        tables = []
+        for metric in dict.fromkeys(metric for metric, _ in parts):
+            own_comparisons = [comparison for comparison in comparisons if comparison.pair.metric == metric]
+            a, b = (", ".join(values) for values in (reference, own_comparisons[0].pair.b))
+            each = f"each {', '.join(self._by)}"
+            title = _title(
+                metric,
+                a,
+                b if len({comparison.pair.b for comparison in own_comparisons}) == 1 else each,
+                _common_workload(asked, metric),
+            )
+            tables.append(
+                comparison_table(
+                    title,
+                    own_comparisons,
+                    by=self._by,
+                    tests=tests,
+                    margin_percent=self._margin,
+                    unavailable=(_unavailable_points(self._document),) * 2,
+                )
+            )
+        return _Draft(comparisons, tables, by=tuple(self._by))
+
+    def _rank_all(self, parts: Sequence[tuple[str, ranking.Parts]]) -> _Draft:
+        contests = [contest for metric, some in parts for contest in ranking.contests(metric, some)]
+        pairs = [contest.pairs for contest in contests]
+        comparisons = compare_rows([pair for some in pairs for pair in some], margin_percent=self._margin)
+        left = iter(comparisons)
+        ranks = [
+            ranking.rank(contest, [next(left) for _ in some], self._margin)
+            for contest, some in zip(contests, pairs, strict=True)
+        ]
+        tests = sum(comparison.tests for comparison in comparisons)
+        tables = [ranking_table(this_ranking, by=self._by, together=ranks) for this_ranking in ranks]
+        notes = ranking_notes(ranks, tests, self._margin)
+        tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
+        return _Draft(comparisons, tables, tuple(ranks), tuple(self._by))
+
+
+def _split_commas(text: str) -> list[str]:
+    return [part.strip() for part in text.split(",") if part.strip()]
+
+
+def _read(folder: Path) -> dict[str, Any]:
+    file = folder if folder.is_file() else folder / _RESULTS
+    try:
+        document = json.loads(file.read_text())
+    except OSError as error:
+        if not folder.exists():
+            raise InputError(f"{folder} does not exist", hint="name the results folder of `mptcplab run`") from error
+        hint = "run its scenario to the end; recorded runs are not executed again"
+        raise InputError(f"{folder} has no {_RESULTS} ({reason(error)})", hint=hint) from error
+    except ValueError as error:
+        hint = "run its scenario again, or name a results folder"
+        if file.suffix == ".csv":
+            hint = "compare reads results folders; `mptcplab figure` draws a table of your own beside results"
+        raise InputError(f"{file} is not JSON", hint=hint) from error
+    if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
+        raise InputError(f"{file} is not the result of `mptcplab run`", hint="name a results folder")
+    return document
+
+
+def _with_limits(draft: _Draft, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]) -> list[Table]:
+    """Return the tables; the last one ends with what limits all of them: few seeds, warnings, overlaps."""
+    notes = (*few_seeds_notes(draft.comparisons), *warning_notes(warnings), *overlaps)
+    return [
+        *draft.tables[:-1],
+        *(replace(last, notes=(*last.notes, *notes)) for last in draft.tables[-1:]),
+    ]
