@@ -268,6 +268,18 @@ def _share_lost(lost: int, sent: int, *, is_bound: bool) -> Estimate:
     return Estimate(value=lost / sent, kind="measured", method=method, low=low, high=high, samples=sent)
 
 
+def round_trips_in(trace: PathTrace, begin_s: float, end_s: float) -> float | None:
+    """Return the median round trip of the packets that were sent in an interval; None if none is known."""
+    if not trace.at_sender:
+        return None
+    delays = [
+        delivery.delivered_s - delivery.sent_s
+        for delivery in trace.deliveries
+        if delivery.is_timed and begin_s <= delivery.sent_s <= end_s
+    ]
+    return float(np.median(delays)) if delays else None
+
+
 def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
     """Return a line as samples of its sockets (``ss``) show it: all ``subflows`` have the same two addresses.
 
