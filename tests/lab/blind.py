@@ -8,20 +8,43 @@ but the archive.
 
 from __future__ import annotations
 
+import argparse
 import json
 import math
 import os
 import random
 import subprocess
 import sys
+import tomllib
 from dataclasses import asdict, dataclass
 from importlib import resources
 from pathlib import Path
+from typing import Any
+
+from mptcplab.cli.fit import UNCHANGED, run_changes
+from mptcplab.cli.running import RunOptions
+from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank
+from mptcplab.fit.lines import FRAME, Line
+from mptcplab.fit.observation import Observation, observe
+from mptcplab.fit.twin import build_twin
+from mptcplab.kernel.algorithms import congestion_controls, schedulers
+from mptcplab.scenario.writing import uncomment, write_scenario
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
 _SEED = "lines of operators"
 #: Connections of a speed test, its seconds, and those of the transfer and of the whole collection.
 _CONNECTIONS, _TEST_S, _TRANSFER_S, _COLLECT_S = 64, 4, 8, 22
+#: A fitted value is good within this share, and a queue also within a frame, which is all that can be seen of it.
+TOLERANCE = 0.10
+#: Changes that are tried on each twin: one of each part, so that all collections take hours and not days.
+_TRIED = (
+    "congestion control bbr",
+    "scheduler roundrobin",
+    "fq_codel at every bottleneck",
+    "larger buffers at both ends",
+    "TCP over the first line instead of MPTCP",
+)
+_REPEATS = 3
 _SCENARIO = """title = "Two lines that were drawn"
 
 [topology]
@@ -120,6 +143,96 @@ def collect(number: int, folder: Path) -> Path:
     return archive
 
 
+def fitted_lines(observation: Observation) -> list[Line]:
+    """Return the fitted lines in the order of the truth: by the client's addresses, 10.0.1.1 before 10.0.3.1."""
+    return sorted(observation.lines, key=lambda line: line.sender)
+
+
+def line_errors(truth: DrawnLine, line: Line) -> dict[str, float]:
+    """Return the relative errors of rate, round trip and queue, and the error of the queue in frames."""
+    rate, rtt, queue = truth.rate, truth.rtt_ns / 1e9, truth.queue_ns / 1e9
+    return {
+        "rate": line.rate.value / rate - 1,
+        "rtt": line.rtt.value / rtt - 1,
+        "queue": line.queue.value / queue - 1,
+        "queue_frames": (line.queue.value - queue) * rate / 8 / FRAME,
+    }
+
+
+def is_good(errors: dict[str, float]) -> bool:
+    """Return whether rate and round trip are within the tolerance, and the queue within it or a frame."""
+    queue = abs(errors["queue"]) <= TOLERANCE or abs(errors["queue_frames"]) <= 1
+    return abs(errors["rate"]) <= TOLERANCE and abs(errors["rtt"]) <= TOLERANCE and queue
+
+
+def fit_collection(number: int, folder: Path) -> tuple[Observation, list[dict[str, Any]]]:
+    """Record a collection unless it is there, fit it, and return truth, fitted values and errors of each line."""
+    observation = observe([collect(number, folder)])
+    rows = []
+    for truth, line in zip(draw_lines(number), fitted_lines(observation), strict=True):
+        fitted = {"rate": float(line.rate.value), "rtt": float(line.rtt.value), "queue": float(line.queue.value)}
+        kinds = {"rate": line.rate.kind, "rtt": line.rtt.kind, "queue": line.queue.kind}
+        loss = {"value": float(line.loss.value), "low": line.loss.low, "high": line.loss.high}
+        errors = {name: float(error) for name, error in line_errors(truth, line).items()}
+        rows.append({"truth": asdict(truth), "fitted": fitted, "kinds": kinds, "loss": loss, "errors": errors})
+    return observation, rows
+
+
+def try_advice(number: int, folder: Path, observation: Observation) -> dict[str, Any]:
+    """Try changes on the twin, and the one with the largest certain effect on the true lines."""
+    names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
+    commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
+    twin = uncomment(commented)
+    changes = [change for change in list_changes(observation, twin, names) if change.words in _TRIED]
+    (folder / "twin.toml").write_text(write_scenario(commented))
+    advice = _ranked(folder / "twin.toml", twin, changes)
+    certain = [row for row in advice if row.verdict in ("helps", "harms")]
+    chosen = max(certain or advice, key=lambda row: abs(row.gain))
+    true = tomllib.loads((folder / "truth.toml").read_text())
+    true["workloads"] = twin["workloads"]
+    # The lines of the twin may be in another order.
+    order = [line.sender for line in observation.lines]
+    if order != sorted(order):
+        true["links"] = {"link1": true["links"]["link2"], "link2": true["links"]["link1"]}
+    (folder / "true.toml").write_text(write_scenario(true))
+    in_truth = _ranked(folder / "true.toml", true, [change for change in changes if change.words == chosen.words])[0]
+    is_right = in_truth.gain * chosen.gain > 0 if certain else in_truth.verdict not in ("helps", "harms")
+    return {
+        "change": chosen.words,
+        "is_certain": bool(certain),
+        "twin": [chosen.gain, chosen.low, chosen.high],
+        "truth": [in_truth.gain, in_truth.low, in_truth.high],
+        "is_right": is_right,
+    }
+
+
+def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[Advice]:
+    here = Path.cwd()
+    os.chdir(file.parent)
+    try:
+        running = RunOptions(jobs=1, fresh=False, cluster=None)
+        outcomes: dict[str, list[Outcome]] = run_changes(Path(file.name), tables, changes, _REPEATS, running)
+    finally:
+        os.chdir(here)
+    return rank(outcomes.pop(UNCHANGED), outcomes)
+
+
+def main() -> None:
+    """Evaluate collections, print each, and write all to a file of JSON."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("numbers", type=int, nargs="+", help="numbers of collections")
+    parser.add_argument("--folder", type=Path, required=True, help="where collections and runs are kept")
+    parser.add_argument("--no-advice", action="store_true", help="only fit")
+    arguments = parser.parse_args()
+    for number in arguments.numbers:
+        folder = arguments.folder.resolve() / f"{number:02}"
+        observation, lines = fit_collection(number, folder)
+        result: dict[str, Any] = {"number": number, "lines": lines}
+        if not arguments.no_advice:
+            result["advice"] = try_advice(number, folder, observation)
+        (folder / "result.json").write_text(json.dumps(result))
+        print(number, [is_good(line["errors"]) for line in lines], json.dumps(result), flush=True)
+
+
 if __name__ == "__main__":
-    for index in range(int(sys.argv[1]), int(sys.argv[2]) + 1):
-        print(collect(index, Path(sys.argv[3]).resolve() / f"{index:02}"), flush=True)
+    main()

@@ -32,7 +32,7 @@ from mptcplab.scenario.overrides import override
 from mptcplab.scenario.writing import uncomment, write_scenario
 
 _SETTING = "change"
-_UNCHANGED = "none"
+UNCHANGED = "none"
 
 
 def fit(
@@ -67,8 +67,8 @@ def fit(
         if advise:
             changes = [*list_changes(observation, tables, names), *(_typed_change(text) for text in tried)]
             changes += sample_changes(observation, tables, names, sample) if sample else []
-        outcomes = _run(out, tables, changes, repeats, RunOptions(jobs, fresh, cluster, engine))
-        before = outcomes.pop(_UNCHANGED)
+        outcomes = run_changes(out, tables, changes, repeats, RunOptions(jobs, fresh, cluster, engine))
+        before = outcomes.pop(UNCHANGED)
         comparisons = compare(observation, before)
         document["beside"] = [_comparison_document(row) for row in comparisons]
         advice = rank(before, outcomes) if outcomes else []
@@ -134,15 +134,16 @@ def _typed_change(text: str) -> Change:
     return Change(setting.name + " " + str(setting.value), ((setting.name, setting.value),))
 
 
-def _run(
+def run_changes(
     out: Path, tables: Mapping[str, Any], changes: Sequence[Change], repeats: int, running: RunOptions
 ) -> dict[str, list[Outcome]]:
-    """Run the twin and every change, and return their outcomes by the words of the change.
+    """Run the scenario in ``out``, whose plain tables are ``tables``, and every change of it; return their outcomes.
 
+    They are by the words of the change; the unchanged scenario is ``UNCHANGED``.
     :raises LabError: if a run failed.
     """
     experiment = load(out, repeats=repeats)
-    points = [SweepPoint({_SETTING: _UNCHANGED}, experiment.points[0].scenario)]
+    points = [SweepPoint({_SETTING: UNCHANGED}, experiment.points[0].scenario)]
     with tempfile.TemporaryDirectory(prefix="mptcplab-fit-") as scratch:
         for number, change in enumerate(changes):
             points += _changed_point(Path(scratch) / f"change{number}.toml", tables, change)
