@@ -178,7 +178,7 @@ def fit_collection(number: int, folder: Path) -> tuple[Observation, list[dict[st
     return observation, rows
 
 
-def try_advice(number: int, folder: Path, observation: Observation) -> dict[str, Any]:
+def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
     """Try changes on the twin, and the one with the largest certain effect on the true lines."""
     names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
     commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
@@ -229,7 +229,7 @@ def main() -> None:
         observation, lines = fit_collection(number, folder)
         result: dict[str, Any] = {"number": number, "lines": lines}
         if not arguments.no_advice:
-            result["advice"] = try_advice(number, folder, observation)
+            result["advice"] = try_advice(folder, observation)
         (folder / "result.json").write_text(json.dumps(result))
         print(number, [is_good(line["errors"]) for line in lines], json.dumps(result), flush=True)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import tempfile
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,7 +20,7 @@ from mptcplab.cli.sweep import execute
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import write_text
 from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank, sample_changes
-from mptcplab.fit.beside import Comparison, compare, outcome_of
+from mptcplab.fit.beside import ComparedQuantity, compare, outcome_of
 from mptcplab.fit.estimate import Estimate, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation, observe
 from mptcplab.fit.twin import MARK, build_twin
@@ -105,7 +106,7 @@ def _observation(files: Sequence[Path], typed: Sequence[TypedLine], direction: D
     if unknown:
         known = ", ".join(line.name for line in observation.lines)
         raise InputError(f"the files show no line '{unknown[0].name}'", hint=f"their lines are {known}")
-    return Observation(**{**vars(observation), "lines": tuple(lines_now)})
+    return replace(observation, lines=tuple(lines_now))
 
 
 def _write(out: Path, text: str) -> None:
@@ -123,10 +124,17 @@ def _limits(observation: Observation) -> str:
     unknown = [
         f"{noun} of {line.name}"
         for line in observation.lines
-        for noun, estimate in (("rate", line.rate), ("round trip", line.rtt), ("queue", line.queue), ("loss", line.loss))
+        for noun, estimate in (
+            ("rate", line.rate),
+            ("round trip", line.rtt),
+            ("queue", line.queue),
+            ("loss", line.loss),
+        )
         if not estimate.is_known
     ]
-    return f"Not identified: {', '.join(unknown)}." if unknown else "All rates, round trips, queues and losses are known."
+    return (
+        f"Not identified: {', '.join(unknown)}." if unknown else "All rates, round trips, queues and losses are known."
+    )
 
 
 def _typed_change(text: str) -> Change:
@@ -215,7 +223,7 @@ def _lines_table(observation: Observation) -> Table:
 def _show_results(
     observation: Observation,
     before: Sequence[Outcome],
-    comparisons: Sequence[Comparison],
+    comparisons: Sequence[ComparedQuantity],
     advice: Sequence[Advice],
     repeats: int,
 ) -> None:
@@ -223,12 +231,14 @@ def _show_results(
         print_table(_beside_table(comparisons, repeats))
     else:
         mean = sum(outcome.goodput_bps for outcome in before) / len(before)
-        click.echo(f"Goodput of the twin of {observation.name}: {format_rate(mean)}. No transfer was observed beside it.")
+        click.echo(
+            f"Goodput of the twin of {observation.name}: {format_rate(mean)}. No transfer was observed beside it."
+        )
     if advice:
         print_table(_advice_table(advice))
 
 
-def _beside_table(comparisons: Sequence[Comparison], repeats: int) -> Table:
+def _beside_table(comparisons: Sequence[ComparedQuantity], repeats: int) -> Table:
     rows = tuple(
         (
             row.quantity,
@@ -255,7 +265,9 @@ def _advice_table(advice: Sequence[Advice]) -> Table:
         for row in advice
     )
     columns = ("change", "goodput", "95 % interval", "round trip under load", "verdict")
-    notes = ("The intervals hold for all changes at the same time (Bonferroni). Runs are compared in pairs of one seed.",)
+    notes = (
+        "The intervals hold for all changes at the same time (Bonferroni). Runs are compared in pairs of one seed.",
+    )
     return Table("Changes of the twin, the most useful first", columns, rows, frozenset(columns[1:4]), notes)
 
 
@@ -275,7 +287,7 @@ def _line_document(line: Any) -> dict[str, Any]:
     return {"name": line.name, "sender": line.sender, "receiver": line.receiver, **estimates}
 
 
-def _comparison_document(row: Comparison) -> dict[str, Any]:
+def _comparison_document(row: ComparedQuantity) -> dict[str, Any]:
     return {
         "quantity": row.quantity,
         "observed": float(row.observed),

@@ -40,19 +40,25 @@ class Change:
         return changed
 
 
-def list_changes(observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]) -> list[Change]:
+def list_changes(
+    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]
+) -> list[Change]:
     """Return single changes of the twin's plain ``tables``. ``names`` has the lab's ``controls`` and ``schedulers``."""
     changes = [change for part in _parts(observation, tables, names).values() for change in part]
     transport = tables["transport"]
     if transport["protocol"] == "mptcp":
-        changes.append(Change("TCP over the first line instead of MPTCP", (*_without("scheduler"), ("transport.protocol", "tcp"))))
+        changes.append(
+            Change(
+                "TCP over the first line instead of MPTCP", (*_removed_key("scheduler"), ("transport.protocol", "tcp"))
+            )
+        )
     elif len(observation.lines) > 1:
         changes.append(Change("MPTCP instead of TCP", (("transport.protocol", "mptcp"),)))
     changes += _backup_changes(observation, tables)
     return changes
 
 
-def _without(key: str) -> tuple[tuple[str, Any], ...]:
+def _removed_key(key: str) -> tuple[tuple[str, Any], ...]:
     return ((f"transport.{key}", None),)
 
 
@@ -61,7 +67,9 @@ def _parts(
 ) -> dict[str, list[Change]]:
     """Return the changes by what they change: changes of different parts can be combined."""
     transport = tables["transport"]
-    now = {key: transport.get(key, default) for key, default in (("congestion_control", "cubic"), ("scheduler", "default"))}
+    now = {
+        key: transport.get(key, default) for key, default in (("congestion_control", "cubic"), ("scheduler", "default"))
+    }
     is_mptcp = transport["protocol"] == "mptcp"
     parts = {
         "congestion control": [
@@ -186,7 +194,7 @@ class Advice:
 
 
 def rank(before: Sequence[Outcome], tried: Mapping[str, Sequence[Outcome]]) -> list[Advice]:
-    """Return the changes by what they gained: first those that help, last those that harm. Runs are in pairs by seed."""
+    """Return the changes by what they gained: what helps first, what harms last. Runs are in pairs by seed."""
     mean = sum(outcome.goodput_bps for outcome in before) / len(before)
     advice = []
     for words, after in tried.items():

@@ -21,7 +21,7 @@ _LINK = re.compile(r"\blink(\d+)\b")
 
 
 @dataclass(frozen=True)
-class Comparison:
+class ComparedQuantity:
     """One quantity: observed, and the mean of the twin's runs with the ends of its 95 % interval.
 
     ``difference`` is the twin's less the observed value: a share of it, or as it is if the quantity is a share.
@@ -72,7 +72,7 @@ def _line_name(path: str) -> str:
     return f"line{match[1]}" if match else path
 
 
-def compare(observation: Observation, outcomes: Sequence[Outcome]) -> list[Comparison]:
+def compare(observation: Observation, outcomes: Sequence[Outcome]) -> list[ComparedQuantity]:
     """Return what was observed beside the runs of the twin; empty if no transfer was observed."""
     transfer = observation.transfer
     if transfer is None or not outcomes:
@@ -81,13 +81,20 @@ def compare(observation: Observation, outcomes: Sequence[Outcome]) -> list[Compa
     names = {line.name: f"line{number}" for number, line in enumerate(observation.lines, start=1)}
 
     def row(
-        quantity: str, observed: float, values: Sequence[float], format_value: Callable[[float], str], *, is_share: bool = False
-    ) -> Comparison:
+        quantity: str,
+        observed: float,
+        values: Sequence[float],
+        format_value: Callable[[float], str],
+        *,
+        is_share: bool = False,
+    ) -> ComparedQuantity:
         interval = mean_interval(values)
         difference = interval.mean - observed
         if not is_share:
             difference /= observed
-        return Comparison(quantity, observed, interval.mean, interval.low, interval.high, difference, is_share, format_value)
+        return ComparedQuantity(
+            quantity, observed, interval.mean, interval.low, interval.high, difference, is_share, format_value
+        )
 
     rows = [row("goodput", transfer.goodput_bps, [outcome.goodput_bps for outcome in outcomes], format_rate)]
     for name, observed in transfer.rtt_s.items():

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""An estimated value: its interval, how it was found, by how many samples, and whether it is a value or only a bound."""
+"""An estimated value: its interval, how it was found, by how many samples, and whether it is only a bound."""
 
 from __future__ import annotations
 

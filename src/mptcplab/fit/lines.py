@@ -77,9 +77,9 @@ class Line:
 
 def estimate_line(trace: PathTrace, name: str) -> Line:
     """Return the line that a path's packets travelled over."""
-    delays = _Delays.of(trace)
+    delays = _Delays.from_trace(trace)
     rtt = _round_trip(trace, delays)
-    rate = _rate(trace, delays)
+    rate = _rate(delays)
     queue, loss = _queue_and_loss(trace, delays, rate)
     loaded = None
     if delays.waits.size:
@@ -113,14 +113,16 @@ class _Delays:
     all_waits: Floats
 
     @classmethod
-    def of(cls, trace: PathTrace) -> _Delays:
+    def from_trace(cls, trace: PathTrace) -> _Delays:
         every = sorted(trace.deliveries, key=lambda delivery: delivery.order)
         timed = [delivery for delivery in every if delivery.is_timed]
         raw = np.array([delivery.delivered_s - delivery.sent_s for delivery in timed])
+        if not trace.at_sender and timed:
+            raw = _without_offsets(raw, np.array([delivery.flow for delivery in timed]))
         orders = np.array([delivery.order for delivery in timed], dtype=float)
         base = float(raw.min()) if raw.size else 0.0
         if trace.at_sender and trace.handshakes_s:
-            base = min(base, *trace.handshakes_s) if raw.size else min(trace.handshakes_s)
+            base = min(base, min(trace.handshakes_s))
         waits = raw - base
         by_arrival = sorted(trace.deliveries, key=lambda delivery: delivery.delivered_s)
         delivered = np.array([delivery.delivered_s for delivery in by_arrival])
@@ -132,13 +134,22 @@ class _Delays:
         return cls(base, orders, sent, waits, delivered, frames, all_waits)
 
 
+def _without_offsets(delays: Floats, flows: NDArray[np.int64]) -> Floats:
+    """Return delays less the shortest of their flow: the time stamps of each connection have an offset of their own."""
+    shortest = {flow: delays[flows == flow].min() for flow in np.unique(flows)}
+    result: Floats = delays - np.array([shortest[flow] for flow in flows])
+    return result
+
+
 def _round_trip(trace: PathTrace, delays: _Delays) -> Estimate:
     samples = list(trace.handshakes_s)
     if trace.at_sender and delays.waits.size:
         samples += list(delays.waits + delays.base)
     if not samples:
-        return Estimate(value=0.02, kind="assumed", method="no handshake was captured, and none of its data at the sender")
-    samples.sort()
+        return Estimate(
+            value=0.02, kind="assumed", method="no handshake was captured, and none of its data at the sender"
+        )
+    samples = sorted(map(float, samples))
     near = samples[min(len(samples) - 1, max(1, len(samples) // 100))]
     return Estimate(
         value=samples[0],
@@ -150,7 +161,7 @@ def _round_trip(trace: PathTrace, delays: _Delays) -> Estimate:
     )
 
 
-def _rate(trace: PathTrace, delays: _Delays) -> Estimate:
+def _rate(delays: _Delays) -> Estimate:
     """Return the rate of intervals in which the line was backlogged throughout."""
     rates, least_waits = _interval_rates(delays)
     if not rates.size:
@@ -310,7 +321,10 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
         totals = [value for _, value in _totals(subflows)]
         best = max(totals, default=0.0) or max((sample.delivery_bps or 0.0 for sample in samples), default=0.0)
         rate = Estimate(
-            value=max(best, 1e3), kind="bound", method="the highest rate; the line was not seen backlogged", samples=len(totals)
+            value=max(best, 1e3),
+            kind="bound",
+            method="the highest rate; the line was not seen backlogged",
+            samples=len(totals),
         )
     sent = sum(int(subflow.last("bytes_sent") or 0) for subflow in subflows)
     again = sum(int(subflow.last("bytes_retrans") or 0) for subflow in subflows)
@@ -329,7 +343,12 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
         receiver=_address(first.remote),
         rate=rate,
         rtt=Estimate(
-            value=base, kind="measured", method="lowest minrtt of ss", low=base, high=min(smoothed), samples=len(samples)
+            value=base,
+            kind="measured",
+            method="lowest minrtt of ss",
+            low=base,
+            high=min(smoothed),
+            samples=len(samples),
         ),
         queue=Estimate(value=max(wait, 0.001), kind="bound", method=method, samples=len(smoothed)),
         loss=loss,

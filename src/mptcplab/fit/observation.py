@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from mptcplab.capture.read import read_packets
@@ -70,13 +70,13 @@ def observe(paths: Sequence[Path]) -> Observation:
         captures = [capture for collection in collections for capture in collection.captures]
         traces = _complete(PathReader().read(read_packets(captures))) if captures else []
     subflows = tuple(sources.evidence.subflows or ()) if sources.facts else ()
-    traces = list(_carrying(traces))
+    traces = list(_select_paths(traces))
     if traces:
         ordered = _in_order(traces)
         lines = [estimate_line(trace, f"line{number}") for number, trace in enumerate(ordered, start=1)]
         transfer = _captured_transfer(ordered, lines)
     else:
-        lines, transfer = _sampled(subflows)
+        lines, transfer = _read_samples(subflows)
     if not lines:
         raise InputError(
             "the files show no line: there is neither a capture with payload nor samples of `ss -ti` with round trips",
@@ -104,7 +104,7 @@ def _complete(traces: list[PathTrace]) -> list[PathTrace]:
     return list(best.values())
 
 
-def _carrying(traces: Sequence[PathTrace]) -> Iterator[PathTrace]:
+def _select_paths(traces: Sequence[PathTrace]) -> Iterator[PathTrace]:
     """Yield the paths that carried enough to be measured, and not those that carried only answers in return."""
     total = sum(trace.payload for trace in traces)
     for trace in sorted(traces, key=lambda trace: -trace.payload)[:_MAX_LINES]:
@@ -134,7 +134,10 @@ def _members(traces: Sequence[PathTrace]) -> list[tuple[PathTrace, FlowTrace]]:
             beside = [
                 flow
                 for flow in trace.flows.values()
-                if trace is not first[0] and flow.is_mptcp and flow.begin_s < first[1].end_s and flow.end_s > first[1].begin_s
+                if trace is not first[0]
+                and flow.is_mptcp
+                and flow.begin_s < first[1].end_s
+                and flow.end_s > first[1].begin_s
             ]
             if beside:
                 members.append((trace, max(beside, key=lambda flow: flow.payload)))
@@ -167,14 +170,15 @@ def _captured_transfer(traces: Sequence[PathTrace], lines: Sequence[Line]) -> Tr
     )
 
 
-def _sampled(subflows: Sequence[Subflow]) -> tuple[list[Line], Transfer | None]:
+def _read_samples(subflows: Sequence[Subflow]) -> tuple[list[Line], Transfer | None]:
     """Return lines and the transfer as samples of sockets at the sender show them."""
     by_path: dict[tuple[str, str], list[Subflow]] = {}
     for subflow in subflows:
         key = tuple(end.rpartition(":")[0].strip("[]") for end in (subflow.local, subflow.remote))
         if (subflow.last("bytes_acked") or 0) >= _MIN_PAYLOAD:
             by_path.setdefault((key[0], key[1]), []).append(subflow)
-    lines, kept = [], []
+    lines: list[Line] = []
+    kept: list[list[Subflow]] = []
     for members in by_path.values():
         try:
             lines.append(estimate_from_samples(members, f"line{len(lines) + 1}"))
@@ -219,12 +223,5 @@ def _settings(facts: Sequence[Facts]) -> dict[str, tuple[str, str]]:
 
 
 def _backups(facts: Sequence[Facts], lines: Sequence[Line]) -> frozenset[str]:
-    addresses = {
-        endpoint.address for host in facts for endpoint in host.endpoints or () if "backup" in endpoint.flags
-    }
+    addresses = {endpoint.address for host in facts for endpoint in host.endpoints or () if "backup" in endpoint.flags}
     return frozenset(line.name for line in lines if {line.sender, line.receiver} & addresses)
-
-
-def with_lines(observation: Observation, lines: Sequence[Line]) -> Observation:
-    """Return the observation with other lines."""
-    return replace(observation, lines=tuple(lines))

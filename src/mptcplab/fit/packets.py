@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from mptcplab.capture.options import has_mptcp
-from mptcplab.capture.packet import ACK, RST, SYN, Packet
+from mptcplab.capture.packet import ACK, RST, SYN, Packet, SocketAddress
 
 _ETHERNET, _TCP, _IP4, _IP6 = 14, 20, 20, 40
 _NS = 1_000_000_000
@@ -89,8 +89,8 @@ class FlowTrace:
     """
 
     number: int
-    sender: tuple[str, int]
-    receiver: tuple[str, int]
+    sender: SocketAddress
+    receiver: SocketAddress
     is_mptcp: bool = False
     payload: int = 0
     sent: int = 0
@@ -130,7 +130,7 @@ class _Half:
 class _Handshake:
     syn_s: float | None = None
     answer_s: float | None = None
-    opener: tuple[str, int] | None = None
+    opener: SocketAddress | None = None
     is_mptcp: bool = False
     #: The part of the round trip beyond the vantage point, as the opener sees it; None until the handshake is complete.
     beyond_s: float | None = None
@@ -143,8 +143,8 @@ class PathReader:
 
     def __init__(self) -> None:
         self._traces: dict[tuple[int, str, str], PathTrace] = {}
-        self._halves: dict[tuple[int, tuple[str, int], tuple[str, int]], _Half] = {}
-        self._handshakes: dict[tuple[int, frozenset[tuple[str, int]]], _Handshake] = {}
+        self._halves: dict[tuple[int, SocketAddress, SocketAddress], _Half] = {}
+        self._handshakes: dict[tuple[int, frozenset[SocketAddress]], _Handshake] = {}
         self._zero_ns: int | None = None
         self._flows = 0
 
@@ -165,39 +165,44 @@ class PathReader:
         if packet.flags & RST:
             return
         if packet.length:
-            half = self._half(packet, file, handshake)
+            half = self._half_of(packet, file, handshake)
             half.flow.end_s = time_s
             (self._add_sent if half.at_sender else self._add_arrived)(half, packet, time_s)
         if packet.flags & ACK:
-            back = self._halves.get((file, tuple(packet.target), tuple(packet.source)))
+            back = self._halves.get((file, packet.target, packet.source))
             if back is not None and back.at_sender:
                 self._acknowledge(back, packet, time_s)
 
     # -- the begin of connections
 
     def _shake(self, packet: Packet, time_s: float, file: int) -> _Handshake:
-        ends: frozenset[tuple[str, int]] = frozenset((tuple(packet.source), tuple(packet.target)))
+        ends: frozenset[SocketAddress] = frozenset((packet.source, packet.target))
         handshake = self._handshakes.get((file, ends))
         if packet.flags & SYN and not packet.flags & ACK:
             if handshake is not None and handshake.syn_s is not None and handshake.round_trip_s is None:
                 handshake.is_repeated = True
             else:
-                handshake = _Handshake(syn_s=time_s, opener=tuple(packet.source))
+                handshake = _Handshake(syn_s=time_s, opener=packet.source)
                 self._handshakes[file, ends] = handshake
                 for pair in ((packet.source, packet.target), (packet.target, packet.source)):
-                    self._halves.pop((file, tuple(pair[0]), tuple(pair[1])), None)
+                    self._halves.pop((file, pair[0], pair[1]), None)
             handshake.is_mptcp = has_mptcp(packet.options)
             return handshake
         if handshake is None:
             handshake = self._handshakes[file, ends] = _Handshake()
         if packet.flags & SYN:
             handshake.answer_s = time_s
-            handshake.opener = handshake.opener or tuple(packet.target)
-        elif handshake.round_trip_s is None and handshake.answer_s is not None and handshake.syn_s is not None:
-            if tuple(packet.source) == handshake.opener and not handshake.is_repeated:
-                handshake.beyond_s = handshake.answer_s - handshake.syn_s
-                handshake.round_trip_s = time_s - handshake.syn_s
-                self._note_round_trip(packet, handshake, file)
+            handshake.opener = handshake.opener or packet.target
+        elif (
+            handshake.round_trip_s is None
+            and handshake.answer_s is not None
+            and handshake.syn_s is not None
+            and packet.source == handshake.opener
+            and not handshake.is_repeated
+        ):
+            handshake.beyond_s = handshake.answer_s - handshake.syn_s
+            handshake.round_trip_s = time_s - handshake.syn_s
+            self._note_round_trip(packet, handshake, file)
         return handshake
 
     def _note_round_trip(self, packet: Packet, handshake: _Handshake, file: int) -> None:
@@ -212,22 +217,20 @@ class PathReader:
             self._traces[key] = PathTrace(sender, receiver, at_sender)
         return self._traces[key]
 
-    def _half(self, packet: Packet, file: int, handshake: _Handshake) -> _Half:
-        key = (file, tuple(packet.source), tuple(packet.target))
+    def _half_of(self, packet: Packet, file: int, handshake: _Handshake) -> _Half:
+        key = (file, packet.source, packet.target)
         half = self._halves.get(key)
         if half is None:
             at_sender = _is_at_sender(packet, handshake)
             trace = self._trace(file, packet.source.address, packet.target.address, at_sender=at_sender)
             trace.at_sender = at_sender
             if handshake.opener is not None:
-                trace.opened_by_sender = handshake.opener == tuple(packet.source)
+                trace.opened_by_sender = handshake.opener == packet.source
             self._flows += 1
             assert self._zero_ns is not None
             begin_s = handshake.syn_s
             begin_s = (packet.time_ns - self._zero_ns) / _NS if begin_s is None else begin_s
-            flow = FlowTrace(
-                self._flows, tuple(packet.source), tuple(packet.target), is_mptcp=handshake.is_mptcp, begin_s=begin_s
-            )
+            flow = FlowTrace(self._flows, packet.source, packet.target, is_mptcp=handshake.is_mptcp, begin_s=begin_s)
             trace.flows[flow.number] = flow
             half = self._halves[key] = _Half(trace, flow, at_sender)
         half.flow.is_mptcp = half.flow.is_mptcp or has_mptcp(packet.options)
@@ -273,7 +276,8 @@ class PathReader:
             if not segment.is_delivered:
                 newest.append(segment)
             half.head += 1
-        is_prompt = half.head - before >= 2
+        # What acknowledges all that is on its way may have been delayed, however much that is: nothing more came.
+        is_prompt = half.head - before >= 2 and half.highest is not None and acked < half.highest
         blocks = sack_blocks(packet.options) if len(packet.options) > 12 else []
         for left, right in blocks:
             start, end = _unwrap(left, half.highest), _unwrap(right, half.highest)
@@ -402,7 +406,7 @@ def _is_at_sender(packet: Packet, handshake: _Handshake) -> bool:
     if handshake.beyond_s is None or handshake.round_trip_s is None:
         return True
     near_opener = handshake.beyond_s >= handshake.round_trip_s / 2
-    return near_opener == (tuple(packet.source) == handshake.opener)
+    return near_opener == (packet.source == handshake.opener)
 
 
 def frame_bytes(packet: Packet) -> int:

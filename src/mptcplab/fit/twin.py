@@ -54,7 +54,8 @@ def build_twin(
 def _link(line: Line) -> dict[str, Any]:
     """Return a link: its delay, what limits the direction of the payload, and the other direction."""
     delay = Commented(
-        format_time(line.rtt.value / 2), f"half of the round trip {format_time(line.rtt.value)}; {line.rtt.origin(format_time)}"
+        format_time(line.rtt.value / 2),
+        f"half of the round trip {format_time(line.rtt.value)}; {line.rtt.origin(format_time)}",
     )
     there: dict[str, Any] = {
         "rate": Commented(format_rate(line.rate.value), line.rate.origin(format_rate)),
@@ -112,7 +113,9 @@ def _transport(observation: Observation, controls: Collection[str], schedulers: 
             value, where = observation.settings[key]
             sizes = [min(int(word), _MAX_BUFFER) for word in _NUMBERS.findall(value)]
             if len(sizes) == 3 and 0 < sizes[0] <= sizes[1] <= sizes[2]:
-                transport[key] = Commented([f"{size} B" for size in sizes], f"measured: {where}; assumed for the other end")
+                transport[key] = Commented(
+                    [f"{size} B" for size in sizes], f"measured: {where}; assumed for the other end"
+                )
     return transport
 
 

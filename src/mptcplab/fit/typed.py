@@ -91,7 +91,9 @@ def read_typed(file: Path) -> list[TypedLine]:
     except OSError as error:
         raise InputError(f"{shown}: {reason(error)}", hint="name a file that can be read") from error
     except (UnicodeDecodeError, tomllib.TOMLDecodeError, RecursionError) as error:
-        raise InputError(f"{shown} is not valid TOML: {printable(str(error))}", hint="see docs/fit.md for an example") from error
+        raise InputError(
+            f"{shown} is not valid TOML: {printable(str(error))}", hint="see docs/fit.md for an example"
+        ) from error
     lines = document.pop("lines", None)
     if document:
         name = printable(next(iter(document)))
@@ -125,7 +127,9 @@ def _typed_line(name: str, values: Mapping[str, Any], where: str) -> TypedLine:
         raise InputError(f"{where}: nothing is said about it", hint=_HINT)
     line = TypedLine(name=name, **numbers)
     if line.ping is not None and line.loaded_ping is not None and line.loaded_ping <= line.ping:
-        raise InputError(f"{where}: the loaded ping is not above the ping", hint="a queue makes it longer; leave it out")
+        raise InputError(
+            f"{where}: the loaded ping is not above the ping", hint="a queue makes it longer; leave it out"
+        )
     return line
 
 
