@@ -47,19 +47,12 @@ def list_changes(
     changes = [change for part in _parts(observation, tables, names).values() for change in part]
     transport = tables["transport"]
     if transport["protocol"] == "mptcp":
-        changes.append(
-            Change(
-                "TCP over the first line instead of MPTCP", (*_removed_key("scheduler"), ("transport.protocol", "tcp"))
-            )
-        )
+        keys = (("transport.scheduler", None), ("transport.protocol", "tcp"))
+        changes.append(Change("TCP over the first line instead of MPTCP", keys))
     elif len(observation.lines) > 1:
         changes.append(Change("MPTCP instead of TCP", (("transport.protocol", "mptcp"),)))
     changes += _backup_changes(observation, tables)
     return changes
-
-
-def _removed_key(key: str) -> tuple[tuple[str, Any], ...]:
-    return ((f"transport.{key}", None),)
 
 
 def _parts(

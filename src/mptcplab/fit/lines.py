@@ -39,8 +39,8 @@ _MIN_INTERVALS = 5
 _MIN_LOSSES, _CHANCE = 3, 1e-4
 #: The queue counts as full from this share of the longest wait on, and as not nearly full below the other.
 _FULL, _NOT_NEARLY = 0.9, 0.6
-#: The longest wait is the mean of these many longest ones, so that a single odd packet does not decide.
-_LONGEST = 5
+#: The longest wait is the median of this share of all, within these numbers, so that a few odd packets do not decide.
+_LONGEST_SHARE, _LONGEST_RANGE = 0.01, (5, 100)
 _CONFIDENCE = 0.95
 
 
@@ -99,39 +99,48 @@ def estimate_line(trace: PathTrace, name: str) -> Line:
 
 @dataclass(frozen=True)
 class _Delays:
-    """The deliveries of a path as arrays, in the order in which they were sent; ``waits`` are those in the queue.
+    """The deliveries of a path as arrays.
 
-    ``orders``, ``sent`` and ``waits`` are of deliveries whose delay is known; the rest are of all.
+    ``waits`` in the queue are those of deliveries whose delay is known. ``orders``, ``sent`` and ``bounds`` are, in the
+    order of sending, of all that were sent once: their waits, or an upper bound where an acknowledgement was held back.
+    ``delivered``, ``bytes`` and ``waits_around`` (interpolated) are of all, in the order of arrival.
     """
 
     base: float
+    waits: Floats
     orders: Floats
     sent: Floats
-    waits: Floats
+    bounds: Floats
     delivered: Floats
     bytes: Floats
-    all_waits: Floats
+    waits_around: Floats
 
     @classmethod
     def from_trace(cls, trace: PathTrace) -> _Delays:
-        every = sorted(trace.deliveries, key=lambda delivery: delivery.order)
-        timed = [delivery for delivery in every if delivery.is_timed]
-        raw = np.array([delivery.delivered_s - delivery.sent_s for delivery in timed])
-        if not trace.at_sender and timed:
-            raw = _without_offsets(raw, np.array([delivery.flow for delivery in timed]))
-        orders = np.array([delivery.order for delivery in timed], dtype=float)
-        base = float(raw.min()) if raw.size else 0.0
+        once = sorted((entry for entry in trace.deliveries if not entry.is_repeated), key=lambda entry: entry.order)
+        raw = np.array([entry.delivered_s - entry.sent_s for entry in once])
+        is_timed = np.array([entry.is_timed for entry in once], dtype=bool)
+        if not trace.at_sender and once:
+            raw = _without_offsets(raw, np.array([entry.flow for entry in once]))
+        base = float(raw[is_timed].min()) if is_timed.any() else 0.0
         if trace.at_sender and trace.handshakes_s:
             base = min(base, min(trace.handshakes_s))
-        waits = raw - base
-        by_arrival = sorted(trace.deliveries, key=lambda delivery: delivery.delivered_s)
-        delivered = np.array([delivery.delivered_s for delivery in by_arrival])
-        times = np.array([delivery.delivered_s for delivery in timed])
+        bounds = np.maximum(raw - base, 0.0)
+        waits = bounds[is_timed]
+        by_arrival = sorted(trace.deliveries, key=lambda entry: entry.delivered_s)
+        delivered = np.array([entry.delivered_s for entry in by_arrival])
+        times = np.array([entry.delivered_s for entry in once])[is_timed] if once else np.array([])
         order = np.argsort(times, kind="stable")
-        all_waits = np.interp(delivered, times[order], waits[order]) if waits.size else np.zeros_like(delivered)
-        frames = np.array([delivery.frame for delivery in by_arrival], dtype=float)
-        sent = np.array([delivery.sent_s for delivery in timed])
-        return cls(base, orders, sent, waits, delivered, frames, all_waits)
+        return cls(
+            base=base,
+            waits=waits,
+            orders=np.array([entry.order for entry in once], dtype=float),
+            sent=np.array([entry.sent_s for entry in once]),
+            bounds=bounds,
+            delivered=delivered,
+            bytes=np.array([entry.frame for entry in by_arrival], dtype=float),
+            waits_around=np.interp(delivered, times[order], waits[order]) if waits.size else np.zeros_like(delivered),
+        )
 
 
 def _without_offsets(delays: Floats, flows: NDArray[np.int64]) -> Floats:
@@ -206,7 +215,7 @@ def _interval_rates(delays: _Delays) -> tuple[Floats, Floats]:
         span = times[end] - times[begin]
         if span > 0:
             rates.append(8 * (totals[end] - totals[begin]) / span)
-            waits.append(delays.all_waits[begin : end + 1].min())
+            waits.append(delays.waits_around[begin : end + 1].min())
         begin = end if end > begin else begin + 1
     return np.array(rates), np.array(waits)
 
@@ -216,41 +225,54 @@ def _queue_and_loss(trace: PathTrace, delays: _Delays, rate: Estimate) -> tuple[
         none = Estimate(value=0.1, kind="assumed", method="the default; no delays of packets are known")
         return none, _share_lost(len(trace.losses), trace.sent, is_bound=True)
     waits = np.sort(delays.waits)
-    top = waits[-_LONGEST:]
+    fewest, most = _LONGEST_RANGE
+    top = waits[-min(max(round(_LONGEST_SHARE * waits.size), fewest), most) :]
     longest = float(np.median(top))
     frame_s = FRAME * 8 / rate.value
     full_from = min(_FULL * longest, longest - 2 * frame_s)
-    lost = _waits_at_losses(trace, delays)
+    lost = _waits_at_losses(trace, delays, longest)
     in_full = int((lost >= full_from).sum())
-    share_full = max(float((delays.waits >= full_from).mean()), 1.0 / delays.waits.size)
+    share_full = max(float((delays.bounds >= full_from).mean()), 1.0 / delays.bounds.size)
     if _is_full(in_full, lost.size, share_full):
+        # A queue whose longest wait is this has room for up to one frame more, in which no whole frame fitted.
         queue = Estimate(
-            value=longest,
+            value=longest + frame_s / 2,
             kind="measured",
-            method=f"longest wait; {in_full} of {lost.size} losses at a full queue",
-            low=float(top[0]) - frame_s,
+            method=f"longest wait, and half a frame; {in_full} of {lost.size} losses at a full queue",
+            low=float(top[0]),
             high=float(top[-1]) + frame_s,
             samples=in_full,
         )
         below = _NOT_NEARLY * longest
         counted = int((lost < below).sum())
-        sent_below = round(trace.sent * float((delays.waits < below).mean()))
+        sent_below = round(trace.sent * float((delays.bounds < below).mean()))
         return queue, _share_lost(counted, sent_below, is_bound=False)
     reason = "no loss shows that the queue was ever full" if not lost.size else "losses do not depend on the queue"
     queue = Estimate(value=longest, kind="bound", method=f"longest wait; {reason}", samples=int(delays.waits.size))
     return queue, _share_lost(lost.size, trace.sent, is_bound=False)
 
 
-def _waits_at_losses(trace: PathTrace, delays: _Delays) -> Floats:
-    """Return how long each lost packet would have waited: as long as the one before it, less the time since then."""
+def _waits_at_losses(trace: PathTrace, delays: _Delays, longest: float) -> Floats:
+    """Return how long each lost packet would have waited, as its neighbours show.
+
+    It is as long as the one before it, less the time since then, or as long as the one after it if that left soon, for
+    packets in between whose delay is unknown fill the queue, too.
+    """
     orders = np.array([loss.order for loss in trace.losses], dtype=float)
     sent = np.array([loss.sent_s for loss in trace.losses])
-    before = np.searchsorted(delays.orders, orders) - 1
-    is_known = before >= 0
-    orders, sent, before = orders[is_known], sent[is_known], before[is_known]
-    # The receiver does not know when a lost packet was sent: then its neighbour's wait stands.
-    elapsed = sent - delays.sent[before] if trace.at_sender else np.zeros_like(orders)
-    waits: Floats = np.maximum(delays.waits[before] - np.maximum(elapsed, 0.0), 0.0)
+    after = np.searchsorted(delays.orders, orders)
+    is_known = after > 0
+    sent, after = sent[is_known], after[is_known]
+    before = after - 1
+    after = np.minimum(after, delays.orders.size - 1)
+    bounds = np.minimum(delays.bounds, longest)
+    if not trace.at_sender:
+        # The receiver does not know when a lost packet was sent: its neighbours' waits stand.
+        neighbours: Floats = np.maximum(bounds[before], bounds[after])
+        return neighbours
+    drained = np.maximum(bounds[before] - np.maximum(sent - delays.sent[before], 0.0), 0.0)
+    is_near = np.abs(delays.sent[after] - sent) <= longest
+    waits: Floats = np.maximum(drained, np.where(is_near, bounds[after], 0.0))
     return waits
 
 

@@ -37,7 +37,7 @@ class Delivery(NamedTuple):
     """A segment that arrived. ``order`` counts the path's first transmissions.
 
     ``is_timed`` is True if ``delivered_s - sent_s`` shows its delay: it was sent once, and nothing held back the
-    acknowledgement.
+    acknowledgement. If it was sent once (not ``is_repeated``), the difference is at least an upper bound.
     """
 
     order: int
@@ -46,6 +46,7 @@ class Delivery(NamedTuple):
     frame: int
     payload: int
     is_timed: bool
+    is_repeated: bool
     flow: int
 
 
@@ -276,8 +277,7 @@ class PathReader:
             if not segment.is_delivered:
                 newest.append(segment)
             half.head += 1
-        # What acknowledges all that is on its way may have been delayed, however much that is: nothing more came.
-        is_prompt = half.head - before >= 2 and half.highest is not None and acked < half.highest
+        is_prompt = half.head - before >= 2 and self._is_followed(half)
         blocks = sack_blocks(packet.options) if len(packet.options) > 12 else []
         for left, right in blocks:
             start, end = _unwrap(left, half.highest), _unwrap(right, half.highest)
@@ -305,6 +305,7 @@ class PathReader:
                     segment.frame,
                     segment.end - segment.start,
                     is_timed,
+                    segment.is_repeated,
                     half.flow.number,
                 )
             )
@@ -312,6 +313,16 @@ class PathReader:
         if half.head > 4096:
             del half.segments[: half.head], half.starts[: half.head]
             half.head = 0
+
+    @staticmethod
+    def _is_followed(half: _Half) -> bool:
+        """Return whether the next segment left soon after the last acknowledged one.
+
+        Otherwise the acknowledgement may have been delayed, however much it acknowledges: nothing more came.
+        """
+        if not 0 < half.head < len(half.segments):
+            return False
+        return half.segments[half.head].sent_s - half.segments[half.head - 1].sent_s < _PROMPT_S
 
     @staticmethod
     def _follows(half: _Half, segment: _Segment, time_s: float) -> bool:
@@ -383,7 +394,9 @@ class PathReader:
             is_timed = stamp is not None
         sent_s = time_s if stamp is None else stamp * _STAMP_S
         trace.deliveries.append(
-            Delivery(trace.sent, sent_s, time_s, frame_bytes(packet), packet.length, is_timed, flow.number)
+            Delivery(
+                trace.sent, sent_s, time_s, frame_bytes(packet), packet.length, is_timed, not is_timed, flow.number
+            )
         )
         flow.payload += packet.length
 
