@@ -31,6 +31,9 @@ from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.scenario.writing import uncomment, write_scenario
 
 PROGRAMS = Path(__file__).resolve().parent / "programs"
+#: Collections in docs/fit.md.
+COLLECTIONS = 20
+_BEGIN, _END = "<!-- table: blind -->", "<!-- end of table blind -->"
 _SEED = "lines of operators"
 #: Connections of a speed test, its seconds, and those of the transfer and of the whole collection.
 _CONNECTIONS, _TEST_S, _TRANSFER_S, _COLLECT_S = 64, 4, 8, 22
@@ -179,14 +182,19 @@ def fit_collection(number: int, folder: Path) -> tuple[Observation, list[dict[st
 
 
 def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
-    """Try changes on the twin, and the one with the largest certain effect on the true lines."""
+    """Try changes on the twin, and the advised one on the true lines.
+
+    That is the most useful change of those that certainly help; if none does, the one that certainly harms most; else
+    the one with the largest effect, which is not certain. It is right if it has the same direction on the true lines,
+    or if it is certain neither here nor there.
+    """
     names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
     commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
     twin = uncomment(commented)
     changes = [change for change in list_changes(observation, twin, names) if change.words in _TRIED]
     (folder / "twin.toml").write_text(write_scenario(commented))
     advice = _ranked(folder / "twin.toml", twin, changes)
-    certain = [row for row in advice if row.verdict in ("helps", "harms")]
+    certain = [row for row in advice if row.verdict == "helps"] or [row for row in advice if row.verdict == "harms"]
     chosen = max(certain or advice, key=lambda row: abs(row.gain))
     true = tomllib.loads((folder / "truth.toml").read_text())
     true["workloads"] = twin["workloads"]
@@ -196,7 +204,7 @@ def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
         true["links"] = {"link1": true["links"]["link2"], "link2": true["links"]["link1"]}
     (folder / "true.toml").write_text(write_scenario(true))
     in_truth = _ranked(folder / "true.toml", true, [change for change in changes if change.words == chosen.words])[0]
-    is_right = in_truth.gain * chosen.gain > 0 if certain else in_truth.verdict not in ("helps", "harms")
+    is_right = in_truth.gain * chosen.gain > 0 or not (certain or in_truth.verdict in ("helps", "harms"))
     return {
         "change": chosen.words,
         "is_certain": bool(certain),
@@ -217,14 +225,67 @@ def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[A
     return rank(outcomes.pop(UNCHANGED), outcomes)
 
 
+def blind_table(results: list[dict[str, Any]]) -> str:
+    """Return the results as the table of docs/fit.md, with a sentence that counts them."""
+    rows = [
+        "| | line | rate | round trip | queue | random loss | rate | round trip | queue | change | twin | true lines |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
+    ]
+    for result in results:
+        for place, line in enumerate(result["lines"], start=1):
+            truth, errors, loss = line["truth"], line["errors"], line["loss"]
+            interval = f"{100 * (loss['low'] or 0):.2f} to {100 * (loss['high'] or 0):.2f} %"
+            cells = [str(result["number"]) if place == 1 else "", str(place)]
+            cells += [f"{truth['rate'] / 1e6:.1f} Mbit/s", f"{truth['rtt_ns'] / 1e6:.1f} ms"]
+            cells += [f"{truth['queue_ns'] / 1e6:.0f} ms", f"{truth['loss_ppb'] / 1e7:.2f} % ({interval})"]
+            cells += [f"{100 * errors[name]:+.1f} %" for name in ("rate", "rtt", "queue")]
+            cells += _advice_cells(result.get("advice")) if place == 1 else ["", "", ""]
+            rows.append(f"| {' | '.join(cells)} |")
+    return f"{_summary(results)}\n\n" + "\n".join(rows)
+
+
+def _advice_cells(advice: dict[str, Any] | None) -> list[str]:
+    if advice is None:
+        return ["not tried", "", ""]
+    verdict = "" if advice["is_right"] else ", wrong"
+    change = advice["change"] if advice["is_certain"] else "none is certain"
+    return [change, f"{100 * advice['twin'][0]:+.0f} %", f"{100 * advice['truth'][0]:+.0f} %{verdict}"]
+
+
+def _summary(results: list[dict[str, Any]]) -> str:
+    lines = [line for result in results for line in result["lines"]]
+    good = sum(is_good(line["errors"]) for line in lines)
+    covered = sum(
+        (line["loss"]["low"] or 0) <= line["truth"]["loss_ppb"] / 1e9 <= (line["loss"]["high"] or 0) for line in lines
+    )
+    advice = [result["advice"] for result in results if "advice" in result]
+    right = sum(entry["is_right"] for entry in advice)
+    return (
+        f"{good} of {len(lines)} lines are good. The interval of random loss has the true value in {covered}. "
+        f"The change has the right direction in {right} of {len(advice)} collections.\n\n"
+        "The first columns are the truth, with the interval of the fitted loss; then the errors of the fit; then the "
+        "change, and its gain in goodput on the twin and on the true lines."
+    )
+
+
+def write_table(results: list[dict[str, Any]], docs: Path) -> None:
+    """Write the results to docs/data, and their table into docs/fit.md."""
+    (docs / "data" / "fit-blind.json").write_text(json.dumps(results, indent=1) + "\n")
+    page = docs / "fit.md"
+    head, _, rest = page.read_text().partition(_BEGIN)
+    _, _, tail = rest.partition(_END)
+    page.write_text(f"{head}{_BEGIN}\n{blind_table(results)}\n{_END}{tail}")
+
+
 def main() -> None:
-    """Evaluate collections, print each, and write all to a file of JSON."""
+    """Evaluate collections and print each; with ``--write``, document those that have been evaluated."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("numbers", type=int, nargs="+", help="numbers of collections")
+    parser.add_argument("numbers", type=int, nargs="*", help="numbers of collections; by default all")
     parser.add_argument("--folder", type=Path, required=True, help="where collections and runs are kept")
     parser.add_argument("--no-advice", action="store_true", help="only fit")
+    parser.add_argument("--write", type=Path, metavar="DOCS", help="write the table of docs/fit.md")
     arguments = parser.parse_args()
-    for number in arguments.numbers:
+    for number in arguments.numbers or range(1, COLLECTIONS + 1):
         folder = arguments.folder.resolve() / f"{number:02}"
         observation, lines = fit_collection(number, folder)
         result: dict[str, Any] = {"number": number, "lines": lines}
@@ -232,6 +293,9 @@ def main() -> None:
             result["advice"] = try_advice(folder, observation)
         (folder / "result.json").write_text(json.dumps(result))
         print(number, [is_good(line["errors"]) for line in lines], json.dumps(result), flush=True)
+    if arguments.write is not None:
+        files = sorted(arguments.folder.glob("*/result.json"))
+        write_table([json.loads(file.read_text()) for file in files], arguments.write)
 
 
 if __name__ == "__main__":

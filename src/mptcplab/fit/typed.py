@@ -108,7 +108,7 @@ def _table_line(file: str, name: str, table: object) -> TypedLine:
     if not _NAME.fullmatch(name):
         raise InputError(f"{where}: a name has letters and digits, at most 15", hint="for example [lines.lte]")
     if not isinstance(table, Mapping):
-        raise InputError(f"{where} is not a table", hint=f"write [lines.{name}] and its keys below")
+        raise InputError(f"{file}: line '{name}' is not a table", hint=f"write [lines.{name}] and its keys below")
     for key in table:
         if key not in _KEYS:
             raise InputError(f"{where}: '{printable(key)}' is not a known key", hint=f"the keys are {', '.join(_KEYS)}")
