@@ -59,7 +59,7 @@ def test_typed_lines_become_a_scenario_with_origins(tmp_path: Path) -> None:
     assert "Not identified: loss of dsl." in text
     assert document["workloads"]["transfer"]["reverse"] is True
     experiment = load(out)
-    assert experiment.repeats == 5
+    assert experiment.repeats == 8
     assert len(experiment.points[0].scenario.links) == 4
 
 

@@ -18,7 +18,7 @@ MARK = "Written by `mptcplab fit`."
 TRANSFER = "transfer"
 _DEFAULT_DURATION_S, _MIN_DURATION_S, _MAX_DURATION_S = 10.0, 2.0, 60.0
 _MAX_BUFFER = 256 << 20
-_REPEATS = 5
+_REPEATS = 8
 _NUMBERS = re.compile(r"\d{1,12}")
 
 

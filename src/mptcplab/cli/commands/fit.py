@@ -42,7 +42,7 @@ file with typed lines ([lines.NAME] with down, up, ping, loaded_ping, queue, los
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("twin.toml"), help="File of the scenario that is written."
 )
-@click.option("--repeats", type=click.IntRange(1, 1000), default=5, help="Seeds of the twin and of each change.")
+@click.option("--repeats", type=click.IntRange(1, 1000), default=8, help="Seeds of the twin and of each change.")
 @click.option("--no-run", is_flag=True, help="Only write the scenario.")
 @click.option("--advise", is_flag=True, help="Try changes on the twin and rank them.")
 @click.option(
