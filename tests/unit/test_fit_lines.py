@@ -93,7 +93,7 @@ def test_samples_of_sockets_show_a_rate_but_no_queue() -> None:
     assert line.rate.kind == "measured"
     assert line.rate.value == pytest.approx(2 * 5e6 * FRAME / 1448, rel=0.01), "both sockets share the line"
     assert line.rtt.value == 0.03
-    assert line.queue.kind == "bound"
+    assert line.queue.kind == "assumed", "a smoothed round trip may have risen by delayed acknowledgements, too"
     assert line.queue.value == pytest.approx(0.09)
     assert (line.loss.kind, line.loss.is_upper) == ("bound", True)
 

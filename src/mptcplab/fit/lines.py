@@ -357,7 +357,10 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
         is_upper=True,
         samples=len(samples),
     )
-    method = f"the smoothed round trip rose by {format_time(wait)}; samples do not show when the queue was full"
+    # Not a bound: the receiver may have delayed its acknowledgements by 40 ms and more.
+    method = (
+        f"not identifiable; the smoothed round trip rose by {format_time(wait)}, be it by the queue or by delayed ACKs"
+    )
     first = subflows[0]
     return Line(
         name=name,
@@ -372,7 +375,7 @@ def estimate_from_samples(subflows: Sequence[Subflow], name: str) -> Line:
             high=min(smoothed),
             samples=len(samples),
         ),
-        queue=Estimate(value=max(wait, 0.001), kind="bound", method=method, samples=len(smoothed)),
+        queue=Estimate(value=max(wait, 0.001), kind="assumed", method=method, samples=len(smoothed)),
         loss=loss,
         loaded_s=float(np.median(smoothed)) if smoothed else None,
     )

@@ -13,6 +13,7 @@ from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Subflow
 from mptcplab.explain.readers.collection import open_collection
 from mptcplab.explain.readers.facts import Facts
+from mptcplab.explain.readers.host import subflows_of
 from mptcplab.explain.sources import read_texts
 from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line, round_trips_in
 from mptcplab.fit.packets import FlowTrace, PathReader, PathTrace
@@ -69,18 +70,18 @@ def observe(paths: Sequence[Path]) -> Observation:
         sources = read_texts(collections)
         captures = [capture for collection in collections for capture in collection.captures]
         traces = _complete(PathReader().read(read_packets(captures))) if captures else []
-    subflows = tuple(sources.evidence.subflows or ()) if sources.facts else ()
     traces = list(_select_paths(traces))
     if traces:
         ordered = _in_order(traces)
         lines = [estimate_line(trace, f"line{number}") for number, trace in enumerate(ordered, start=1)]
         transfer = _captured_transfer(ordered, lines)
     else:
-        lines, transfer = _read_samples(subflows)
+        sockets = [subflow for host in sources.facts.values() for subflow in subflows_of(host, with_plain=True)]
+        lines, transfer = _read_samples(sockets)
     if not lines:
         raise InputError(
             "the files show no line: there is neither a capture with payload nor samples of `ss -ti` with round trips",
-            hint="collect while data is sent, as root: sh collect.sh -t 30 -n 200000",
+            hint="collect at the machine that sends, as root, while it does: sh collect.sh -t 30 -n 200000",
         )
     facts = list(sources.facts.values())
     return Observation(
