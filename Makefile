@@ -15,6 +15,7 @@
 # make gateways  build the proxies of gateways that Debian does not have, from their registries. Of these, `make test` and
 #              `make lab` build go-shadowsocks2 alone (two releases), and skip its tests if that fails
 # make reasons  200 random scenarios in which nothing is wrong: at most one in a hundred may name a reason (docs/reasons.md)
+# make fit     fit twenty collections of drawn lines, try advice on the true lines, and write the table of docs/fit.md: two hours
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 # make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
@@ -45,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fuzz fuzz-syscalls modes setups site smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
@@ -106,6 +107,9 @@ gateways: gateway-packages
 
 reasons: test-packages kernel
 	MPTCPLAB_REASONS=200 $(BIN)/pytest -q tests/lab/test_reasons.py -k ordinary
+
+fit: test-packages kernel
+	$(BIN)/python -m tests.lab.blind --folder build/fit --write docs
 
 fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'

@@ -11,7 +11,9 @@ import click
 from mptcplab.errors import Exit
 
 
-def collect(is_run: bool, seconds: int, interval: int, name: str | None, hide: bool, packets: bool) -> int:
+def collect(
+    is_run: bool, seconds: int, interval: int, name: str | None, hide: bool, packets: bool, count: int | None
+) -> int:
     """Print the script, or run it and return its exit status."""
     script = resources.files("mptcplab.explain").joinpath("collect.sh").read_text()
     if not is_run:
@@ -21,5 +23,6 @@ def collect(is_run: bool, seconds: int, interval: int, name: str | None, hide: b
     options += ["-o", name] if name is not None else []
     options += ["-a"] if hide else []
     options += ["-p"] if packets else []
+    options += ["-n", str(count)] if count is not None else []
     done = subprocess.run(["sh", "-s", "--", *options], input=script, text=True, check=False)
     return done.returncode

@@ -36,6 +36,7 @@ _COMMANDS = (
     "capture",
     "explain",
     "collect",
+    "fit",
     "selftest",
     "calibrate",
     "kernel",

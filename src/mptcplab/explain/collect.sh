@@ -21,6 +21,7 @@ Collects what this machine knows about Multipath TCP into NAME.tar.gz. It change
   -a          Hide addresses: rename IP and MAC addresses and the host's name, the same everywhere.
               Addresses of one network stay in one network, private ones stay private.
   -p          Capture packets, too: headers only, at most 20000 packets. Needs root; not with -a.
+  -n COUNT    Capture at most COUNT packets: a fast line needs more, see docs/fit.md. Each takes 144 bytes.
   -h          Show this help.
 TEXT
 }
@@ -38,12 +39,13 @@ is_number() {
     [ "${#1}" -le 6 ]
 }
 
-seconds=10 interval=2 name='' hide=no packets=no
-while getopts 't:i:o:aph' option; do
+seconds=10 interval=2 name='' hide=no packets=no count=20000
+while getopts 't:i:o:n:aph' option; do
     case $option in
     t) seconds=$OPTARG ;;
     i) interval=$OPTARG ;;
     o) name=$OPTARG ;;
+    n) count=$OPTARG packets=yes ;;
     a) hide=yes ;;
     p) packets=yes ;;
     h) usage && exit 0 ;;
@@ -54,6 +56,7 @@ shift $((OPTIND - 1))
 [ $# -eq 0 ] || fail "unexpected word '$1'" 'sh collect.sh -h lists the options'
 is_number "$seconds" || fail "-t '$seconds' is not a number of seconds" 'for example -t 30'
 is_number "$interval" || fail "-i '$interval' is not a number of seconds" 'for example -i 2'
+is_number "$count" || fail "-n '$count' is not a number of packets" 'for example -n 200000'
 [ $hide$packets != yesyes ] || fail '-a and -p exclude each other' 'a capture has addresses: leave one of them out'
 
 host=$(uname -n)
@@ -193,7 +196,7 @@ record routes.txt ip rule show
 record_counters
 in_background monitor.txt ip mptcp monitor
 if [ $packets = yes ]; then
-    in_background packets.log tcpdump -i any -n -s 128 -c 20000 -w "$name/packets.pcap" tcp
+    in_background packets.log tcpdump -i any -n -s 128 -c "$count" -w "$name/packets.pcap" tcp
 fi
 
 end=$((start + seconds))

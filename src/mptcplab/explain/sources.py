@@ -111,6 +111,15 @@ def read_sources(paths: Sequence[Path], client: str | None = None) -> Sources:
     return sources
 
 
+def read_texts(collections: Sequence[Collection]) -> Sources:
+    """Return what the texts of collections say, without their captures."""
+    sources = Sources()
+    for collection in collections:
+        _add_texts(sources, collection)
+        sources.skipped += collection.skipped
+    return sources
+
+
 def run_folder(path: Path) -> Path | None:
     """Return the folder of the only run of a results folder, or ``path`` if it is a run; None if it is neither.
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from tests.fuzz.judge import Target
 from tests.fuzz.targets.capture import CaptureTarget
 from tests.fuzz.targets.explain import ExplainTarget
+from tests.fuzz.targets.fit import FitTarget
 from tests.fuzz.targets.pack import PackTarget
 from tests.fuzz.targets.pcap import PcapTarget
 from tests.fuzz.targets.recording import RecordingTarget
@@ -23,6 +24,7 @@ TARGETS: dict[str, type[Target]] = {
         PcapTarget,
         SteeringTarget,
         ExplainTarget,
+        FitTarget,
         PackTarget,
     )
 }

@@ -26,10 +26,11 @@ give the archive to `mptcplab explain`. The script's own help is `sh collect.sh 
 @click.option("--name", help="With --run: name of the archive. Default: of the host and the date.")
 @click.option("--hide", is_flag=True, help="With --run: rename addresses and the host's name.")
 @click.option("--packets", is_flag=True, help="With --run: capture the headers of packets, too. Needs root.")
+@click.option("--count", type=click.IntRange(1, 999_999), help="With --run: number of packets to capture at most.")
 @defer_to("mptcplab.cli.collect:collect")
 def collect() -> None:
     """Print a shell script that gathers what a machine knows about its MPTCP connections.
 
     The script needs no more than a POSIX shell, also that of OpenWrt, and changes nothing on the machine. It writes one
-    archive for `mptcplab explain`.
+    archive for `mptcplab explain` and `mptcplab fit`.
     """

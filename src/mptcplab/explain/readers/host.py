@@ -54,16 +54,17 @@ def connections_of(facts: Facts) -> list[Connection]:
     return [_connection(facts.name, key, of_connection) for key, of_connection in rows.items()]
 
 
-def subflows_of(facts: Facts) -> list[Subflow]:
+def subflows_of(facts: Facts, *, with_plain: bool = False) -> list[Subflow]:
     """Return the subflows that ``ss -t`` showed, and plain TCP sockets that have to do with MPTCP.
 
-    These are the sockets of connections that fell back, and those with kernel TLS, which MPTCP cannot have.
+    These are the sockets of connections that fell back, and those with kernel TLS, which MPTCP cannot have;
+    ``with_plain``, all TCP sockets.
     """
     ends = {(row.local, row.remote) for row in facts.sockets if row.protocol == "mptcp"}
     rows: dict[tuple[str, str], list[SocketRow]] = {}
     for row in facts.sockets:
         is_special = sockets.upper_layer(row) is not None or (row.local, row.remote) in ends
-        if row.protocol == "tcp" and row.state != _LISTENING and is_special:
+        if row.protocol == "tcp" and row.state != _LISTENING and (is_special or with_plain):
             rows.setdefault((row.local, row.remote), []).append(row)
     return [_subflow(facts.name, of_subflow) for of_subflow in rows.values()]
 

@@ -1,0 +1,8 @@
+# SPDX-License-Identifier: MIT
+"""``mptcplab fit``: the operator's twin, a scenario made of what was observed on real machines, or of typed lines.
+
+`packets` measures how packets of each path travelled, `lines` estimates each line from that or from samples of sockets,
+`observation` combines all that files show, `typed` reads lines that somebody typed, `twin` writes the scenario,
+`beside` compares the twin with the observation, and `advise` tries changes on the twin and ranks them. Nothing here
+runs a lab: `cli/fit.py` does.
+"""

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: MIT
+"""Changes that may help, tried on the twin: which, and what they gained, with the certainty of each.
+
+Every change runs with the seeds of the unchanged twin, so that runs are compared in pairs. Many changes are compared at
+once: the intervals are as wide as needed for all of them to be right at the same time with 95 % (Bonferroni).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from mptcplab.fit.observation import Observation
+from mptcplab.fit.twin import set_key
+from mptcplab.stats.differences import paired_difference
+
+_SCHEDULERS = ("default", "roundrobin", "blest", "ecf", "redundant")
+_CONTROLS = ("cubic", "bbr", "lia", "olia", "balia")
+#: Buffers are tried at four times the size, and at this one if none is known.
+_BUFFER_FACTOR, _BUFFER, _MAX_BUFFER = 4, 16 << 20, 64 << 20
+_SIGNIFICANCE = 0.05
+#: A gain below this share matters to nobody, however certain it is.
+_NEGLIGIBLE = 0.01
+_SEED = 1
+
+
+@dataclass(frozen=True)
+class Change:
+    """A change of the twin: its words, and the keys of the scenario with their values. None removes a key."""
+
+    words: str
+    keys: tuple[tuple[str, Any], ...]
+
+    def apply(self, tables: Mapping[str, Any]) -> dict[str, Any]:
+        """Return plain tables with the change."""
+        changed = dict(tables)
+        for key, value in self.keys:
+            changed = set_key(changed, key, value)
+        return changed
+
+
+def list_changes(
+    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]
+) -> list[Change]:
+    """Return single changes of the twin's plain ``tables``. ``names`` has the lab's ``controls`` and ``schedulers``."""
+    changes = [change for part in _parts(observation, tables, names).values() for change in part]
+    transport = tables["transport"]
+    if transport["protocol"] == "mptcp":
+        keys = (("transport.scheduler", None), ("transport.protocol", "tcp"))
+        changes.append(Change("TCP over the first line instead of MPTCP", keys))
+    elif len(observation.lines) > 1:
+        changes.append(Change("MPTCP instead of TCP", (("transport.protocol", "mptcp"),)))
+    changes += _backup_changes(observation, tables)
+    return changes
+
+
+def _parts(
+    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]]
+) -> dict[str, list[Change]]:
+    """Return the changes by what they change: changes of different parts can be combined."""
+    transport = tables["transport"]
+    now = {
+        key: transport.get(key, default) for key, default in (("congestion_control", "cubic"), ("scheduler", "default"))
+    }
+    is_mptcp = transport["protocol"] == "mptcp"
+    parts = {
+        "congestion control": [
+            Change(f"congestion control {name}", (("transport.congestion_control", name),))
+            for name in _CONTROLS
+            if name != now["congestion_control"] and name in names["controls"]
+        ],
+        "scheduler": [
+            Change(f"scheduler {name}", (("transport.scheduler", name),))
+            for name in _SCHEDULERS
+            if is_mptcp and len(observation.lines) > 1 and name != now["scheduler"] and name in names["schedulers"]
+        ],
+        "buffers": [_buffers(transport)],
+        "queue": [_fq_codel(observation), *_shorter_queues(observation)],
+    }
+    return {name: changes for name, changes in parts.items() if changes}
+
+
+def _buffers(transport: Mapping[str, Any]) -> Change:
+    keys = []
+    for key, begin in (("tcp_rmem", 131072), ("tcp_wmem", 16384)):
+        sizes = [int(text.split()[0]) for text in transport.get(key, ())] or [4096, begin, _BUFFER // _BUFFER_FACTOR]
+        largest = min(max(sizes[2] * _BUFFER_FACTOR, _BUFFER), max(_MAX_BUFFER, sizes[2]))
+        keys.append((f"transport.{key}", [f"{sizes[0]} B", f"{sizes[1]} B", f"{largest} B"]))
+    return Change("larger buffers at both ends", tuple(keys))
+
+
+def _directions(observation: Observation) -> Iterator[tuple[int, str]]:
+    for number, line in enumerate(observation.lines):
+        yield number, f"links.link{number + 1}.{'forward' if line.sender_opens else 'backward'}"
+
+
+def _fq_codel(observation: Observation) -> Change:
+    keys = [(f"{direction}.discipline", "fq_codel") for _, direction in _directions(observation)]
+    # Its queue counts packets: the default of the discipline.
+    keys += [(f"{direction}.queue", "10240 packets") for _, direction in _directions(observation)]
+    return Change("fq_codel at every bottleneck", tuple(keys))
+
+
+def _shorter_queues(observation: Observation) -> list[Change]:
+    changes = []
+    for number, direction in _directions(observation):
+        line = observation.lines[number]
+        if line.queue.is_known and line.queue.value > 2 * max(line.rtt.value, 0.02):
+            size = max(round(line.rate.value / 8 * max(line.rtt.value, 0.02)), 4 * 1514)
+            words = f"the queue of {line.name} as short as its round trip"
+            changes.append(Change(words, ((f"{direction}.queue", f"{size} B"),)))
+    return changes
+
+
+def _backup_changes(observation: Observation, tables: Mapping[str, Any]) -> list[Change]:
+    if tables["transport"]["protocol"] != "mptcp" or len(observation.lines) < 2:
+        return []
+    key = "hosts.server.transport.endpoints"
+    if "hosts" in tables:
+        return [Change("no line as backup", (("hosts", None),))]
+    changes = []
+    for number, line in enumerate(observation.lines[1:], start=2):
+        endpoints = [
+            {"link": f"link{place}", "flags": ["signal", *(["backup"] if place == number else [])]}
+            for place in range(2, len(observation.lines) + 1)
+        ]
+        changes.append(Change(f"{line.name} as backup", ((key, endpoints),)))
+    return changes
+
+
+def sample_changes(
+    observation: Observation, tables: Mapping[str, Any], names: Mapping[str, Sequence[str]], count: int
+) -> list[Change]:
+    """Return at most ``count`` combinations of changes, spread over all of them by a Latin hypercube."""
+    from scipy.stats import qmc
+
+    parts = list(_parts(observation, tables, names).values())
+    points = qmc.LatinHypercube(d=len(parts), seed=_SEED).random(count)
+    combinations: dict[str, Change] = {}
+    for point in points:
+        chosen = []
+        for share, part in zip(point, parts, strict=True):
+            # The first place of each part is no change.
+            place = int(share * (len(part) + 1))
+            chosen += [part[place - 1]] if place else []
+        if len(chosen) > 1:
+            words = " and ".join(change.words for change in chosen)
+            combinations[words] = Change(words, tuple(key for change in chosen for key in change.keys))
+    return list(combinations.values())
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """One run: goodput in bit/s, and the median smoothed round trip of each path under load in s, by its link."""
+
+    goodput_bps: float
+    retransmitted: float
+    shares: Mapping[str, float]
+    rtt_s: Mapping[str, float]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advice:
+    """What one change gained: relative to the mean of the unchanged twin, with its simultaneous 95 % interval.
+
+    ``rtt_change_s`` is the change of the round trip under load, as a mean over the lines.
+    """
+
+    words: str
+    gain: float
+    low: float
+    high: float
+    rtt_change_s: float | None
+    n: int
+
+    @property
+    def verdict(self) -> str:
+        """What that says: ``helps``, ``harms``, or that there is no difference beyond chance, or none that matters."""
+        if self.n < 2:
+            return "one seed shows no chance: use more"
+        if self.low <= 0 <= self.high:
+            return "no difference beyond chance"
+        if abs(self.gain) < _NEGLIGIBLE:
+            return "no difference that matters"
+        return "helps" if self.gain > 0 else "harms"
+
+
+def rank(before: Sequence[Outcome], tried: Mapping[str, Sequence[Outcome]]) -> list[Advice]:
+    """Return the changes by what they gained: what helps first, what harms last. Runs are in pairs by seed."""
+    mean = sum(outcome.goodput_bps for outcome in before) / len(before)
+    advice = []
+    for words, after in tried.items():
+        difference = paired_difference([o.goodput_bps for o in before], [o.goodput_bps for o in after])
+        half = difference.half_width_at(_SIGNIFICANCE / len(tried)) or 0.0
+        times = [(_mean_rtt(a), _mean_rtt(b)) for b, a in zip(before, after, strict=True)]
+        rtt = [later - earlier for later, earlier in times if later is not None and earlier is not None]
+        advice.append(
+            Advice(
+                words=words,
+                gain=difference.mean / mean,
+                low=(difference.mean - half) / mean,
+                high=(difference.mean + half) / mean,
+                rtt_change_s=sum(rtt) / len(rtt) if rtt else None,
+                n=len(after),
+            )
+        )
+    order = {"helps": 0, "harms": 2}
+    return sorted(advice, key=lambda item: (order.get(item.verdict, 1), -item.gain))
+
+
+def _mean_rtt(outcome: Outcome) -> float | None:
+    return sum(outcome.rtt_s.values()) / len(outcome.rtt_s) if outcome.rtt_s else None
