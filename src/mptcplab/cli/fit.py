@@ -12,11 +12,13 @@ from typing import Any
 
 import click
 
+from mptcplab.api.lacks import check_machine
+from mptcplab.campaign.failures import check_failures, install_command, repeat_command
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
+from mptcplab.campaign.sweep import RunOptions, execute
 from mptcplab.cli.common import console, print_table
-from mptcplab.cli.running import RunOptions, check_failures, install_command, repeat_command
-from mptcplab.cli.sweep import execute
+from mptcplab.cli.progress import ProgressPrinter
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import write_text
 from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank, sample_changes
@@ -157,7 +159,9 @@ def run_changes(
             points += _changed_point(Path(scratch) / f"change{number}.toml", tables, change)
     rounds = Rounds(experiment, points)
     install = install_command([str(out)], (), engine=running.engine)
-    done = execute(rounds, default_folder(out), running, install=install)
+    check_machine(rounds.first(), running, install)
+    with ProgressPrinter() as printer:
+        done = execute(rounds, default_folder(out), running, progress=printer.show, warn=printer.warn)
     check_failures(done, lambda run: _repeat(out, run), default_folder(out))
     return _outcomes(experiment, done)
 
