@@ -26,10 +26,14 @@ _SETTING = "net.lab.cpu_{}_ps"
 CHARGED = ("sh", "-c", 'echo 1 >/proc/sys/net/lab/cpu_charge && exec "$0" "$@"')
 
 
-def _limit_time(limit: CpuTime) -> Any:
+def limit_time(limit: CpuTime, *, min_time: CpuTime = CpuTime(0)) -> Any:
+    """Return the validator of a time between ``min_time`` and ``limit``."""
+
     def check(time: CpuTime) -> CpuTime:
         if time > limit:
             raise value_error("is not plausible", f"use at most {limit}")
+        if time < min_time:
+            raise value_error("is too short", f"use at least {min_time}, or remove the key")
         return time
 
     return AfterValidator(check)
@@ -43,10 +47,10 @@ class Cpu(Part):
         "per_byte": ("byte", "copy", "per_copy"),
     }
 
-    per_call: Annotated[CpuTime, _limit_time(CpuTime(10**12))] = Field(
+    per_call: Annotated[CpuTime, limit_time(CpuTime(10**12))] = Field(
         default=CpuTime(0), description="time of each system call", examples=["1.2 us"]
     )
-    per_byte: Annotated[CpuTime, _limit_time(CpuTime(10**9))] = Field(
+    per_byte: Annotated[CpuTime, limit_time(CpuTime(10**9))] = Field(
         default=CpuTime(0), description="time per byte that a call reads or writes", examples=["0.35 ns"]
     )
 
