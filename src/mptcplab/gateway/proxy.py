@@ -86,8 +86,8 @@ class TunnelProxy(Proxy):
     mode: Mode = Field(  # type: ignore[assignment]
         default="redirect",
         description="redirect: the entry's firewall hands all TCP connections to it; local: workloads on the entry "
-        "that name it in `through` speak SOCKS5 to it; tunnel: the entry's port leads to the server of the one workload "
-        "on the entry that names it in `through`",
+        "that name it in `through` speak SOCKS5 to it; tunnel: the entry's port leads to the server of the workload on "
+        "the entry that names it in `through`",
     )
 
     @property

@@ -21,12 +21,13 @@ from mptcplab.units import CpuTime
 
 #: The counter of a node's CPU; its format is as in /proc/net/lab_cpu.
 COUNTER = "cpu.txt"
+_NO_TIME = CpuTime(0)
 _SETTING = "net.lab.cpu_{}_ps"
 #: Words before a command line whose program is to be charged. The shell that it replaces is charged for very little.
 CHARGED = ("sh", "-c", 'echo 1 >/proc/sys/net/lab/cpu_charge && exec "$0" "$@"')
 
 
-def limit_time(limit: CpuTime, *, min_time: CpuTime = CpuTime(0)) -> Any:
+def limit_time(limit: CpuTime, *, min_time: CpuTime = _NO_TIME) -> Any:
     """Return the validator of a time between ``min_time`` and ``limit``."""
 
     def check(time: CpuTime) -> CpuTime:

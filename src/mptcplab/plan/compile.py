@@ -13,8 +13,8 @@ from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
     bottlenecks,
     interface_commands,
-    neighbour_commands,
     loopback_commands,
+    neighbour_commands,
     offload_commands,
     shaping_commands,
     table_commands,

@@ -91,7 +91,9 @@ class WorkloadBase(Part):
         default=None, description="the link of `to` whose address `from` connects to", examples=["link1"]
     )
     through: GatewayName | None = Field(
-        default=None, description="the gateway with mode local or tunnel that `from` speaks to, at its entry", examples=["bond"]
+        default=None,
+        description="the gateway with mode local or tunnel that `from` speaks to, at its entry",
+        examples=["bond"],
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
     start_spread: Time | None = Field(
