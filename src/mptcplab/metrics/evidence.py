@@ -60,6 +60,7 @@ _OF_CONNECTIONS = (
 )
 #: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
 _BACKUP = 1 << 4 | 1 << 5
+_ANSWERED_BY_TCP = "MPTcpExtMPCapableFallbackSYNACK"
 #: A pacing rate of all ones stands for no limit.
 _UNLIMITED = 1 << 63
 
@@ -116,7 +117,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     return Host(
         name=name,
         opens=name == side.client,
-        counters=recording.counter(name, "nstat.json")["kernel"],
+        counters=_counters(recording, name, transport.get("protocol")),
         endpoints=tuple(_endpoints(recording, name)) if speaks else (),
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
@@ -124,6 +125,18 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         path_manager=transport.get("path_manager"),
         protocol=protocol,
     )
+
+
+def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapping[str, int]:
+    """Return a node's counters, without one that counts answers of its own proxy if its programs speak MPTCP.
+
+    The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
+    """
+    counters: dict[str, int] = dict(recording.counter(name, "nstat.json")["kernel"])
+    entries = {gateway["entry"] for gateway in recording.manifest.get("gateways", ()) if gateway["carried"]}
+    if name in entries and own_protocol == "mptcp":
+        counters.pop(_ANSWERED_BY_TCP, None)
+    return counters
 
 
 def _protocol(ends: Ends, node: Mapping[str, Any], side: _Side) -> str | None:
