@@ -192,7 +192,7 @@ def test_mptcp_to_a_server_that_speaks_it_is_not_redirected_by_iptables(make: Ma
 def test_what_passes_is_not_carried(make: Make, settings: tuple[str, ...], carried: list[str]) -> None:
     network = Network(make(*PASSING, settings=settings))
     assert gateways.carried(network, "bond") == carried
-    assert gateways.passed(network, "bond") == [name for name in ("fetch", "plain") if name not in carried]
+    assert gateways.list_passing(network, "bond") == [name for name in ("fetch", "plain") if name not in carried]
 
 
 def test_a_gateway_may_let_everything_pass(make: Make) -> None:

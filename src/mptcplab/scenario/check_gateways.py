@@ -42,7 +42,7 @@ def check_carried(document: Document, scenario: Scenario) -> None:
         _check_through(document, scenario, name)
     for name, gateway in scenario.gateways.items():
         carried = gateways.carried(network, name)
-        if not carried and not gateways.passed(network, name):
+        if not carried and not gateways.list_passing(network, name):
             hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
             if gateway.catches_all:
                 hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"

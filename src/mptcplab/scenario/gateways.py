@@ -36,7 +36,7 @@ def context_of(network: Network, name: str, *, folder: str = "/tmp") -> GatewayC
         local=tuple(locals_.items()),
         folder=folder,
         more_servers=tuple(servers[1:]),
-        passed=_passed_addresses(network, gateway),
+        passed=_list_passing_addresses(network, gateway),
         destination=_destination(network, next(iter(locals_))) if gateway.forwards and locals_ else None,
     )
 
@@ -80,15 +80,15 @@ def _destination(network: Network, workload: str) -> tuple[str, int]:
 
 def carried(network: Network, name: str) -> list[str]:
     """Return the workloads whose connections the gateway carries, by their routes or by their ``through``."""
-    return [workload for workload in _taken(network, name) if not _passes(network, name, workload)]
+    return [workload for workload in _select_workloads(network, name) if not _passes(network, name, workload)]
 
 
-def passed(network: Network, name: str) -> list[str]:
+def list_passing(network: Network, name: str) -> list[str]:
     """Return the workloads that the gateway lets pass, since they speak MPTCP from end to end."""
-    return [workload for workload in _taken(network, name) if _passes(network, name, workload)]
+    return [workload for workload in _select_workloads(network, name) if _passes(network, name, workload)]
 
 
-def _taken(network: Network, name: str) -> list[str]:
+def _select_workloads(network: Network, name: str) -> list[str]:
     gateway = network.scenario.gateways[name]
     return [
         workload
@@ -107,7 +107,7 @@ def _speaks_mptcp(network: Network, workload: WorkloadBase, node: str) -> bool:
     return (workload.own_protocol or network.scenario.transports[node].protocol) == "mptcp"
 
 
-def _passed_addresses(network: Network, gateway: GatewayBase) -> tuple[str, ...]:
+def _list_passing_addresses(network: Network, gateway: GatewayBase) -> tuple[str, ...]:
     """Return the addresses of servers that speak MPTCP, unless they have subnets of the entry, which pass anyway."""
     if not gateway.lets_mptcp_pass:
         return ()
