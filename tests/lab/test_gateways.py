@@ -224,6 +224,115 @@ def test_a_client_that_speaks_mptcp_is_answered_by_tcp(bench: Bench) -> None:
     assert _all_counts(recording, "web") == 0
 
 
+#: A phone that speaks MPTCP and is its own entry, a server that speaks it as well, and one that does not.
+PHONE = """
+[transport]
+protocol = "tcp"
+
+[hosts.phone.transport]
+protocol = "mptcp"
+[hosts.web.transport]
+protocol = "mptcp"
+[hosts.old]
+[routers.vps.transport]
+
+[links]
+wifi = { between = ["phone", "vps"], rate = "20 Mbit/s", delay = "5 ms" }
+lte = { between = ["phone", "vps"], rate = "10 Mbit/s", delay = "8 ms" }
+wan = { between = ["vps", "web"], delay = "2 ms" }
+far = { between = ["vps", "old"], delay = "2 ms" }
+
+[gateways.bond]
+program = "go-shadowsocks2"
+entry = "phone"
+exit = "vps"
+via = "wifi"
+pass_through = true
+
+[workloads.new]
+kind = "http"
+from = "phone"
+to = "web"
+size = "1 MB"
+
+[workloads.plain]
+kind = "http"
+from = "phone"
+to = "old"
+size = "1 MB"
+start = "3 s"
+"""
+
+
+@pytest.mark.parametrize(("firewall", "family"), [("nft", "ipv4"), ("iptables", "ipv4"), ("nft", "ipv6")])
+def test_mptcp_passes_to_a_server_that_speaks_it(bench: Bench, firewall: str, family: str) -> None:
+    """That server itself counts the phone's connection and its further subflow; the other one sees the proxy's TCP."""
+    needs("go-shadowsocks2")
+    (recording,) = bench.record(PHONE, f"gateways.bond.firewall={firewall}", f"family={family}")
+    new, plain = measure(recording)
+    print(new.sockets.use.text, new.sockets.shares, [use.text for use in plain.gateways])
+    assert new.gateways == ()
+    assert new.sockets.use.text == "2 subflows"
+    # The phone's own address reaches the server: a proxy's connection would come from the exit.
+    at_web = {
+        row["remote"].rpartition(":")[0].strip("[]") for row in recording.subflows.to_dicts() if row["node"] == "web"
+    }
+    phone = {address for address, at in recording.manifest["addresses"].items() if at["node"] == "phone"}
+    assert at_web == phone
+    assert _count(recording, "web", "MPCapableACKRX") == 1
+    assert _count(recording, "web", "MPJoinAckRx") == 1
+    (use,) = plain.gateways
+    assert (use.inner, use.server_side) == ("MPTCP", "TCP")
+    assert plain.sockets.use.text == "fell back", "the proxy's listener speaks plain TCP"
+    reasons = {finding.reason for one in (new, plain) for finding in one.reasons}
+    assert "synack-option-stripped" not in reasons, "the proxy answers, and removes nothing on the way"
+    assert _all_counts(recording, "old") == 0
+
+
+def test_without_pass_through_the_same_connection_goes_through_the_proxy(bench: Bench) -> None:
+    needs("go-shadowsocks2")
+    (recording,) = bench.record(PHONE, "gateways.bond.pass_through=false")
+    new, plain = measure(recording)
+    assert [(use.inner, use.server_side) for one in (new, plain) for use in one.gateways] == [("MPTCP", "TCP")] * 2
+    assert _count(recording, "web", "MPCapableACKRX") == 0
+
+
+TUNNEL = """
+[workloads.fetch]
+kind = "{}"
+from = "home"
+to = "web"
+through = "bond"
+size = "1 MB"
+"""
+
+
+@pytest.mark.parametrize(
+    ("program", "kind", "family"),
+    [
+        ("shadowsocks-libev", "http", "ipv4"),
+        ("shadowsocks-libev", "flow", "ipv6"),
+        ("go-shadowsocks2", "flow", "ipv4"),
+        ("go-shadowsocks2", "http", "ipv6"),
+    ],
+)
+def test_a_tunnel_leads_one_port_to_one_server(bench: Bench, program: str, kind: str, family: str) -> None:
+    """No firewall and no SOCKS: the client connects to the entry, and the server to nobody but the exit."""
+    settings = ("gateways.bond.mode=tunnel", f"family={family}")
+    recording = _record(bench, *settings, program=program, text=TUNNEL.format(kind))
+    measured = _only(recording)
+    print(measured.goodput_bps / 1e6, [use.text for use in measured.gateways], measured.warnings)
+    assert [use.text for use in measured.gateways] == [TEXT]
+    assert measured.warnings == ()
+    assert measured.sockets.shares["lte"] > 0.15
+    assert _count(recording, "vps", "MPCapableACKRX") == 1
+    assert _all_counts(recording, "web") == 0
+    at_web = {
+        row["remote"].rpartition(":")[0].strip("[]") for row in recording.subflows.to_dicts() if row["node"] == "web"
+    }
+    assert {recording.manifest["addresses"][address]["node"] for address in at_web} == {"vps"}
+
+
 #: Kills of each side during downloads, and a download that begins 100 ms after each.
 OUTAGES = """
 [workloads.fetch]

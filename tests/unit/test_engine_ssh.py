@@ -122,6 +122,7 @@ def test_a_plan_is_divided_among_machines() -> None:
         ("workloads.bulk.scheduler=roundrobin", "schedulers of single sockets"),
         ("neighbours=known", "leaves link-layer addresses to the machines"),
         ("hosts.client.loopback_offload=false", "leaves the offloads of loopback interfaces to the machines"),
+        ("hosts.client.loopback_packet_time=1 us", "leaves the queues of loopback interfaces to the machines"),
     ],
 )
 def test_what_does_not_fit_is_named(override: str, message: str) -> None:

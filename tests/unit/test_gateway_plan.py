@@ -153,6 +153,92 @@ def test_local_has_no_rules_and_an_address_for_each_workload(make: Make, program
     assert gateways.carried(Network(made), "bond") == ["fetch", "more"]
 
 
+# -- servers that speak MPTCP
+
+SPEAKERS = ("hosts.laptop.transport.protocol=mptcp", "hosts.web.transport.protocol=mptcp")
+PASSING = gateway("go-shadowsocks2", "pass_through = true"), workload("plain", to="other")
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_mptcp_to_a_server_that_speaks_it_is_not_redirected(make: Make, family: str) -> None:
+    """The rule stands between the exempt destinations and the redirection, in both chains, for this server alone."""
+    plan = plan_of(make(*PASSING, settings=(*SPEAKERS, f"family={family}")))
+    ip, server = {"ipv4": ("ip", "10.0.4.2"), "ipv6": ("ip6", "fd00:6d70:7463:4::2")}[family]
+    rules = [line for line in _rules(plan, "home", "nft") if line.startswith("add rule")]
+    for chain, three in (("prerouting", rules[:3]), ("output", rules[3:])):
+        beginning = f"add rule {ip} gateway-bond {chain} "
+        assert three[1] == f"{beginning}{ip} daddr {{ {server} }} tcp option mptcp exists return"
+        assert three[2] == f"{beginning}meta l4proto tcp redirect to :1080"
+
+
+def test_mptcp_to_a_server_that_speaks_it_is_not_redirected_by_iptables(make: Make) -> None:
+    plan = plan_of(make(*PASSING, settings=(*SPEAKERS, "gateways.bond.firewall=iptables")))
+    rules = _rules(plan, "home", "iptables")
+    passed = "-w -t nat -A GATEWAY-0 -p tcp -d 10.0.4.2 --tcp-option 30 -j RETURN"
+    assert rules.index(passed) == rules.index("-w -t nat -A GATEWAY-0 -p tcp -j REDIRECT --to-ports 1080") - 1
+    assert sum("--tcp-option" in rule for rule in rules) == 1
+
+
+@pytest.mark.parametrize(
+    ("settings", "carried"),
+    [
+        (SPEAKERS, ["plain"]),
+        (SPEAKERS[:1], ["fetch", "plain"]),
+        (SPEAKERS[1:], ["fetch", "plain"]),
+        ((*SPEAKERS, "gateways.bond.pass_through=false"), ["fetch", "plain"]),
+    ],
+    ids=["both speak it", "the server does not", "the client does not", "not asked for"],
+)
+def test_what_passes_is_not_carried(make: Make, settings: tuple[str, ...], carried: list[str]) -> None:
+    network = Network(make(*PASSING, settings=settings))
+    assert gateways.carried(network, "bond") == carried
+    assert gateways.list_passing(network, "bond") == [name for name in ("fetch", "plain") if name not in carried]
+
+
+def test_a_gateway_may_let_everything_pass(make: Make) -> None:
+    """With a sweep of the server's protocol, one of its points has nothing for the gateway to carry."""
+    made = make(PASSING[0], settings=SPEAKERS)
+    (described,) = gateway_contract(Network(made))["gateways"]
+    assert described["carried"] == []
+    assert described["passed"] == ["10.0.4.2"]
+
+
+def test_the_default_of_pass_through_is_not_recorded(make: Make) -> None:
+    """Recordings from before the key existed have the same scenario."""
+    made = make(gateway("go-shadowsocks2", "pass_through = false"))
+    assert "pass_through" not in made.model_dump(mode="json")["gateways"]["bond"]
+    assert "passed" not in gateway_contract(Network(made))["gateways"][0]
+
+
+# -- a port that leads to one server
+
+TUNNELS = ["shadowsocks-libev", "go-shadowsocks2"]
+
+
+@pytest.mark.parametrize("program", TUNNELS)
+def test_the_client_of_a_tunnel_connects_to_the_entry(make: Make, program: str) -> None:
+    made = make(gateway(program, 'mode = "tunnel"'), workload("direct", from_="home"), settings=LOCAL)
+    plan = plan_of(made)
+    assert _undeclared(plan) == []
+    assert _rules(plan, "home", "nft", "iptables") == []
+    clients = {one.name: line_of(one) for one in plan.programs if one.role == "client"}
+    assert " http://127.0.1.1:1080/" in clients["fetch.client"]
+    assert " http://10.0.4.2:5002/" in clients["direct.client"]
+    assert not any("--proxy" in line for line in clients.values()), "no client knows of it"
+    (described,) = gateway_contract(Network(made))["gateways"]
+    assert described["local"] == {"fetch": "127.0.1.1"}
+    assert described["carried"] == ["fetch"]
+
+
+def test_flows_go_through_a_tunnel(make: Make) -> None:
+    flow = workload("bulk", 'through = "bond"', kind="flow", from_="home")
+    plan = plan_of(make(gateway("shadowsocks-libev", 'mode = "tunnel"'), flow))
+    (client,) = (one for one in plan.programs if one.name == "bulk.client")
+    (server,) = (one for one in plan.programs if one.name == "bulk.server")
+    assert "--connect 127.0.1.2 --port 1080" in line_of(client)
+    assert "--port 5002" in line_of(server)
+
+
 # -- what it carries
 
 

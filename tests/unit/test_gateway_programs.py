@@ -81,6 +81,19 @@ def test_xray_asks_for_mptcp_only_on_the_inner_side(make: Make) -> None:
     assert over_tcp["outbounds"][0]["streamSettings"]["sockopt"] == {"tcpMptcp": False}
 
 
+@pytest.mark.parametrize(("family", "server"), [("ipv4", "10.0.4.2:5001"), ("ipv6", "[fd00:6d70:7463:4::2]:5001")])
+def test_tunnels_name_the_server_of_their_workload(make: Make, family: str, server: str) -> None:
+    settings = (*LOCAL, f"family={family}")
+    libev = program_of(plan_of(make(gateway("shadowsocks-libev", 'mode = "tunnel"'), settings=settings)), "entry")
+    assert settings_of(libev)["tunnel_address"] == server
+    assert settings_of(libev)["local_address"] == "0.0.0.0", "clients use an address of 127.0.0.0/8"
+    assert line_of(libev).endswith("&& exec mptcpize run ss-tunnel -c /tmp/mptcplab-gateway-bond.entry.json")
+    go = program_of(plan_of(make(gateway("go-shadowsocks2", 'mode = "tunnel"'), settings=settings)), "entry")
+    assert line_of(go).endswith(f" -tcptun '0.0.0.0:1080={server}'") or line_of(go).endswith(
+        f" -tcptun 0.0.0.0:1080={server}"
+    )
+
+
 @pytest.mark.parametrize("program", PROXIES)
 def test_every_cipher_is_in_both_configurations(make: Make, program: str) -> None:
     ciphers = PROGRAMS[program].model_fields["cipher"].annotation.__args__  # type: ignore[union-attr]

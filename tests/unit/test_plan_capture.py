@@ -70,6 +70,21 @@ def test_the_default_of_loopback_is_not_recorded(tmp_path: Path) -> None:
     assert dumped[0] == dumped[1]
     assert "loopback_offload" not in dumped[0]
     assert dumped[2]["loopback_offload"] is False
+    assert all("loopback_packet_time" not in one for one in dumped)
+
+
+def test_packets_take_time_on_loopback_one_by_one(tmp_path: Path) -> None:
+    """Aggregates may form only where offloads stay; a slot has one packet, and whole nanoseconds."""
+    file = tmp_path / "scenario.toml"
+    single = ("ip", "link", "set", "dev", "lo", "gso_max_segs", "1")
+    for offload in ("true", "false"):
+        lines = f'hosts.client.loopback_offload = {offload}\nhosts.client.loopback_packet_time = "1.28 us"\n'
+        file.write_text(SCENARIO + lines)
+        setup = compile_plan(load(file).points[0].scenario, seed=1).setup
+        (slots,) = (command for command in setup if command.argv[:5] == ("tc", "qdisc", "replace", "dev", "lo"))
+        assert slots.node == "client"
+        assert " ".join(slots.argv[5:]) == "root handle 1: netem limit 1000000 slot 1280ns packets 1"
+        assert [command.node for command in setup if command.argv == single] == ["client"] * (offload == "false")
 
 
 def test_no_capture_no_change(tmp_path: Path) -> None:

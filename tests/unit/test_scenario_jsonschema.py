@@ -48,7 +48,7 @@ BEYOND = {
         "queue-half-packets queue-of-hours queue-shorter-than-frame queue-zero rate-too-fast rate-too-slow "
         "record-capture-snaplen record-too-often record-zero repeats-until-nothing value-huge "
         "cpu-below-picosecond cpu-takes-nothing cpu-too-slow value-too-fine workload-timeout-zero workload-zero-bytes "
-        "workload-zero-seconds"
+        "workload-zero-seconds loopback-packet-time-short"
     ),
     "workloads of one kind": (
         "http-file-too-large http-more-connections-than-files requests-shape-of-fixed "
@@ -113,7 +113,7 @@ BEYOND = {
     ),
     "gateways": (
         "gateway-carries-nothing gateway-client-speaks-mptcp gateway-device-is-link gateway-device-twice "
-        "gateway-firewall-of-local "
+        "gateway-firewall-of-local gateway-pass-through-of-local gateway-tunnel-of-ftp gateway-tunnel-twice "
         "gateway-local-port-is-port gateway-local-port-twice gateway-local-without-through gateway-node-unknown "
         "gateway-outage-at-zero gateway-outages-overlap gateway-port-of-workload gateway-port-twice "
         "gateway-router-without-transport gateway-same-node gateway-through-elsewhere gateway-through-redirect "
@@ -142,7 +142,8 @@ BEYOND = {
         "steering-period steering-threshold-of-fair"
     ),
     "the network as a whole": (
-        "cpu-of-router loopback-offload-idle middlebox-out-far-link nat-far-link nat-unknown-link "
+        "cpu-of-router loopback-offload-idle loopback-packet-time-idle middlebox-out-far-link nat-far-link "
+        "nat-unknown-link "
         "host-alone host-without-link link-shape-between-routers link-to-unknown-node preset-has-no-such-host "
         "preset-has-no-such-link preset-link-misspelled router-without-link sweep-unknown-link "
         "sweep-wildcard-matches-nothing transport-endpoint-foreign-link transport-endpoint-unknown-link "

@@ -104,6 +104,16 @@ class GatewayBase(Part):
         return False
 
     @property
+    def forwards(self) -> bool:
+        """True if its entry's port leads to the server of the one workload that names it."""
+        return False
+
+    @property
+    def lets_mptcp_pass(self) -> bool:
+        """True if connections that speak MPTCP from end to end do not go through it."""
+        return False
+
+    @property
     def listening_port(self) -> int | None:
         """The port at which the entry's program takes connections in; None if it takes packets."""
         return None
@@ -164,6 +174,7 @@ class GatewayBase(Part):
             "server": [context.server, *context.more_servers] if context.more_servers else context.server,
             "listening_port": self.listening_port,
             "local": dict(context.local),
+            **({"passed": list(context.passed)} if self.lets_mptcp_pass else {}),
         }
 
     def _fails(self, side: Side) -> bool:

@@ -13,7 +13,9 @@ class GatewayContext:
     ``server`` is the address of the exit that the entry connects to; with ``more_servers`` it is the first of several.
     ``near`` has the subnets of the entry, ``exits``
     all addresses of the exit, ``beyond`` the subnets that are reached through the exit, and ``local`` the loopback
-    address for each workload that speaks to the entry by itself. ``folder`` has the files of both programs.
+    address for each workload that speaks to the entry by itself. ``passed`` has the addresses of servers that speak
+    MPTCP, if their connections pass the gateway by; ``destination`` is address and port of the server that the entry's
+    port leads to, if it forwards. ``folder`` has the files of both programs.
     """
 
     name: str
@@ -25,6 +27,8 @@ class GatewayContext:
     local: tuple[tuple[str, str], ...] = ()
     folder: str = "/tmp"
     more_servers: tuple[str, ...] = ()
+    passed: tuple[str, ...] = ()
+    destination: tuple[str, int] | None = None
 
     @property
     def is_v6(self) -> bool:

@@ -4,6 +4,8 @@
 Connections are redirected whether they come from elsewhere (prerouting) or from a program of the entry itself
 (output), unless they go to a network of the entry, to its loopback, or to the exit. The rules for ``iptables`` have the
 form of a chain of their own, as in the scripts of Shadowsocks.
+
+A connection to a server that speaks MPTCP may pass, if its SYN has an option of MPTCP: so do those of further subflows.
 """
 
 from __future__ import annotations
@@ -15,6 +17,8 @@ from mptcplab.configuration import NftChain, NftTable
 from mptcplab.gateway.context import GatewayContext
 from mptcplab.steps import Command
 
+#: The kind of the options of MPTCP in TCP's header.
+_MPTCP_OPTION = "30"
 _LOOPBACK = {False: "127.0.0.0/8", True: "::1/128"}
 
 
@@ -29,7 +33,8 @@ def redirect_table(context: GatewayContext, port: int) -> NftTable:
     family = "ip6" if context.is_v6 else "ip"
     # Sets of intervals may not overlap: the exit's addresses in a subnet of the entry are in that already.
     kept = f"{family} daddr {{ {', '.join(_disjoint(exempt_destinations(context)))} }} return"
-    rules = (kept, f"meta l4proto tcp redirect to :{port}")
+    passed = f"{family} daddr {{ {', '.join(context.passed)} }} tcp option mptcp exists return"
+    rules = (kept, *((passed,) if context.passed else ()), f"meta l4proto tcp redirect to :{port}")
     chains = (
         NftChain(hook, f"type nat hook {hook} priority {priority};", rules)
         for hook, priority in (("prerouting", "dstnat"), ("output", "-100"))
@@ -44,6 +49,9 @@ def iptables_redirect(node: str, context: GatewayContext, port: int) -> Iterator
     yield Command(node, (*nat, "-N", chain))
     for destination in exempt_destinations(context):
         yield Command(node, (*nat, "-A", chain, "-d", destination, "-j", "RETURN"))
+    for server in context.passed:
+        speaks = ("-p", "tcp", "-d", server, "--tcp-option", _MPTCP_OPTION)
+        yield Command(node, (*nat, "-A", chain, *speaks, "-j", "RETURN"))
     yield Command(node, (*nat, "-A", chain, "-p", "tcp", "-j", "REDIRECT", "--to-ports", str(port)))
     for hook in ("PREROUTING", "OUTPUT"):
         yield Command(node, (*nat, "-A", hook, "-p", "tcp", "-j", chain))

@@ -10,7 +10,7 @@ from pydantic import Field
 from mptcplab.fields import Misnomers
 from mptcplab.gateway.base import PASSWORD, with_environment
 from mptcplab.gateway.context import GatewayContext
-from mptcplab.gateway.proxy import Proxy, host_port
+from mptcplab.gateway.proxy import TunnelProxy, host_port
 from mptcplab.steps import Call
 
 #: Programs by version. Since 0.1.4 both sides wait for 5 s before they close a connection that only one end has closed:
@@ -28,7 +28,7 @@ CIPHERS = {
 _TCP, _LISTEN, _CONNECT = "0", "2", "3"
 
 
-class GoShadowsocks2(Proxy):
+class GoShadowsocks2(TunnelProxy):
     """A pair of ``go-shadowsocks2``, without UDP."""
 
     misnomers: ClassVar[Misnomers] = {
@@ -54,6 +54,8 @@ class GoShadowsocks2(Proxy):
         server = f"ss://{self._user()}@{host_port(context.server, self.port)}"
         if self.mode == "local":
             own_pair = ("-socks", host_port("0.0.0.0", self.local_port))
+        elif self.forwards:
+            own_pair = ("-tcptun", f"{host_port('0.0.0.0', self.local_port)}={self.destination(context)}")
         else:
             own_pair = ("-redir6" if context.is_v6 else "-redir", host_port(context.any_address, self.local_port))
         return with_environment(Call((PROGRAMS[self.version], "-c", server, *own_pair)), GODEBUG=self._debug(_CONNECT))

@@ -11,14 +11,16 @@ from pydantic import Field
 
 from mptcplab.gateway.base import PASSWORD, with_file
 from mptcplab.gateway.context import GatewayContext
-from mptcplab.gateway.proxy import Proxy
+from mptcplab.gateway.proxy import Mode, TunnelProxy
 from mptcplab.steps import Call
 
 _TIMEOUT_SECONDS = 300
+#: The program of the entry by mode.
+_ENTRIES: Mapping[Mode, str] = {"redirect": "ss-redir", "local": "ss-local", "tunnel": "ss-tunnel"}
 
 
-class ShadowsocksLibev(Proxy):
-    """A pair of ``ss-redir`` or ``ss-local`` and ``ss-server``, without UDP.
+class ShadowsocksLibev(TunnelProxy):
+    """A pair of ``ss-redir``, ``ss-local`` or ``ss-tunnel`` and ``ss-server``, without UDP.
 
     Of several servers, the entry chooses one at random for each connection: ``rand() % n`` in ``accept_cb`` of redir.c
     and local.c, with ``srand(time(NULL))`` at its start.
@@ -27,7 +29,7 @@ class ShadowsocksLibev(Proxy):
     speaks plain TCP, such a connection becomes plain TCP in its handshake.
     """
 
-    packages: ClassVar[Mapping[str, str]] = dict.fromkeys(("ss-redir", "ss-local", "ss-server"), "shadowsocks-libev")
+    packages: ClassVar[Mapping[str, str]] = dict.fromkeys((*_ENTRIES.values(), "ss-server"), "shadowsocks-libev")
 
     takes_servers: ClassVar[bool] = True
 
@@ -52,7 +54,7 @@ class ShadowsocksLibev(Proxy):
 
     def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        own_text = "0.0.0.0" if self.mode == "local" else context.any_address
+        own_text = context.any_address if self.mode == "redirect" else "0.0.0.0"
         servers = [context.server, *context.more_servers] if context.more_servers else context.server
         settings = {
             "server": servers,
@@ -60,8 +62,9 @@ class ShadowsocksLibev(Proxy):
             "local_port": self.local_port,
             **self._common_settings(),
         }
-        program = "ss-local" if self.mode == "local" else "ss-redir"
-        return self._run(program, context.file("entry.json"), settings)
+        if self.forwards:
+            settings["tunnel_address"] = self.destination(context)
+        return self._run(_ENTRIES[self.mode], context.file("entry.json"), settings)
 
     def _common_settings(self) -> dict[str, object]:
         return {

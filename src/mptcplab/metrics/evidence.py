@@ -31,7 +31,7 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
-from mptcplab.metrics.manifest import Gateway, Node, read_links, read_nodes, read_programs
+from mptcplab.metrics.manifest import Gateway, Node, read_gateways, read_links, read_nodes, read_programs
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
@@ -61,6 +61,7 @@ _OF_CONNECTIONS = (
 )
 #: MPTCP_SUBFLOW_FLAG_BKUP_REM and MPTCP_SUBFLOW_FLAG_BKUP_LOC of include/uapi/linux/mptcp.h.
 _BACKUP = 1 << 4 | 1 << 5
+_ANSWERED_BY_TCP = "MPTcpExtMPCapableFallbackSYNACK"
 #: A pacing rate of all ones stands for no limit.
 _UNLIMITED = 1 << 63
 
@@ -116,7 +117,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     return Host(
         name=name,
         opens=name == side.client,
-        counters=recording.counter(name, "nstat.json")["kernel"],
+        counters=_counters(recording, name, node.transport.protocol if node.transport is not None else None),
         endpoints=tuple(_endpoints(recording, name)) if speaks else (),
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
@@ -124,6 +125,18 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
+
+
+def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapping[str, int]:
+    """Return a node's counters, without one that counts answers of its own proxy if its programs speak MPTCP.
+
+    The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
+    """
+    counters: dict[str, int] = dict(recording.counter(name, "nstat.json")["kernel"])
+    entries = {gateway.entry for gateway in read_gateways(recording) if gateway.carried}
+    if name in entries and own_protocol == "mptcp":
+        counters.pop(_ANSWERED_BY_TCP, None)
+    return counters
 
 
 def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any, ClassVar
+from typing import Annotated, Any, ClassVar
 
 from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
@@ -13,16 +13,18 @@ from mptcplab.fields import Boolean, Misnomers
 from mptcplab.node import mptcp, path_manager, routes
 from mptcplab.node.cell import RadioCell
 from mptcplab.node.context import NodeContext
-from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words
+from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words, limit_time
 from mptcplab.node.endpoint_list import EndpointList
 from mptcplab.node.placed import Placed
 from mptcplab.node.transport import Transport
 from mptcplab.steps import Call, Command, Counter, Event, Program
+from mptcplab.units import CpuTime
 
 #: Keys that a recorded scenario has only if they have another value than these.
 _OPTIONAL: Mapping[str, Any] = {
     "cpu": None,
     "loopback_offload": True,
+    "loopback_packet_time": None,
     "transport": None,
     "position": None,
     "waypoints": [],
@@ -41,6 +43,7 @@ class NodeBase(Placed):
     misnomers: ClassVar[Misnomers] = {
         "cpu": ("processor", "cpu_cost", "cpu_time"),
         "loopback_offload": ("lo_offload", "offload", "loopback", "lo"),
+        "loopback_packet_time": ("lo_packet_time", "per_packet", "packet_time"),
         "transport": ("mptcp", "tcp", "stack"),
     }
 
@@ -76,6 +79,11 @@ class NodeBase(Placed):
         default=True,
         description="TCP sends aggregates of up to 64 KiB over the node's loopback interface, as on Linux; "
         "false: single packets",
+    )
+    loopback_packet_time: Annotated[CpuTime, limit_time(CpuTime(10**9), min_time=CpuTime(1000))] | None = Field(
+        default=None,
+        description="time that each packet takes on the node's loopback interface, one after another; without it, none",
+        examples=["1.5 us"],
     )
 
     @model_serializer(mode="wrap", when_used="json")

@@ -21,15 +21,20 @@ from mptcplab.units import CpuTime
 
 #: The counter of a node's CPU; its format is as in /proc/net/lab_cpu.
 COUNTER = "cpu.txt"
+_NO_TIME = CpuTime(0)
 _SETTING = "net.lab.cpu_{}_ps"
 #: Words before a command line whose program is to be charged. The shell that it replaces is charged for very little.
 CHARGED = ("sh", "-c", 'echo 1 >/proc/sys/net/lab/cpu_charge && exec "$0" "$@"')
 
 
-def _limit_time(limit: CpuTime) -> Any:
+def limit_time(limit: CpuTime, *, min_time: CpuTime = _NO_TIME) -> Any:
+    """Return the validator of a time between ``min_time`` and ``limit``."""
+
     def check(time: CpuTime) -> CpuTime:
         if time > limit:
             raise value_error("is not plausible", f"use at most {limit}")
+        if time < min_time:
+            raise value_error("is too short", f"use at least {min_time}, or remove the key")
         return time
 
     return AfterValidator(check)
@@ -43,10 +48,10 @@ class Cpu(Part):
         "per_byte": ("byte", "copy", "per_copy"),
     }
 
-    per_call: Annotated[CpuTime, _limit_time(CpuTime(10**12))] = Field(
+    per_call: Annotated[CpuTime, limit_time(CpuTime(10**12))] = Field(
         default=CpuTime(0), description="time of each system call", examples=["1.2 us"]
     )
-    per_byte: Annotated[CpuTime, _limit_time(CpuTime(10**9))] = Field(
+    per_byte: Annotated[CpuTime, limit_time(CpuTime(10**9))] = Field(
         default=CpuTime(0), description="time per byte that a call reads or writes", examples=["0.35 ns"]
     )
 

@@ -13,6 +13,7 @@ from mptcplab.plan.events import changing, event_list, hook_commands
 from mptcplab.plan.links import (
     bottlenecks,
     interface_commands,
+    loopback_commands,
     neighbour_commands,
     offload_commands,
     shaping_commands,
@@ -79,6 +80,7 @@ def _setup(network: Network, seed: int) -> Iterator[Command]:
         yield from (route.command(name) for route in node.routes(context))
         yield from node.endpoints(context)
         yield from offload_commands(network, name)
+        yield from loopback_commands(network, name)
         yield from shaping.get(name, ())
         yield from node.commands(context)
     for name, gateway in network.scenario.gateways.items():
@@ -109,6 +111,7 @@ def _programs(network: Network, seed: int, phases: Phases, interval_ns: int) -> 
             interval_ns=interval_ns,
             seed=seed,
             proxy=gateways.proxy_of(network, name),
+            forwarded=gateways.client_address(network, name),
         )
         start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
         yield from described.model_copy(update={"start": start}).programs(name, context)

@@ -25,11 +25,13 @@ from mptcplab.plan.disciplines import NETEM, disciplines
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
-from mptcplab.units import Duration
+from mptcplab.units import CpuTime, Duration
 
 #: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
 #: last, since it is added without a preference and so gets a high one.
 _FIRST_ACTION = 2
+#: The packets that wait on a loopback interface whose packets take time.
+_LOOPBACK_QUEUE = 1_000_000
 #: The behaviours that may have a filter, with its preference.
 _WITH_ACTIONS: tuple[tuple[int, Behaviour[Any]], ...] = tuple(
     enumerate(
@@ -111,6 +113,24 @@ def offload_commands(network: Network, node: str) -> Iterator[Command]:
         yield Command(node, ("ethtool", "-K", port.link, "tso", "off", "gso", "off", "gro", "off"))
         if _shapes_own_egress(network, node, port.link):
             yield Command(node, ("ip", "link", "set", "dev", port.link, "gso_max_segs", "1"))
+
+
+def loopback_commands(network: Network, node: str) -> Iterator[Command]:
+    """Yield the commands that make packets take time on a node's loopback interface, if the scenario says so.
+
+    A slot of netem has one packet, and begins when the packet before has gone. With a rate in place of slots, a packet
+    that goes late would shorten the time until the next one. The queue is long enough for nothing to be lost. Without
+    offloads no aggregate may form, as in :func:`offload_commands`.
+    """
+    described = network.nodes[node]
+    if described.loopback_packet_time is None:
+        return
+    if not described.loopback_offload:
+        yield Command(node, ("ip", "link", "set", "dev", LOOPBACK, "gso_max_segs", "1"))
+    nanoseconds = int(described.loopback_packet_time) // CpuTime.units["ns"]
+    netem = (NETEM, "limit", str(_LOOPBACK_QUEUE), "slot", f"{nanoseconds}ns", "packets", "1")
+    argv = ("tc", "qdisc", "replace", "dev", LOOPBACK, "root", "handle", "1:", *netem)
+    yield Command(node, argv, features=(NETEM,))
 
 
 def _aggregate(network: Network, port: Port) -> int | None:

@@ -42,13 +42,18 @@ def check_carried(document: Document, scenario: Scenario) -> None:
         _check_through(document, scenario, name)
     for name, gateway in scenario.gateways.items():
         carried = gateways.carried(network, name)
-        if not carried:
+        if not carried and not gateways.list_passing(network, name):
             hint = f"add through = \"{name}\" to a workload that starts at '{gateway.entry}'"
             if gateway.catches_all:
                 hint = f"let a workload's packets pass '{gateway.entry}', and end at neither side of the gateway"
             message = "carries no workload"
             raise document.error(("gateways", name), message, hint=hint, kind=Mistake.IDLE)
         _check_clients(document, network, name, carried)
+        if gateway.forwards and len(carried) > 1:
+            path: KeyPath = ("workloads", carried[1], "through")
+            message = f"names a tunnel that '{carried[0]}' names already, and a tunnel leads to one server"
+            hint = "give it a gateway of its own, with other ports"
+            raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _check_way(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
@@ -145,7 +150,9 @@ def _check_through(document: Document, scenario: Scenario, name: str) -> None:
     path: KeyPath = ("workloads", name, "through")
     check_known(document, path, workload.through, scenario.gateways, "gateway")
     gateway = scenario.gateways[workload.through]
-    refusal = _refusal(gateway, workload.through, workload.sender, speaks=type(workload).speaks_socks)
+    kind = type(workload)
+    speaks = kind.can_be_forwarded if gateway.forwards else kind.speaks_socks
+    refusal = _refusal(gateway, workload.through, workload.sender, speaks=speaks)
     if refusal is not None:
         message, hint = refusal
         raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
@@ -158,6 +165,9 @@ def _refusal(gateway: GatewayBase, name: str, sender: str, *, speaks: bool) -> t
         return "names a gateway that is not local", hint
     if sender != gateway.entry:
         return f"has its entry on '{gateway.entry}'", f"start the workload there, or move the entry to '{sender}'"
+    if not speaks and gateway.forwards:
+        kinds = ", ".join(kind for kind, model in KINDS.items() if model.can_be_forwarded)
+        return "needs a workload whose connections all go to one port", f"use one of the kinds {kinds}"
     if not speaks:
         kinds = ", ".join(kind for kind, model in KINDS.items() if model.speaks_socks)
         return "needs a workload that can speak SOCKS5", f'use one of the kinds {kinds}, or mode = "redirect"'

@@ -76,15 +76,17 @@ def check_kinds(document: Document, scenario: Scenario) -> None:
 
 
 def check_loopbacks(document: Document, scenario: Scenario) -> None:
-    """Check that only nodes with sockets turn the offloads of their loopback interface off.
+    """Check that only nodes with sockets have keys of their loopback interface.
 
     :raises InputError: for the first node where this does nothing.
     """
     for name, node in Network(scenario).nodes.items():
-        if not node.loopback_offload and name not in scenario.transports:
+        given = {"loopback_offload": not node.loopback_offload, "loopback_packet_time": node.loopback_packet_time}
+        key = next((key for key, value in given.items() if value), None)
+        if key is not None and name not in scenario.transports:
             message = "does nothing: the node has no sockets, so nothing passes its loopback interface"
             hint = f"remove it, or add [{node.table}.{name}.transport]" if node.transport_is_optional else "remove it"
-            raise document.error((node.table, name, "loopback_offload"), message, hint=hint, kind=Mistake.IDLE)
+            raise document.error((node.table, name, key), message, hint=hint, kind=Mistake.IDLE)
 
 
 def check_cpus(document: Document, scenario: Scenario) -> None:

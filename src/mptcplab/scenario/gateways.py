@@ -36,6 +36,8 @@ def context_of(network: Network, name: str, *, folder: str = "/tmp") -> GatewayC
         local=tuple(locals_.items()),
         folder=folder,
         more_servers=tuple(servers[1:]),
+        passed=_list_passing_addresses(network, gateway),
+        destination=_destination(network, next(iter(locals_))) if gateway.forwards and locals_ else None,
     )
 
 
@@ -50,22 +52,74 @@ def ports_beyond(network: Network, gateway: GatewayBase) -> list[Port]:
 
 def proxy_of(network: Network, workload: str) -> str | None:
     """Return address and port of the SOCKS5 proxy that a workload uses, if any."""
+    entry = _entry_of(network, workload, forwards=False)
+    return None if entry is None else host_port(*entry)
+
+
+def client_address(network: Network, workload: str) -> tuple[str, int] | None:
+    """Return address and port that a workload's client connects to in place of its server's, if a gateway forwards."""
+    return _entry_of(network, workload, forwards=True)
+
+
+def _entry_of(network: Network, workload: str, *, forwards: bool) -> tuple[str, int] | None:
+    """Return address and port of the entry that a workload speaks to by itself, if it ``forwards`` or not."""
     name = network.scenario.workloads[workload].through
-    if name is None:
+    if name is None or network.scenario.gateways[name].forwards != forwards:
         return None
     port = network.scenario.gateways[name].listening_port
     assert port is not None, "checked when the scenario was loaded"
-    return host_port(dict(context_of(network, name).local)[workload], port)
+    return dict(context_of(network, name).local)[workload], port
+
+
+def _destination(network: Network, workload: str) -> tuple[str, int]:
+    """Return address and port of a workload's server."""
+    target = network.target(network.scenario.workloads[workload])
+    assert target is not None, "checked when the scenario was loaded"
+    return target.ip, network.scenario.server_ports[workload]
 
 
 def carried(network: Network, name: str) -> list[str]:
     """Return the workloads whose connections the gateway carries, by their routes or by their ``through``."""
+    return [workload for workload in _select_workloads(network, name) if not _passes(network, name, workload)]
+
+
+def list_passing(network: Network, name: str) -> list[str]:
+    """Return the workloads that the gateway lets pass, since they speak MPTCP from end to end."""
+    return [workload for workload in _select_workloads(network, name) if _passes(network, name, workload)]
+
+
+def _select_workloads(network: Network, name: str) -> list[str]:
     gateway = network.scenario.gateways[name]
     return [
         workload
         for workload, described in network.scenario.workloads.items()
         if (_is_caught(network, gateway, described) if gateway.catches_all else described.through == name)
     ]
+
+
+def _passes(network: Network, name: str, workload: str) -> bool:
+    described, gateway = network.scenario.workloads[workload], network.scenario.gateways[name]
+    both = (_speaks_mptcp(network, described, node) for node in (described.sender, described.receiver))
+    return gateway.lets_mptcp_pass and all(both)
+
+
+def _speaks_mptcp(network: Network, workload: WorkloadBase, node: str) -> bool:
+    return (workload.own_protocol or network.scenario.transports[node].protocol) == "mptcp"
+
+
+def _list_passing_addresses(network: Network, gateway: GatewayBase) -> tuple[str, ...]:
+    """Return the addresses of servers that speak MPTCP, unless they have subnets of the entry, which pass anyway."""
+    if not gateway.lets_mptcp_pass:
+        return ()
+    workloads = network.scenario.workloads.values()
+    servers = {workload.receiver for workload in workloads if _speaks_mptcp(network, workload, workload.receiver)}
+    near = {port.link for port in network.ports_of(gateway.entry)}
+    return tuple(
+        port.ip
+        for server in sorted(servers - {gateway.entry, gateway.exit})
+        for port in network.ports_of(server)
+        if port.link not in near
+    )
 
 
 def _is_caught(network: Network, gateway: GatewayBase, workload: WorkloadBase) -> bool:

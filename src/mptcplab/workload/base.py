@@ -74,6 +74,8 @@ class WorkloadBase(Part):
     """The protocol of its sockets, if neither the hosts' transport nor the workload selects it."""
     speaks_socks: ClassVar[bool] = False
     """Its client can use a SOCKS5 proxy."""
+    can_be_forwarded: ClassVar[bool] = False
+    """Its client can connect to a port elsewhere that leads to its server's only port."""
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     recorded_if_set: ClassVar[tuple[str, ...]] = ("through", "start_spread")
@@ -89,7 +91,9 @@ class WorkloadBase(Part):
         default=None, description="the link of `to` whose address `from` connects to", examples=["link1"]
     )
     through: GatewayName | None = Field(
-        default=None, description="the gateway with mode local that `from` speaks to, at its entry", examples=["bond"]
+        default=None,
+        description="the gateway with mode local or tunnel that `from` speaks to, at its entry",
+        examples=["bond"],
     )
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
     start_spread: Time | None = Field(

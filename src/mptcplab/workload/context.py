@@ -24,7 +24,8 @@ FIRST_PORT = 5001
 class WorkloadContext:
     """The address and port to connect to, the protocol of each side, the sampling interval and the seed.
 
-    ``proxy`` is address and port of the SOCKS5 proxy to use, if any.
+    ``proxy`` is address and port of the SOCKS5 proxy to use, if any; ``forwarded`` are address and port that the client
+    connects to in place of the server's, if a gateway leads from there to the server.
     """
 
     address: str
@@ -34,6 +35,12 @@ class WorkloadContext:
     interval_ns: int
     seed: int
     proxy: str | None = None
+    forwarded: tuple[str, int] | None = None
+
+    @property
+    def destination(self) -> tuple[str, int]:
+        """The address and port that the client connects to."""
+        return self.forwarded or (self.address, self.port)
 
     @property
     def sampling(self) -> tuple[str, str]:

@@ -101,8 +101,9 @@ class Download(WorkloadBase):
 
     def _fetch(self, context: WorkloadContext) -> Call:
         """Return one ``curl`` per file, ``connections`` at a time; each reports its times and the checksum."""
-        host = f"[{context.address}]" if ":" in context.address else context.address
-        url = f"{self.scheme}://{host}:{context.port}/{NAME}"
+        address, port = context.destination
+        host = f"[{address}]" if ":" in address else address
+        url = f"{self.scheme}://{host}:{port}/{NAME}"
         options: tuple[str, ...] = (
             "--silent",
             "--show-error",

@@ -27,6 +27,7 @@ class Flow(WorkloadWithFailures):
 
     samples_itself = True
     is_bulk = True
+    can_be_forwarded = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
     misnomers: ClassVar[Misnomers] = {"read_quantum": ("read_interval",), "checksum": ("check", "verify", "integrity")}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
@@ -51,7 +52,8 @@ class Flow(WorkloadWithFailures):
         # Not bound to an address: an MPTCP server must accept joins at its other addresses as well.
         waiting = (FLOW, "server", "--port", str(context.port), *self._common(context, context.server_protocol))
         yield server(name, self, self.tolerate_failures(Call(waiting)))
-        connect = ("--connect", context.address, "--port", str(context.port))
+        address, port = context.destination
+        connect = ("--connect", address, "--port", str(port))
         common = self._common(context, context.client_protocol)
         calling = Call((FLOW, "client", *connect, *self._options(context.seed), *common))
         yield client(name, self, self.tolerate_failures(calling))

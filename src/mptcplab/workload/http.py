@@ -15,6 +15,7 @@ class Http(Download):
     """Downloads by HTTP: ``lighttpd`` and ``curl``, with one connection per file."""
 
     scheme = "http"
+    can_be_forwarded = True
 
     kind: Literal["http"]
 

@@ -77,7 +77,7 @@ def _cell(column: str, rows: Sequence[Row], names: Mapping[str, str]) -> str:
         raise ValueError(f"{column!r}: {len(wanted)} workloads, of {len(rows)}")
     (row,) = wanted
     if title in _SEEN:
-        return str(row[_SEEN[title]]).replace("|", "\\|")
+        return str(row.get(_SEEN[title], "")).replace("|", "\\|")
     if title.startswith("share of "):
         link = title.split()[2]
         return (

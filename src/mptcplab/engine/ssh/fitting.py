@@ -124,10 +124,15 @@ def _check_neighbours(plan: Plan) -> None:
 
 
 def _check_loopbacks(plan: Plan) -> None:
-    """Refuse offloads of loopback interfaces, over which other programs of a real machine talk."""
-    if any(command.argv[:3] == ("ethtool", "-K", LOOPBACK) for command in plan.setup):
-        message = "the engine 'ssh' leaves the offloads of loopback interfaces to the machines"
-        raise InputError(message, hint=f"remove loopback_offload, or {_VIRTUAL}")
+    """Refuse settings of loopback interfaces, over which other programs of a real machine talk."""
+    refused = {
+        ("ethtool", "-K", LOOPBACK): ("the offloads of loopback interfaces", "loopback_offload"),
+        ("tc", "qdisc", "replace", "dev", LOOPBACK): ("the queues of loopback interfaces", "loopback_packet_time"),
+    }
+    for words, (what, key) in refused.items():
+        if any(command.argv[: len(words)] == words for command in plan.setup):
+            message = f"the engine 'ssh' leaves {what} to the machines"
+            raise InputError(message, hint=f"remove {key}, or {_VIRTUAL}")
 
 
 def _check_programs(plan: Plan) -> None:
