@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import before, boot, costs, cpu, curves, large, machines, page, shares, start
+from bench import before, boot, costs, cpu, curves, large, machines, page, shares, short, start
 from bench.fidelity import bursts, clock, commands, older
 from bench.fidelity import gather as fidelity
 from bench.fidelity import page as fidelity_page
@@ -157,6 +157,7 @@ SOURCES: dict[str, Source] = {
     "beds-remaining": _beds(beds.open_differences),
     **{f"machine-{name}": _machine(name) for name in study_names()},
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
+    "bench-short": Source(lambda _: short.written_table(), inputs=(short.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),

@@ -192,6 +192,7 @@ def _curve(rows: pl.DataFrame, column: str) -> tuple[Numbers, Numbers]:
 
 
 def _add_curves(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:
-    times = np.unique(np.concatenate([times for times, _ in curves]))
+    times = np.sort(np.concatenate([times for times, _ in curves]))
+    times = times[np.diff(times, prepend=-math.inf) > 0]  # `np.unique` would import numpy.ma, which takes 20 ms
     total = sum((np.interp(times, *curve, left=0.0) for curve in curves), np.zeros(len(times)))
     return Delivery(times, total)
