@@ -122,8 +122,9 @@ def test_libraries_are_found_again_if_one_changed(
     """A new version of a library can need others."""
     library = tmp_path / "libnew.so"
     library.touch()
-    ldd = subprocess.CompletedProcess([], 0, f"/bin/program:\n\tlibnew.so => {library} (0x1)\n")
-    monkeypatch.setattr(subprocess, "run", lambda command, **_: calls.append(command) or ldd)
+    answer = ["printf", f"/bin/program:\\n\\tlibnew.so => {library} (0x1)\\n"]
+    run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", lambda _, **options: run(answer, **options))
     program = (Path("/usr/bin/env"),)
     assert libraries(program) == libraries(program) == {library}
     assert len(calls) == 1
