@@ -71,7 +71,9 @@ class Row:
 
 
 def _environment(source: Path, mode: str) -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(source), INPROC: mode}
+    """Return variables for the package in ``source``, which may keep its bytecode."""
+    kept = {key: value for key, value in os.environ.items() if key != "PYTHONDONTWRITEBYTECODE"}
+    return kept | {"PYTHONPATH": str(source), INPROC: mode}
 
 
 def _scenario(folder: Path, runs: int) -> Path:
