@@ -3,13 +3,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import marshal
-import os
-import py_compile
 import subprocess
 import sys
 from pathlib import Path
+
+import pytest
 
 from mptcplab.engine import bytecode
 from mptcplab.engine.report import package_folder
@@ -51,15 +50,48 @@ def test_the_guest_is_loaded_from_one_file(tmp_path: Path) -> None:
     assert any("descriptor = os.open(file, os.O_RDONLY" in line for line in trace), trace
 
 
-def test_modules_are_compiled_if_their_bytecode_cannot_be_used(tmp_path: Path) -> None:
-    source = tmp_path / "module.py"
-    source.write_text("answer = 42\n")
-    expected = compile(source.read_bytes(), str(source), "exec", dont_inherit=True)
-    assert marshal.loads(bytecode._bytecode(source)) == expected, "there is none"
-    py_compile.compile(str(source))
-    assert marshal.loads(bytecode._bytecode(source)) == expected, "it is current"
-    written = Path(importlib.util.cache_from_source(str(source)))
-    written.write_bytes(written.read_bytes()[:16] + b"other code")
-    assert bytecode._bytecode(source) == b"other code", "it is not compiled again"
-    os.utime(source, (0, 0))
-    assert marshal.loads(bytecode._bytecode(source)) == expected, "it is old"
+@pytest.fixture
+def guest(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A package with a guest of one module besides the loader, and an empty cache folder."""
+    package = tmp_path / "package"
+    (package / "guest").mkdir(parents=True)
+    (package / "__init__.py").touch()
+    (package / "guest" / "modules.py").touch()
+    (package / "guest" / "init.py").write_text("answer = 42\n")
+    monkeypatch.setattr("mptcplab.__file__", str(package / "__init__.py"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    return package / "guest"
+
+
+def _answer(bundle: bytecode.Bundle) -> int:
+    """Return what the module `init` of a bundle sets."""
+    _, index = marshal.loads(bundle.content[: bundle.head_bytes])
+    _, start, length, _ = index["mptcplab.guest.init"]
+    names: dict[str, int] = {}
+    exec(marshal.loads(bundle.content[bundle.head_bytes + start :][:length]), names)
+    return names["answer"]
+
+
+def test_the_bundle_is_kept_until_a_module_changes(guest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bundle = bytecode.bundle_guest.__wrapped__
+    first = bundle()
+    assert _answer(first) == 42
+    with monkeypatch.context() as patch:
+        patch.setattr(bytecode, "_compile", lambda _: pytest.fail("compiled again"))
+        assert bundle() == first
+    (guest / "init.py").write_text("answer = 43\n")
+    assert _answer(bundle()) == 43
+
+
+@pytest.mark.parametrize("content", [b"", b"no bytecode", marshal.dumps((1, b"", 2))], ids=["empty", "text", "other"])
+def test_a_damaged_bundle_is_made_again(guest: Path, tmp_path: Path, content: bytes) -> None:
+    assert guest.is_dir()
+    first = bytecode.bundle_guest.__wrapped__()
+    (kept,) = (tmp_path / "cache/mptcplab/code").iterdir()
+    kept.write_bytes(content)
+    assert bytecode.bundle_guest.__wrapped__() == first
+
+
+def test_without_a_cache_folder_the_bundle_is_made_each_time(guest: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(guest / "init.py"))
+    assert _answer(bytecode.bundle_guest.__wrapped__()) == 42

@@ -10,8 +10,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import deque
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,7 +24,7 @@ from mptcplab.campaign.store import Store
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
 from mptcplab.errors import LabError, reason
-from mptcplab.metrics.kept import cached_result
+from mptcplab.metrics.kept import cached_result, prepare
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete, relabelled
 from mptcplab.scenario.load import Run
@@ -79,7 +80,8 @@ class Lab:
         self._store = Store(out)
         self._executor = executor or LocalExecutor.with_free_memory(self._engines)
         self._seen: set[str] = set()
-        self._seen_lock = threading.Lock()
+        self._prepared = False
+        self._lock = threading.Lock()
 
     def execute(
         self,
@@ -165,7 +167,7 @@ class Lab:
                     relabelled(Recording(target), labels(run))
                 return CompletedRun(run, target, _measure_recording(target, run))
             job = job or prepare_job(run, self._engines)
-            with self._store.new_folder(identity) as folder:
+            with self._store.new_folder(identity) as folder, self._prepare_measuring():
                 duration: RunDuration = self._executor.record(job, folder, self._stop)
         self._store.note(
             identity, wall_seconds=duration.wall_seconds, virtual_ns=duration.virtual_ns, worker=duration.worker
@@ -173,9 +175,24 @@ class Lab:
         result = _measure_recording(target, run)
         return CompletedRun(run, target, result, None, time.monotonic() - started, duration.virtual_ns)
 
+    @contextmanager
+    def _prepare_measuring(self) -> Iterator[None]:
+        """Prepare for the first result in a thread, since this process waits for its lab while inside."""
+        with self._lock:
+            thread = None if self._prepared else threading.Thread(target=prepare)
+            self._prepared = True
+        if thread is None:
+            yield
+            return
+        thread.start()
+        try:
+            yield
+        finally:
+            thread.join()
+
     def _is_first(self, identity: str) -> bool:
         """Return whether this command uses the recording for the first time: two points of a sweep can share a run."""
-        with self._seen_lock:
+        with self._lock:
             first = identity not in self._seen
             self._seen.add(identity)
             return first

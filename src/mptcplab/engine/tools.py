@@ -8,11 +8,11 @@ import hashlib
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from functools import cache
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
+from mptcplab.engine.fingerprints import fingerprint
 from mptcplab.errors import LabError, MissingError
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.guest.sampler import SAMPLER
@@ -93,38 +93,6 @@ def package_of(name: str) -> str:
     of_gateways = [program.packages for program in PROGRAMS.values()]
     known = [_PACKAGES, *of_nodes, *of_gateways, *(kind.packages for kind in KINDS.values())]
     return next((packages[name] for packages in known if name in packages), name)
-
-
-@cache
-def fingerprint(path: Path) -> str:
-    """Return the shortened SHA-256 of a program's file, which distinguishes its versions."""
-    return hashlib.sha256(path.resolve().read_bytes()).hexdigest()[:16]
-
-
-#: Libraries that programs load without being linked to them: patterns relative to the program's folder.
-_LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": "flow-sockopt.so"}
-
-
-@cache
-def libraries_of(paths: tuple[Path, ...]) -> frozenset[Path]:
-    """Return all shared libraries of the programs at ``paths``, with the libraries that they load by name."""
-    done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
-    # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
-    libraries = {Path(word) for word in done.stdout.split() if word.startswith("/") and not word.endswith(":")}
-    libraries -= set(paths)
-    return frozenset(libraries | set(_loaded_libraries(paths)))
-
-
-def _loaded_libraries(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.name in _LOADED:
-            yield from path.parent.glob(_LOADED[path.name])
-
-
-@cache
-def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
-    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
-    return {library.name: fingerprint(library) for library in sorted(libraries_of(paths))}
 
 
 def flow_program() -> Path:

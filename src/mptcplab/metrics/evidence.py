@@ -285,8 +285,8 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
         own_expr &= pl.col("program").is_null() if program is None else pl.col("program") == program
     keys = [name for name in ("conn", "local", "remote") if name in table.columns]
     used = [name for name in (*keys, "time_ns", *_USED) if name in table.columns]
-    rows = table.filter(own_expr).select(used)
-    columns = rows.select("time_ns", *keys).to_dict(as_series=False)
+    rows = table.lazy().filter(own_expr).select(used).collect()
+    columns = rows[["time_ns", *keys]].to_dict(as_series=False)
     times = columns.pop("time_ns")
     # Rows of a socket are in order of time, so that the last of each step stays.
     samples = enumerate(zip(times, *columns.values(), strict=True))
@@ -334,7 +334,8 @@ def _connections(recording: Recording, side: _Side) -> Iterator[Connection]:
     for host, program in side.programs.items():
         if program is None or not table.height:
             continue
-        rows = sorted(table.filter(pl.col("program") == program).select(used).iter_rows(named=True), key=_time)
+        of_program = table.lazy().filter(pl.col("program") == program).select(used).collect()
+        rows = sorted(of_program.iter_rows(named=True), key=_time)
         samples: dict[object, list[Row]] = {}
         for row in rows:
             samples.setdefault(row["conn"], []).append(row)

@@ -16,6 +16,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
 from functools import cache
+from importlib import import_module
 from pathlib import Path
 
 import mptcplab
@@ -46,6 +47,12 @@ def cached_result(recording: Recording, settings: Settings | None = None) -> Run
         if place is not None:
             _keep(place, found_run_result)
     return found_run_result if settings is None else replace(found_run_result, settings=settings)
+
+
+def prepare() -> None:
+    """Do what the first result of a process takes besides its recording: half of the time until it is there."""
+    import_module("numpy")
+    _code()
 
 
 def _key(folder: Path) -> str:

@@ -157,15 +157,14 @@ def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list
     """
     if not subflows.height:
         return []
-    columns = set(subflows.columns)
-    rows = subflows.filter(pl.col("node") == node)
-    if "program" in columns:
-        of_program = pl.col("program").is_null() if program is None else pl.col("program") == program
-        rows = rows.filter(of_program)
+    is_listed = pl.col("node") == node
+    if "program" in subflows.columns:
+        is_listed &= pl.col("program").is_null() if program is None else pl.col("program") == program
     elif program is not None:
         return []  # all samples are the sampler's; this program reports none, like udp
     last: dict[tuple[Any, ...], Row] = {}
-    for row in rows.sort("time_ns", maintain_order=True).iter_rows(named=True):
+    rows = subflows.lazy().filter(is_listed).sort("time_ns", maintain_order=True).collect()
+    for row in rows.iter_rows(named=True):
         key = (row.get("conn"), row["local"], row["remote"])
         if row.get("bytes_received") is None and sum_known([last.get(key, {})], "bytes_received") is not None:
             continue

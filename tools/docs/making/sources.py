@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from bench import before, boot, costs, cpu, curves, large, machines, page, start
+from bench import before, boot, costs, cpu, curves, large, machines, page, short, start
 from tests.smp import outcomes
 from tools.docs import beyond_window
 from tools.docs.figures import (
@@ -158,6 +158,7 @@ SOURCES: dict[str, Source] = {
     "beds-remaining": _beds(beds.open_differences),
     **{f"machine-{name}": _machine(name) for name in study_names()},
     "bench-before": Source(lambda _: before.written_table(), inputs=(before.FILE,), is_cheap=True),
+    "bench-short": Source(lambda _: short.written_table(), inputs=(short.FILE,), is_cheap=True),
     **{f"cost-{name}": _cost(name) for name in curves.AXES},
     "test-folders": _durations(durations.folders),
     "test-files": _durations(durations.files),

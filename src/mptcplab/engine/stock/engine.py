@@ -15,6 +15,7 @@ from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.ebpf.objects import sources_digest
 from mptcplab.ebpf.own import compile_user_programs
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
+from mptcplab.engine.fingerprints import fingerprint
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
@@ -25,7 +26,7 @@ from mptcplab.engine.stock.machine import StockBoot, StockMachine, qemu, unpack_
 from mptcplab.engine.stock.modules import ModuleTree, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, base_files, contents, program_files, python
 from mptcplab.engine.stock.turns import SOURCE
-from mptcplab.engine.tools import find_programs, fingerprint
+from mptcplab.engine.tools import find_programs
 from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json

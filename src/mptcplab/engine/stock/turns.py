@@ -10,7 +10,8 @@ from functools import cache
 from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
-from mptcplab.engine.tools import find_program, fingerprint
+from mptcplab.engine.fingerprints import fingerprint
+from mptcplab.engine.tools import find_program
 from mptcplab.errors import LabError
 
 SOURCE = Path(__file__).with_name("turns.c")

@@ -78,9 +78,9 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
         return None
     described = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
     # A connection that fell back does not report its data, and cannot reinject.
-    conns = described["conn"].unique().to_list()
-    subflows = recording.subflows.filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
-    totals = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max())
+    conns = list(set(described["conn"]))
+    subflows = recording.subflows.lazy().filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
+    totals = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max()).collect()
     if not totals.height or totals["bytes_sent"].has_nulls() or totals["bytes_retrans"].has_nulls():
         return None
     carried = int((totals["bytes_sent"] - totals["bytes_retrans"]).sum())
@@ -92,8 +92,9 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
-    described = connections.filter((pl.col("program") == ends.receiving) & pl.col("bytes_received").is_not_null())
-    of_receiver = subflows.filter(pl.col("program") == ends.receiving)
+    described, of_receiver = (
+        table.lazy().filter(pl.col("program") == ends.receiving) for table in (connections, subflows)
+    )
     counted: dict[int, list[tuple[Numbers, Numbers]]] = {}
     for (conn, _, _), times, received in _counts(of_receiver, "conn", "local", "remote"):
         counted.setdefault(conn, []).append((times, received))
@@ -105,13 +106,13 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
         yield Reassembly(times / 1e9, total, in_order)
 
 
-def _counts(samples: pl.DataFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], Numbers, Numbers]]:
+def _counts(samples: pl.LazyFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], Numbers, Numbers]]:
     """Yield each group with its times in ns and its received bytes.
 
     One query for all, since a run can have hundreds of connections.
     """
     known = samples.drop_nulls("bytes_received").sort("time_ns", maintain_order=True)
-    groups = known.group_by(*by, maintain_order=True).agg("time_ns", "bytes_received")
+    groups = known.group_by(*by, maintain_order=True).agg("time_ns", "bytes_received").collect()
     for *names, times, received in zip(*(groups[column] for column in groups.columns), strict=True):
         yield tuple(names), times.to_numpy().astype(float), received.to_numpy().astype(float)
 
