@@ -37,7 +37,8 @@ class _Link:
     devices: tuple[Device | None, Device | None]
     origin: Origin | None
     shapes: tuple[Shape, Shape] = field(default_factory=lambda: ({}, {}))
-    at_sender: bool = False
+    #: Ends whose own interface shapes what they send.
+    shaping_ends: tuple[str, ...] = ()
 
 
 class Composer:
@@ -151,13 +152,14 @@ class Composer:
         self, name: str, ends: tuple[str, str], devices: tuple[Device | None, Device | None], origin: Origin | None
     ) -> None:
         shapes = []
-        at_sender = False
+        shaping_ends = []
         for sender, receiver in (devices, devices[::-1]):
             shape = {} if sender is None else self._shape(sender)
-            at_sender = at_sender or (bool(shape) and sender is not None and sender.at_sender)
+            if shape and sender is not None and sender.at_sender:
+                shaping_ends.append(sender.node)
             incoming = {} if receiver is None or receiver.redirect is None else self._incoming(receiver)
             shapes.append(shape | incoming)
-        link = _Link(self._name(name, _MAX_LINK), ends, devices, origin, (shapes[0], shapes[1]), at_sender)
+        link = _Link(self._name(name, _MAX_LINK), ends, devices, origin, (shapes[0], shapes[1]), tuple(shaping_ends))
         self._links.append(link)
         for end in ends:
             self._node_name(end)
@@ -318,7 +320,7 @@ class Composer:
         mtu = next((device.mtu for device in link.devices if device is not None and device.mtu is not None), None)
         if mtu is not None:
             table["mtu"] = mtu
-        if link.at_sender and any(end not in self._routers or end in self._with_sockets for end in link.ends):
+        if any(end not in self._routers or end in self._with_sockets for end in link.shaping_ends):
             table["shape"] = Commented("sender", "tc of a host shapes what the host itself sends")
         shapes = [self._usable(link, shape) for shape in link.shapes]
         common = {

@@ -13,7 +13,7 @@ from typing import Any
 from mptcplab.importers.quantities import read_count, read_percent, read_rate, read_share, read_size, read_time
 from mptcplab.importers.world import Device, Discipline, Shape, World
 from mptcplab.scenario.writing import Commented
-from mptcplab.units import Duration, Packets, Probability, Rate, Size
+from mptcplab.units import Duration, Packets, Probability, QueueLength, Rate, Size
 
 #: netem's own limit in packets, and the length of a device's own queue (``txqueuelen``).
 _NETEM_LIMIT, _DEVICE_QUEUE = 1000, 1000
@@ -45,31 +45,40 @@ def _path(world: World, device: Device) -> list[Discipline]:
     passed: list[Discipline] = []
     left = list(device.disciplines)
     parents = {"root"}
-    while left:
-        below = [discipline for discipline in left if discipline.parent in parents]
-        if not below:
-            break
-        if len(below) > 1 and any(entry.is_class for entry in below):
-            below = [_default_class(passed, below)]
-        chosen = below[-1]
+    while below := [entry for entry in left if entry.parent in parents]:
+        chosen = _choose(device, below)
         passed.append(chosen)
-        left = [entry for entry in left if entry not in below]
+        left.remove(chosen)
         major = chosen.handle.partition(":")[0]
-        parents = {chosen.handle} if chosen.is_class else {chosen.handle, f"{major}:", f"{major}:1", f"{major}:0"}
+        has_classes = chosen.is_class or chosen.kind in _TREE
+        parents = {chosen.handle} if chosen.is_class else {chosen.handle, f"{major}:", f"{major}:0"}
+        if not has_classes:
+            parents.add(f"{major}:1")
     for discipline in left:
         world.skip(discipline.origin, _text(discipline), "packets take another class, or its parent is not known")
     return passed
 
 
-def _default_class(passed: list[Discipline], classes: list[Discipline]) -> Discipline:
-    """Return the class for packets that no filter sends elsewhere."""
-    for discipline in reversed(passed):
-        if "default" in discipline.words[:-1]:
-            wanted = discipline.words[discipline.words.index("default") + 1].removeprefix("0x")
-            for entry in classes:
-                if entry.handle.partition(":")[2].removeprefix("0x") == wanted:
-                    return entry
-    return classes[0]
+def _choose(device: Device, below: list[Discipline]) -> Discipline:
+    """Return the class for packets that no filter sends elsewhere, or the class that leads to it."""
+    if len(below) == 1 or not below[0].is_class:
+        return below[-1]
+    by_handle = {entry.handle: entry for entry in device.disciplines if entry.is_class}
+    for discipline in device.disciplines:
+        if "default" not in discipline.words[:-1]:
+            continue
+        wanted = discipline.words[discipline.words.index("default") + 1].removeprefix("0x")
+        entry = next(
+            (found for handle, found in by_handle.items() if handle.partition(":")[2].removeprefix("0x") == wanted),
+            None,
+        )
+        for _ in range(len(by_handle)):
+            if entry is None or entry in below:
+                break
+            entry = by_handle.get(entry.parent)
+        if entry is not None and entry in below:
+            return entry
+    return below[0]
 
 
 def _text(discipline: Discipline) -> str:
@@ -151,6 +160,12 @@ class _Shape:
         else:
             self._skip(discipline, "its queue holds less than a packet")
 
+    def _holds(self, packets: int) -> bool:
+        """Return whether the shaper's queue in bytes is as long as the one of a discipline below it, in packets."""
+        queue = self._keys.get("queue")
+        size = None if queue is None else QueueLength.parse(queue.value).size
+        return size is not None and int(size) // _MIN_QUEUE == packets
+
     def _options(self, discipline: Discipline) -> _Options:
         return _Options(discipline, self._skip)
 
@@ -222,7 +237,9 @@ class _Shape:
         kind = discipline.kind
         self._set("discipline", kind, discipline)
         default = _FQ_CODEL_PACKETS if kind == "fq_codel" else _CODEL_PACKETS
-        self._set_queue(options.take("limit", read_count) or default, None, discipline)
+        packets = options.take("limit", read_count) or default
+        if not self._holds(packets):
+            self._set_queue(packets, None, discipline)
         self._take_times(options, ("target", "interval") if "codel" in kind else ("target", "tupdate"))
         if "ecn" in discipline.words or (kind == "fq_codel" and "noecn" not in discipline.words):
             self._aqm["ecn"] = True

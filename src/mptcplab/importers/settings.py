@@ -65,6 +65,8 @@ def set_sysctl(world: World, node: Node, key: str, value: str, origin: Origin) -
         node.transport["endpoints"] = Commented("fullmesh", f"{place}: {text}")
     elif key == f"{_OLD}checksum" and value in ("0", "1"):
         node.sysctl["net.mptcp.checksum_enabled"] = Commented(int(value), place)
+    elif key == "net.mptcp.pm_type" and value == "0":
+        world.replace("the kernel's path manager", origin)
     elif "rp_filter" in key:
         world.replace("rp_filter (nodes accept packets by any interface)", origin)
     elif key in _SETTINGS:

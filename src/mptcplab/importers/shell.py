@@ -156,7 +156,7 @@ def _split(line: str) -> Iterator[tuple[str, bool]]:
             quote = "" if letter == quote else quote
         elif letter in "'\"":
             quote = letter
-        elif line.startswith("$(", index) or letter == "(":
+        elif letter == "(":
             depth += 1
         elif letter == ")":
             depth -= 1

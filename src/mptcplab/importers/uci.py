@@ -71,10 +71,10 @@ def read_uci(world: World, texts: dict[str, str]) -> None:
     router = world.node(_CLIENT)
     uplinks: dict[str, Device] = {}
     for section in sections:
-        if section.type == "interface" and section.config != "dhcp":
-            _take_interface(world, section, uplinks)
-        elif section.type == "globals" or section.name == "globals":
+        if section.type == "globals" or section.name == "globals":
             _take_globals(world, section)
+        elif section.type == "interface" and section.config != "dhcp":
+            _take_interface(world, section, uplinks)
         elif section.type != "queue":
             _skip(world, section, "the lab has no such section")
     for section in sections:
