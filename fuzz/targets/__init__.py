@@ -6,6 +6,7 @@ from __future__ import annotations
 from fuzz.judge import Target
 from fuzz.targets.capture import CaptureTarget
 from fuzz.targets.explain import ExplainTarget
+from fuzz.targets.importing import ImportTarget
 from fuzz.targets.pack import PackTarget
 from fuzz.targets.pcap import PcapTarget
 from fuzz.targets.recording import RecordingTarget
@@ -23,6 +24,7 @@ TARGETS: dict[str, type[Target]] = {
         PcapTarget,
         SteeringTarget,
         ExplainTarget,
+        ImportTarget,
         PackTarget,
     )
 }

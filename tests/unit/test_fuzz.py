@@ -31,6 +31,7 @@ EXAMPLES = {
     "pcap": 6,
     "steering": 400,
     "explain": 300,
+    "import": 150,
     "pack": 150,
 }
 JSON = st.recursive(

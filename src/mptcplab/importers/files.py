@@ -59,15 +59,18 @@ def import_texts(texts: dict[str, str], title: str | None = None) -> Imported:
     world = World()
     names = ", ".join(printable(name) for name in texts)
     world.title = title or f"Imported from {names}"[:100]
-    uci = {printable(name): text for name, text in texts.items() if is_uci(text)}
-    others = {printable(name): text for name, text in texts.items() if printable(name) not in uci}
-    kinds = {name: _read_text(world, name, text) for name, text in others.items()}
+    formats = read_texts(world, {printable(name): text for name, text in texts.items()})
+    tables = _repair(world, Composer(world).tables(), formats)
+    return Imported(_write(world, tables, formats), tuple(world.unread), tuple(world.assumptions), formats)
+
+
+def read_texts(world: World, texts: dict[str, str]) -> tuple[str, ...]:
+    """Take some texts; return the name of each with its format. :raises InputError: if one is not understood."""
+    uci = {name: text for name, text in texts.items() if is_uci(text)}
+    kinds = {name: _read_text(world, name, text) for name, text in texts.items() if name not in uci}
     if uci:
         read_uci(world, uci)
-    formats = tuple(f"{name} ({kinds.get(name, 'UCI')})" for name in map(printable, texts))
-    tables = Composer(world).tables()
-    tables = _repair(world, tables, formats)
-    return Imported(_write(world, tables, formats), tuple(world.unread), tuple(world.assumptions), formats)
+    return tuple(f"{name} ({kinds.get(name, 'UCI')})" for name in texts)
 
 
 def _read(path: Path) -> str:
