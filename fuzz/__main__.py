@@ -26,7 +26,7 @@ _TIMEOUT_SECONDS = 20
 _MEMORY_MB = 3000
 _MAX_INPUT_BYTES = 16384
 #: A file system in memory, for the temporary folders of targets: on a disk, removing one takes longer than reading it.
-_MEMORY = Path("/dev/shm")  # noqa: S108  TemporaryDirectory makes a folder of its own in it
+_MEMORY = Path("/dev/shm")
 #: The shortest remaining time for another process.
 _MIN_SECONDS = 1.0
 

@@ -100,7 +100,7 @@ def test_tc_commands_of_one_machine() -> None:
 
 
 def test_mininet() -> None:
-    tables, result = imported("two-paths.py")
+    tables, result = imported("two-paths.mininet")
     assert set(tables["hosts"]) == {"client", "server"}
     assert list(tables["routers"]) == ["s1", "s2"]
     first = tables["links"]["client-eth0"]
@@ -114,7 +114,7 @@ def test_mininet() -> None:
     assert [(entry.origin.line, entry.reason) for entry in result.unread] == [
         (36, "the command is only known when the program runs")
     ]
-    assert (FOLDER / "two-paths.py").read_text().splitlines()[35].strip() == 'client.cmd(input("command? "))'
+    assert (FOLDER / "two-paths.mininet").read_text().splitlines()[35].strip() == 'client.cmd(input("command? "))'
 
 
 def test_minitopo() -> None:
@@ -170,7 +170,8 @@ def test_two_machines_meet_where_their_networks_are_the_same() -> None:
     texts = {
         "client.sh": "ip addr add 10.1.0.1/24 dev eth0\nip addr add 10.2.0.1/24 dev eth1\n"
         "ip mptcp endpoint add 10.2.0.1 dev eth1 subflow",
-        "server.sh": "ip addr add 10.1.0.2/24 dev ens1\nip addr add 10.2.0.2/24 dev ens2\nip mptcp limits set subflows 2",
+        "server.sh": "ip addr add 10.1.0.2/24 dev ens1\nip addr add 10.2.0.2/24 dev ens2\n"
+        "ip mptcp limits set subflows 2",
     }
     tables = tomllib.loads(import_texts(texts).text)
     assert [link["between"] for link in tables["links"].values()] == [["client", "server"]] * 2

@@ -406,8 +406,8 @@ ACCEPTED = {"MPTcpExtMPCapableACKRX": 1}
             {"TcpExtTCPMemoryPressures": 2, "UdpMemErrors": 1},
             None,
             (
-                "UdpMemErrors 1. Separate hosts would not share this limit, so the result is one of the lab's memory: raise "
-                "the scenario's key `memory`",
+                "UdpMemErrors 1. Separate hosts would not share this limit, so the result is one of the lab's "
+                "memory: raise the scenario's key `memory`",
             ),
         ),
         (
