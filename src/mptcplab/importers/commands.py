@@ -160,7 +160,7 @@ def _take_ip(world: World, line: Line, node: str, words: list[str]) -> bool:
     return True
 
 
-def _named(words: Sequence[str], name: str) -> str | None:
+def _value_after(words: Sequence[str], name: str) -> str | None:
     """Return the word after ``name``."""
     return words[words.index(name) + 1] if name in words[:-1] else None
 
@@ -177,7 +177,7 @@ def _take_link(world: World, line: Line, node: str, words: list[str]) -> bool:
         return True
     if verb in ("add", "replace"):
         return _add_link(world, line, node, rest)
-    name = _named(rest, "dev") or next((word for word in rest if word != "dev"), "")
+    name = _value_after(rest, "dev") or next((word for word in rest if word != "dev"), "")
     if verb in ("del", "delete"):
         world.skip(line.origin, line.text, "an interface is removed; a scenario can only set a link down")
         return True
@@ -185,17 +185,17 @@ def _take_link(world: World, line: Line, node: str, words: list[str]) -> bool:
 
 
 def _add_link(world: World, line: Line, node: str, words: list[str]) -> bool:
-    kind = _named(words, "type") or ""
-    own = words[: words.index("type")] if "type" in words else words
-    name = _named(own, "name") or _named(own, "dev") or next(iter(own), "")
-    place = _named(own, "netns") or node
+    kind = _value_after(words, "type") or ""
+    before = words[: words.index("type")] if "type" in words else words
+    name = _value_after(before, "name") or _value_after(before, "dev") or next(iter(before), "")
+    place = _value_after(before, "netns") or node
     if kind == "veth":
         after = words[words.index("type") + 2 :]
-        peer = _named(after, "name") or _named(after, "peer") or f"{name}-peer"
+        peer = _value_after(after, "name") or _value_after(after, "peer") or f"{name}-peer"
         first = world.device(place, name)
-        second = world.device(_named(after, "netns") or node, peer)
-        _set_mtu(world, line, first, _named(own, "mtu"))
-        _set_mtu(world, line, second, _named(after, "mtu"))
+        second = world.device(_value_after(after, "netns") or node, peer)
+        _set_mtu(world, line, first, _value_after(before, "mtu"))
+        _set_mtu(world, line, second, _value_after(after, "mtu"))
         first.kind = second.kind = "veth"
         world.cables.append((first, second, line.origin))
         return True
@@ -221,7 +221,7 @@ def _set_mtu(world: World, line: Line, device: Device, text: str | None) -> None
 
 def _set_link(world: World, line: Line, node: str, name: str, words: list[str]) -> bool:
     device = world.devices.get((node, name))
-    place = _named(words, "netns")
+    place = _value_after(words, "netns")
     if device is None:
         if place is None and words:
             world.device(node, name)
@@ -230,8 +230,8 @@ def _set_link(world: World, line: Line, node: str, name: str, words: list[str]) 
         return True
     if place is not None and (place, name) not in world.devices:
         world.move(device, place)
-    _set_mtu(world, line, device, _named(words, "mtu"))
-    master = _named(words, "master")
+    _set_mtu(world, line, device, _value_after(words, "mtu"))
+    master = _value_after(words, "master")
     if master is not None:
         device.master = master
         world.device(device.node, master).kind = "bridge"
@@ -267,8 +267,8 @@ def _take_address(world: World, line: Line, node: str, words: list[str]) -> bool
     verb, rest = (words[0], words[1:]) if words else ("show", [])
     if verb not in ("add", "a", "replace", "del", "delete"):
         return True
-    interface = next((found for word in rest if (found := read_interface(word)) is not None), None)
-    name = _named(rest, "dev")
+    interface = next((entry for word in rest if (entry := read_interface(word)) is not None), None)
+    name = _value_after(rest, "dev")
     if interface is None or name is None:
         world.skip(line.origin, line.text, "it has no address, or no interface")
         return True
@@ -293,8 +293,8 @@ def _take_mptcp(world: World, line: Line, node: str, words: list[str]) -> bool:
     if "limits".startswith(kind) and kind:
         if verb == "set":
             keys = {
-                "add_addr_accepted": _named(rest, "add_addr_accepted"),
-                "subflows": _named(rest, "subflows") or _named(rest, "subflow"),
+                "add_addr_accepted": _value_after(rest, "add_addr_accepted"),
+                "subflows": _value_after(rest, "subflows") or _value_after(rest, "subflow"),
             }
             limits = {
                 key: count for key, text in keys.items() if (count := read_count(text or "")) is not None and count <= 8
@@ -320,7 +320,7 @@ def _take_mptcp(world: World, line: Line, node: str, words: list[str]) -> bool:
 
 
 def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None:
-    address = next((found for word in words if (found := read_address(word)) is not None), None)
+    address = next((entry for word in words if (entry := read_address(word)) is not None), None)
     flags = tuple(flag for flag in _FLAGS if flag in words)
     if address is None:
         world.skip(line.origin, line.text, "it has no address")
@@ -328,7 +328,7 @@ def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None
     other = [word for word in words if word in ("laminar", "implicit")]
     if other:
         world.skip(line.origin, line.text, f"the lab has no flag {other[0]}: the endpoint is imported without it")
-    port, number = read_count(_named(words, "port") or ""), read_count(_named(words, "id") or "")
+    port, number = read_count(_value_after(words, "port") or ""), read_count(_value_after(words, "id") or "")
     if "signal" in flags and "fullmesh" in flags:
         world.skip(
             line.origin, line.text, "the kernel refuses signal with fullmesh: the endpoint is imported without fullmesh"
@@ -345,9 +345,9 @@ def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None
 
 
 def _change_endpoint(world: World, line: Line, node: str, verb: str, words: list[str]) -> None:
-    number = read_count(_named(words, "id") or "")
+    number = read_count(_value_after(words, "id") or "")
     known = world.node(node).endpoints
-    address = next((found for word in words if (found := read_address(word)) is not None), None)
+    address = next((entry for word in words if (entry := read_address(word)) is not None), None)
     if address is None and number is not None:
         numbered = {endpoint.id or place: endpoint.address for place, endpoint in enumerate(known, start=1)}
         address = numbered.get(number)
@@ -376,12 +376,12 @@ def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
             node, words = words[1], words[1:]
         words = words[1:]
     kind, verb, rest = _take_two(words)
-    name = _named(rest, "dev")
+    name = _value_after(rest, "dev")
     if verb in ("show", "ls", "list", "") or name is None:
         return True
     device = world.device(node, name)
     if kind == "filter":
-        target = _named(rest, "dev") and rest[-1]
+        target = _value_after(rest, "dev") and rest[-1]
         if ("redirect" in rest and "ingress" in rest and target) or ("redirect" in rest and "ffff:" in rest and target):
             device.redirect = target
             world.device(node, target).kind = "ifb"
@@ -420,8 +420,8 @@ def read_shape_quietly(device: Device) -> dict[str, Any]:
 
 
 def _change_tree(world: World, line: Line, device: Device, kind: str, verb: str, words: list[str]) -> None:
-    parent = "root" if "root" in words else _named(words, "parent") or ""
-    handle = _named(words, "classid") if kind == "class" else _named(words, "handle")
+    parent = "root" if "root" in words else _value_after(words, "parent") or ""
+    handle = _value_after(words, "classid") if kind == "class" else _value_after(words, "handle")
     rest = _after_place(words, kind)
     if verb in ("del", "delete"):
         if parent == "root":
@@ -496,7 +496,7 @@ def _take_echo(world: World, line: Line, node: str, words: list[str]) -> bool:
 def _take_ifconfig(world: World, line: Line, node: str, words: list[str]) -> bool:
     if len(words) < 2:
         return True
-    mask = _named(words, "netmask")
+    mask = _value_after(words, "netmask")
     address = words[1] if "/" in words[1] or mask is None else f"{words[1]}/{mask}"
     interface = read_interface(address)
     if interface is not None:
@@ -531,9 +531,9 @@ def _take_client(world: World, line: Line, node: str, words: list[str]) -> bool:
     target: Address | None = None
     if name in ("curl", "wget"):
         urls = (re.search(r"//\[?(?P<host>[0-9a-fA-F.:]+?)\]?(?::\d+)?(?:/|$)", word) for word in words)
-        target = next((found for url in urls if url and (found := read_address(url["host"])) is not None), None)
+        target = next((entry for url in urls if url and (entry := read_address(url["host"])) is not None), None)
     elif "-c" in words or name in ("nc", "ncat", "mptcp_connect", "netperf"):
-        target = next((found for word in words if (found := read_address(word.partition("%")[0])) is not None), None)
+        target = next((entry for word in words if (entry := read_address(word.partition("%")[0])) is not None), None)
     if target is None or (name in ("nc", "ncat", "mptcp_connect") and any(word.startswith("-l") for word in words)):
         if name in ("iperf3", "iperf", "nc", "ncat", "mptcp_connect") and (
             "-s" in words or any(word.startswith("-l") for word in words)
@@ -543,7 +543,10 @@ def _take_client(world: World, line: Line, node: str, words: list[str]) -> bool:
             world.skip(line.origin, line.text, "the address that it connects to is not known")
         return True
     keys: dict[str, Any] = {}
-    seconds, size = _named(words, "-t") if "iperf" in name else None, _named(words, "-n") if "iperf" in name else None
+    seconds, size = (
+        _value_after(words, "-t") if "iperf" in name else None,
+        _value_after(words, "-n") if "iperf" in name else None,
+    )
     if size is not None and (count := re.fullmatch(r"(\d{1,6})([KMG]?)", size.upper())) is not None:
         amount = min(int(count[1]) * {"": 1, "K": 2**10, "M": 2**20, "G": 2**30}[count[2]], 2**40)
         keys["size"] = str(Size(max(amount, 1)))
@@ -554,7 +557,7 @@ def _take_client(world: World, line: Line, node: str, words: list[str]) -> bool:
         world.assume(f"{line.origin}: how much {name} transfers is not known; 10 MB are assumed")
     if ("iperf" in name and ("-R" in words or "--reverse" in words)) or name in ("curl", "wget"):
         keys["reverse"] = True
-    streams = read_count(_named(words, "-P") or "") or 0
+    streams = read_count(_value_after(words, "-P") or "") or 0
     if "iperf" in name and 1 < streams <= 128:
         keys["connections"] = streams
     start = world.now_s or 0.0

@@ -157,7 +157,7 @@ class Composer:
             shape = {} if sender is None else self._shape(sender)
             if shape and sender is not None and sender.at_sender:
                 shaping_ends.append(sender.node)
-            incoming = {} if receiver is None or receiver.redirect is None else self._incoming(receiver)
+            incoming = {} if receiver is None or receiver.redirect is None else self._shape_before(receiver)
             shapes.append(shape | incoming)
         link = _Link(self._name(name, _MAX_LINK), ends, devices, origin, (shapes[0], shapes[1]), tuple(shaping_ends))
         self._links.append(link)
@@ -169,7 +169,7 @@ class Composer:
             return dict(device.initial)
         return read_shape(self._world, device) if device.disciplines else dict(device.shape)
 
-    def _incoming(self, device: Device) -> Shape:
+    def _shape_before(self, device: Device) -> Shape:
         """Return what an IFB does to the packets that arrive at a device."""
         ifb = self._world.devices.get((device.node, device.redirect or ""))
         return {} if ifb is None else self._shape(ifb)
@@ -301,10 +301,10 @@ class Composer:
                     ip_network(f"fd00:6d70:7463:{number:x}::/64" if family else f"10.0.{number % 256}.0/24")
                 )
         overlap = any(
-            one.overlaps(other)
-            for index, one in enumerate(networks)
+            network.overlaps(other)
+            for index, network in enumerate(networks)
             for other in networks[index + 1 :]
-            if one.version == other.version
+            if network.version == other.version
         )
         self._own_addresses = (
             {} if len(versions) > 1 or overlap else {name: pair for name, pair in pairs.items() if pair}
@@ -322,7 +322,7 @@ class Composer:
             table["mtu"] = mtu
         if any(end not in self._routers or end in self._with_sockets for end in link.shaping_ends):
             table["shape"] = Commented("sender", "tc of a host shapes what the host itself sends")
-        shapes = [self._usable(link, shape) for shape in link.shapes]
+        shapes = [self._drop_idle_keys(link, shape) for shape in link.shapes]
         common = {
             key: entry for key, entry in shapes[0].items() if key in shapes[1] and shapes[1][key].value == entry.value
         }
@@ -334,7 +334,7 @@ class Composer:
         origin = "" if link.origin is None else str(link.origin)
         return Commented(table, origin) if origin else table
 
-    def _usable(self, link: _Link, shape: Shape) -> Shape:
+    def _drop_idle_keys(self, link: _Link, shape: Shape) -> Shape:
         """Return a direction without keys that need a rate, if it has none."""
         if "rate" in shape:
             return shape
@@ -453,8 +453,8 @@ def _shortest(links: list[_Link], source: str, target: str) -> list[tuple[_Link,
 
 def _have_common_network(first: Device, second: Device) -> bool:
     return any(
-        one.network == other.network and one.ip != other.ip
-        for one, _ in first.addresses
+        entry.network == other.network and entry.ip != other.ip
+        for entry, _ in first.addresses
         for other, _ in second.addresses
     )
 
@@ -464,8 +464,8 @@ def _pair(link: _Link) -> Any:
     first, second = link.devices
     if first is None or second is None or first.master is not None or second.master is not None:
         return None
-    for one, _ in first.addresses:
+    for entry, _ in first.addresses:
         for other, _ in second.addresses:
-            if one.network == other.network and one.ip != other.ip and one.network.num_addresses >= 4:
-                return (one, other)
+            if entry.network == other.network and entry.ip != other.ip and entry.network.num_addresses >= 4:
+                return (entry, other)
     return None

@@ -128,15 +128,15 @@ def _repair(world: World, tables: dict[str, Any], formats: Sequence[str]) -> dic
             if event is not None and int(event["number"]) < len(tables.get("events", [])):
                 entry = tables["events"].pop(int(event["number"]))
                 origin = Origin(*_place_of(entry.comment))
-                world.skip(origin, f"event {uncomment(entry)['type']}", _short(error))
+                world.skip(origin, f"event {uncomment(entry)['type']}", _shorten(error))
                 if not tables["events"]:
                     del tables["events"]
             elif _ADDRESSES.search(str(error.message)) and _without_addresses(tables):
-                world.assume(f"addresses are the lab's: {_short(error)}")
+                world.assume(f"addresses are the lab's: {_shorten(error)}")
             else:
                 hint = "send us the file: what is written should always be a valid scenario"
                 raise InputError(
-                    f"what was read makes no valid scenario: {_short(error)}", hint=error.hint or hint
+                    f"what was read makes no valid scenario: {_shorten(error)}", hint=error.hint or hint
                 ) from error
         else:
             return tables
@@ -148,7 +148,7 @@ def _place_of(comment: str) -> tuple[str, int]:
     return (file, int(line)) if line.isdigit() else (comment, 0)
 
 
-def _short(error: InputError) -> str:
+def _shorten(error: InputError) -> str:
     """Return the message of a loader without its file."""
     return printable(re.sub(r"^\S*scenario\.toml(?::\d+)?: ", "", str(error.message)))
 

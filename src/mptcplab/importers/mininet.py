@@ -152,7 +152,7 @@ class _Interpreter:
         elif isinstance(statement, ast.AnnAssign) and statement.value is not None:
             self._assign(statement.target, self._value(statement.value, scope), scope)
         elif isinstance(statement, ast.AugAssign):
-            value = ast.BinOp(self._loaded(statement.target), statement.op, statement.value)
+            value = ast.BinOp(self._load_target(statement.target), statement.op, statement.value)
             self._assign(statement.target, self._value(ast.copy_location(value, statement), scope), scope)
         elif isinstance(statement, ast.Expr):
             self._value(statement.value, scope)
@@ -175,7 +175,7 @@ class _Interpreter:
         self._run(statement.body if test else statement.orelse, scope)
 
     @staticmethod
-    def _loaded(target: ast.expr) -> ast.expr:
+    def _load_target(target: ast.expr) -> ast.expr:
         """Return the target of an assignment as an expression that reads it."""
         read: ast.expr = ast.parse(ast.unparse(target), mode="eval").body
         return ast.copy_location(read, target)
@@ -238,16 +238,16 @@ class _Interpreter:
         return _UNKNOWN
 
     def _dict(self, node: ast.Dict, scope: _Scope) -> dict[Any, Any]:
-        found: dict[Any, Any] = {}
+        entries: dict[Any, Any] = {}
         for key, value in zip(node.keys[:_MAX_ITEMS], node.values, strict=False):
             if key is None:
                 inner = self._value(value, scope)
-                found |= inner if isinstance(inner, dict) else {}
+                entries |= inner if isinstance(inner, dict) else {}
                 continue
             name = self._value(key, scope)
             if isinstance(name, str | int):
-                found[name] = self._value(value, scope)
-        return found
+                entries[name] = self._value(value, scope)
+        return entries
 
     def _operate(self, node: ast.BinOp, scope: _Scope) -> Any:
         left, right = self._value(node.left, scope), self._value(node.right, scope)
@@ -263,10 +263,10 @@ class _Interpreter:
             value = operate(left, right)
         except (ArithmeticError, TypeError, ValueError):
             return _UNKNOWN
-        return self._bounded(value)
+        return self._limit_value(value)
 
     @staticmethod
-    def _bounded(value: Any) -> Any:
+    def _limit_value(value: Any) -> Any:
         """Return a value that is not too large, else an unknown one."""
         if isinstance(value, str):
             return value[:_MAX_TEXT]
@@ -411,7 +411,7 @@ class _Interpreter:
         if not isinstance(value, str | int | float):
             return _UNKNOWN
         try:
-            return self._bounded(_CONVERSIONS[name](value))
+            return self._limit_value(_CONVERSIONS[name](value))
         except (ValueError, TypeError, OverflowError):
             return _UNKNOWN
 

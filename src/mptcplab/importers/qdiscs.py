@@ -69,7 +69,7 @@ def _choose(device: Device, below: list[Discipline]) -> Discipline:
             continue
         wanted = discipline.words[discipline.words.index("default") + 1].removeprefix("0x")
         entry = next(
-            (found for handle, found in by_handle.items() if handle.partition(":")[2].removeprefix("0x") == wanted),
+            (known for handle, known in by_handle.items() if handle.partition(":")[2].removeprefix("0x") == wanted),
             None,
         )
         for _ in range(len(by_handle)):
@@ -321,7 +321,7 @@ class _Shape:
         if delay is None or not 0 < delay <= _MAX_DELAY:
             return
         self._set("delay", str(delay), discipline)
-        jitter = options.after("delay", 1, read_time)
+        jitter = options.value_at("delay", 1, read_time)
         reorder = options.take("reorder", read_percent)
         if jitter:
             if jitter > delay:
@@ -390,14 +390,14 @@ class _Options:
         index = self._words.index(name)
         return self._words[index + 1 : index + 1 + count]
 
-    def after(self, name: str, place: int, read: Callable[[str], Any]) -> Any:
+    def value_at(self, name: str, place: int, read: Callable[[str], Any]) -> Any:
         """Return the value at a place after the first value of an option."""
         words = self.words_after(name, place + 1)
         return read(words[place]) if len(words) > place else None
 
     def skip_correlation(self, name: str, place: int = 1) -> None:
         """Note that a correlation of netem is not imported."""
-        if self.after(name, place, read_percent) is not None:
+        if self.value_at(name, place, read_percent) is not None:
             self._skip(self._discipline, f"the correlation of {name}: the lab draws for each packet independently")
 
     def skip_rest(self, known: tuple[str, ...]) -> None:

@@ -98,7 +98,7 @@ def _read_sections(world: World, file: str, text: str) -> list[_Section]:
         if len(sections) > 500:
             break
         if written is not None:
-            _take_written(world, sections, package, written["word"], written["rest"], origin)
+            _take_line(world, sections, package, written["word"], written["rest"], origin)
         elif shown is not None:
             key = (shown["config"], shown["section"])
             value = shown["value"].strip().strip("'\"")
@@ -117,7 +117,7 @@ def _read_sections(world: World, file: str, text: str) -> list[_Section]:
     return sections
 
 
-def _take_written(world: World, sections: list[_Section], package: str, word: str, rest: str, origin: Origin) -> None:
+def _take_line(world: World, sections: list[_Section], package: str, word: str, rest: str, origin: Origin) -> None:
     try:
         words = shlex.split(rest, comments=True)
     except ValueError:

@@ -18,7 +18,7 @@ Examples:
   mptcplab import /etc/config/network /etc/config/sqm -o router.toml
 
 \b
-Understood are: scripts and lines of tc, ip, ip mptcp and sysctl, also with network namespaces; Python files of Mininet;
+Understood are: scripts and lines of tc, ip, ip mptcp and sysctl, also with network namespaces; files of Mininet;
 topologies and experiments of minitopo; files of /etc/config, or what `uci show` prints. Nothing in a file is run.
 Comments in the scenario name the file and line of each value, the assumptions, and each line that is not imported.
 
