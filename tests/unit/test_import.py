@@ -263,7 +263,7 @@ for n in $(seq 1 3); do make_link "wire$n" left right 10.9.$n; done
     [
         ({"a.txt": "hello\nworld\n"}, "nothing in a.txt is recognised"),
         ({"a.py": "import mininet\nprint 'x'\n"}, "a.py is not valid Python 3"),
-        ({"a.sh": "\0\0"}, "a.sh is not a text"),
+        ({"a.sh": "\0\0"}, "'a.sh' is not a text"),
         ({"a.conf": "net.ipv4.tcp_ecn = 1\n"}, "nothing in the files describes a link"),
         ({"a.py": "import mininet\n"}, "nothing in the files describes a link"),
     ],

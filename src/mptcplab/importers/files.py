@@ -81,13 +81,13 @@ def _read(path: Path) -> str:
         return path.read_bytes().decode(errors="replace")
     except OSError as error:
         hint = "name a script, a Mininet file, files of minitopo or UCI"
-        raise InputError(f"{name} cannot be read: {reason(error)}", hint=hint) from error
+        raise InputError(f"'{name}' cannot be read: {reason(error)}", hint=hint) from error
 
 
 def _read_text(world: World, name: str, text: str) -> str:
     """Take one text; return the name of its format."""
     if "\0" in text:
-        raise InputError(f"{name} is not a text", hint="a capture is read by `mptcplab explain` and `mptcplab capture`")
+        raise InputError(f"'{name}' is not a text", hint="a capture is read by `mptcplab explain` and `mptcplab capture`")
     if _PYTHON.search(text):
         read_mininet(world, name, text)
         return "Mininet"
