@@ -46,7 +46,6 @@ _HARMLESS = frozenset((
 ))  # fmt: skip
 _CLIENTS = ("iperf3", "iperf", "curl", "wget", "nc", "ncat", "netperf", "mptcp_connect")
 _MIN_MTU, _MAX_MTU = 576, 9000
-_DEFAULT_PORTS = 8
 
 
 def read_script(world: World, file: str, text: str, machine: str, first_line: int = 1) -> int:
@@ -381,22 +380,7 @@ def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
         return True
     device = world.device(node, name)
     if kind == "filter":
-        target = _value_after(rest, "dev") and rest[-1]
-        if ("redirect" in rest and "ingress" in rest and target) or ("redirect" in rest and "ffff:" in rest and target):
-            device.redirect = target
-            world.device(node, target).kind = "ifb"
-        elif world.now_s is not None and "drop" in rest:
-            keys = {"type": "up" if verb in ("del", "delete") else "down"}
-            if "egress" in rest:
-                world.changes.append(Change(world.now_s, node, name, keys, line.origin))
-            else:
-                world.replace("both directions of a silent failure", line.origin)
-        elif world.now_s is not None and verb in ("del", "delete"):
-            keys = {"type": "up"}
-            if "egress" in rest and any(change.keys == {"type": "down"} for change in world.changes):
-                world.changes.append(Change(world.now_s, node, name, keys, line.origin))
-        else:
-            world.skip(line.origin, line.text, "the lab has no filters; packets take the class for ordinary ones")
+        _take_filter(world, line, device, verb, rest)
         return True
     if kind not in ("qdisc", "class"):
         world.skip(line.origin, line.text, "the lab has no such object of tc")
@@ -412,6 +396,20 @@ def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
     if world.now_s is not None:
         _note_change(world, line, device, before)
     return True
+
+
+def _take_filter(world: World, line: Line, device: Device, verb: str, words: list[str]) -> None:
+    """Take a filter that redirects what arrives to an IFB, or one that drops all packets for a time."""
+    if "redirect" in words and ("ingress" in words or "ffff:" in words):
+        device.redirect = words[-1]
+        world.device(device.node, words[-1]).kind = "ifb"
+    elif world.now_s is None or not ("drop" in words or verb in ("del", "delete")):
+        world.skip(line.origin, line.text, "the lab has no filters; packets take the class for ordinary ones")
+    elif "egress" in words:
+        keys = {"type": "up" if verb in ("del", "delete") else "down"}
+        world.changes.append(Change(world.now_s, device.node, device.name, keys, line.origin))
+    else:
+        world.replace("both directions of a silent failure", line.origin)
 
 
 def read_shape_quietly(device: Device) -> dict[str, Any]:

@@ -111,9 +111,8 @@ class Composer:
         """Return the node of a device; a device in a bridge belongs to the bridge."""
         if device.master is None:
             return device.node
-        bridge = f"{device.master}"
-        self._world.node(bridge).is_switch = True
-        return bridge
+        self._world.node(device.master).is_switch = True
+        return device.master
 
     def _make_links_of_machines(self) -> None:
         """Connect the interfaces of machines: with each other by their networks, else with a server beyond."""

@@ -87,7 +87,9 @@ def _read(path: Path) -> str:
 def _read_text(world: World, name: str, text: str) -> str:
     """Take one text; return the name of its format."""
     if "\0" in text:
-        raise InputError(f"'{name}' is not a text", hint="a capture is read by `mptcplab explain` and `mptcplab capture`")
+        raise InputError(
+            f"'{name}' is not a text", hint="a capture is read by `mptcplab explain` and `mptcplab capture`"
+        )
     if _PYTHON.search(text):
         read_mininet(world, name, text)
         return "Mininet"
