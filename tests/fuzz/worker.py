@@ -22,7 +22,8 @@ with atheris.instrument_imports(include=["mptcplab"]):
 def main() -> None:
     """Fuzz the target; never returns, since libFuzzer ends the process."""
     name, findings, *options = sys.argv[1:]
-    target = TARGETS[name]()
+    with atheris.instrument_imports(include=["mptcplab"]):
+        target = TARGETS[name]()
     known: set[str] = set()
 
     def once(data: bytes) -> None:

@@ -32,6 +32,7 @@ EXAMPLES = {
     "steering": 400,
     "explain": 300,
     "fit": 150,
+    "import": 150,
     "pack": 150,
 }
 JSON = st.recursive(

@@ -8,6 +8,7 @@ import importlib
 import os
 import shlex
 import sys
+from keyword import iskeyword
 from typing import NoReturn
 
 import click
@@ -44,6 +45,7 @@ _COMMANDS = (
     "cc",
     "steer",
     "init",
+    "import",
     "examples",
     "pack",
     "serve",
@@ -69,7 +71,9 @@ class _Commands(click.Group):
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
         if cmd_name not in _COMMANDS:
             return None
-        command: click.Command = load(f"mptcplab.cli.commands.{cmd_name}:{cmd_name}")
+        # Python has no module and no function with the name of a keyword.
+        module = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
+        command: click.Command = load(f"mptcplab.cli.commands.{module}:{module}")
         add_sections(command, cmd_name)
         return command
 

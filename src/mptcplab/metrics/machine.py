@@ -44,7 +44,7 @@ def _pressure(recording: Recording) -> Iterator[str]:
         total = ", ".join(f"{name} {count}" for name, count in counted.items())
         yield (
             f"{SHORT_OF_MEMORY}: {total}. Separate hosts would not share this limit, so the result is one of the lab's "
-            "memory: use smaller buffers or fewer flows"
+            "memory: raise the scenario's key `memory`, or use smaller buffers or fewer flows"
         )
         return
     peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
@@ -52,7 +52,7 @@ def _pressure(recording: Recording) -> Iterator[str]:
     if peak is not None and limits and peak > limits[1]:
         yield (
             f"the hosts share one machine, and their TCP sockets used {peak} pages of its memory: more than the "
-            f"{limits[1]} of tcp_mem, above which TCP saves memory"
+            f"{limits[1]} of tcp_mem, above which TCP saves memory: raise the scenario's key `memory`"
         )
 
 

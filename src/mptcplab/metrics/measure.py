@@ -111,6 +111,9 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
+    if _opens_tcp(ends, entry, transports):
+        # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
+        sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
     if ends.receiving is None:  # other programs report their own sockets
         sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[entry["from"], entry["to"]]))
     subject = Subject(recording, entry, ends, reading, sockets, counts)
@@ -191,6 +194,11 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
     return replace(sockets, use=replace(use, fell_back=min(use.connections, counts.fallbacks)))
 
 
+def _opens_tcp(ends: Ends, entry: Mapping[str, Any], transports: Mapping[str, Transport]) -> bool:
+    """Return whether the side that connects is set to TCP: only it can ask for MPTCP."""
+    return ends.protocol is None and transports[entry["from"]].protocol == "tcp"
+
+
 def _is_subflow(row: Row) -> bool:
     """Return whether ``flow`` reports the kernel's number of a subflow, which only MPTCP has."""
     return row.get("subflow_id") is not None
@@ -246,9 +254,8 @@ def _warnings(
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:
         plain = f"{use.connections - use.with_mptcp} of {use.connections} connections are plain TCP"
-        # Only the side that connects can ask for it: a server that offers MPTCP also serves clients without.
-        offered = ends.protocol is None and transports[entry["from"]].protocol == "tcp"
-        yield f"{plain}, since {entry['from']} is set to TCP" if offered else f"MPTCP was requested, but {plain}"
+        is_tcp = _opens_tcp(ends, entry, transports)
+        yield f"{plain}, since {entry['from']} is set to TCP" if is_tcp else f"MPTCP was requested, but {plain}"
     elif is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
         some = subflows.describe_share(use.single, use.with_mptcp)
         shown = " that samples show" if some and use.unseen else ""

@@ -135,7 +135,18 @@ def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
     if count and not is_dead:
         lines = counter_lines(client, "MPCapableSYNTXDrop", "Blackhole")
         boxes = tuple(middlebox_lines(evidence, "mp_capable", verbs=("drop",)))
-        yield Sign(lines=(*lines, *boxes), values={"count": plural(count, "connection")}, strength=PROOF)
+        values = {"count": plural(count, "connection")}
+        yield Sign(lines=(*lines, *boxes), values=values, strength=PROOF, cost=float(count))
+
+
+def _answer_without_option(evidence: Evidence) -> Iterator[Sign]:
+    """Only the client is known: its counters do not tell who left the option out."""
+    client = client_of(evidence)
+    count = client.known_count("MPCapableFallbackSYNACK")
+    if count and (evidence.server is None or evidence.server.counters is None):
+        lines = counter_lines(client, "MPCapableFallbackSYNACK")
+        values = {"count": plural(count, "connection"), "client": client.name}
+        yield Sign(lines=lines, values=values, strength=STRONG)
 
 
 def _blackhole_remembered(evidence: Evidence) -> Iterator[Sign]:
@@ -143,7 +154,8 @@ def _blackhole_remembered(evidence: Evidence) -> Iterator[Sign]:
     count = client.known_count("MPCapableSYNTXDisabled")
     if count:
         lines = counter_lines(client, "MPCapableSYNTXDisabled", "Blackhole")
-        yield Sign(lines=lines, values={"count": plural(count, "connection")}, strength=PROOF)
+        values = {"count": plural(count, "connection")}
+        yield Sign(lines=lines, values=values, strength=PROOF, cost=float(count))
 
 
 def _client_counter(name: str) -> Callable[[Evidence], Iterator[Sign]]:
@@ -281,6 +293,22 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         scenario="server-without-mptcp",
         after=("fallback-proxy",),
+    ),
+    Reason(
+        key="answer-without-option",
+        kind="fallback",
+        title="The answer has no MP_CAPABLE, and only the client is known",
+        needs=("client counters",),
+        recognise=_answer_without_option,
+        sentence="{count} of {client} asked for MPTCP, and the answer had no option: the server's application listens "
+        "with TCP, the server does not speak version 1 of MPTCP, or the option is removed on the way",
+        cure="let the server's application listen with MPTCP, on Linux 5.6 or newer, which speaks version 1 only; try "
+        "another server on the same path, such as check.mptcp.dev",
+        confirm="MPCapableSYNRX in `nstat -az` at the server: if it grows, the answer lost its option on the way",
+        explanation="A server that does not know the option, or knows version 0 only, answers without it. The client "
+        "cannot tell that from a middlebox.",
+        page="limitations.md#the-kernel-under-test",
+        why_no_scenario="runs have the counters of both hosts: see server-without-mptcp",
     ),
     Reason(
         key="syn-option-stripped",

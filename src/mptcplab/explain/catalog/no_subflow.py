@@ -112,14 +112,34 @@ def _join_rejected(evidence: Evidence) -> Iterator[Sign]:
         if count:
             limit = host.limits.subflows if host.limits is not None else None
             seen = subflows_seen(evidence)
-            is_full = limit is None or (seen is not None and seen > limit)
+            # What the host itself tries to open counts, too.
+            used = max(joins_of(host), 0 if seen is None else seen - 1)
+            is_full = limit is None or used >= limit
             shown = f", limits subflows {limit}" if limit is not None else ""
-            why = "its limit of subflows is reached" if is_full else "the connection was closing, or had fallen back"
+            other = "the connection was closing, or had fallen back"
+            if seen is None:
+                other = "its limit of subflows was reached, or the connection was closing"
             yield Sign(
                 lines=(f"{host.name}: MPJoinRejected {count}{shown}",),
-                values={"host": host.name, "count": plural(count, "join"), "why": why},
+                values={
+                    "host": host.name,
+                    "count": plural(count, "join"),
+                    "why": "its limit of subflows is reached" if is_full else other,
+                },
                 strength=PROOF if is_full else HINT,
             )
+
+
+def _link_local_announced(evidence: Evidence) -> Iterator[Sign]:
+    """A link-local address is reached by one device only, which a join without an endpoint does not name."""
+    for host in evidence.hosts:
+        count = host.known_count("MPJoinSynTxConnectErr")
+        announced = {event.remote for event in host.events or () if event.kind == "announced" and event.remote}
+        local = sorted(address for address in announced if address.lower().startswith("[fe80:"))
+        if count and local:
+            lines = (*counter_lines(host, "MPJoinSynTxConnectErr"), f"{host.name}: announced {local[0]}")
+            values = {"host": host.name, "count": plural(count, "join"), "address": local[0]}
+            yield Sign(lines=lines, values=values, strength=PROOF)
 
 
 def _announcement_not_accepted(evidence: Evidence) -> Iterator[Sign]:
@@ -184,7 +204,9 @@ def _server_joins_refused(evidence: Evidence) -> Iterator[Sign]:
         values = {
             "joins": plural(sent - answered, "join"),
             "evidence": f"MPJoinSynTx {sent}, MPJoinSynAckRx {answered}",
-            "cure": "use signal at the server only" if marked == "signal" else "use subflow at the client only",
+            "cure": "use signal at the server only"
+            if marked == "signal"
+            else "use subflow at the client only, and signal alone at the server",
         }
         yield Sign(lines=lines, values=values, where=who.name, strength=PROOF)
 
@@ -572,14 +594,32 @@ REASONS = (
         title="The endpoint's address is not on the host",
         needs=("counters",),
         recognise=_anywhere("MPJoinSynTxBindErr"),
-        sentence="{count} of {host} could not use the endpoint's address (MPJoinSynTxBindErr): no interface has it",
-        cure="remove the endpoint, or give the interface the address",
+        sentence="{count} of {host} could not use the endpoint's address (MPJoinSynTxBindErr): no interface has it, or "
+        "not yet",
+        cure="give the interface the address, and add the endpoint when duplicate address detection is over; or remove "
+        "the endpoint",
         confirm="`ip address` beside `ip mptcp endpoint`",
         explanation="An endpoint stays when its address goes, unless a program removes it. An IPv6 address that is "
         "still "
         "tentative gives the same error.",
         page=_PAGE,
         why_no_scenario="in the lab an address takes its endpoint with it",
+    ),
+    Reason(
+        key="link-local-announced",
+        kind="no subflow",
+        title="A link-local address is announced",
+        needs=("counters", "events"),
+        recognise=_link_local_announced,
+        sentence="{count} of {host} to the announced address {address} could not be sent (MPJoinSynTxConnectErr): a "
+        "link-local address needs a device",
+        cure="announce global addresses, or give {host} an endpoint with a device and fullmesh (or laminar, in new "
+        "kernels)",
+        confirm="`ip mptcp monitor` shows the announced address, `nstat` the failed joins",
+        explanation="For an announced address, Linux chooses the source by the routing table and binds the join to no "
+        "device, unless an endpoint with fullmesh has one.",
+        page=_PAGE,
+        why_no_scenario="all addresses of the lab are global",
     ),
     Reason(
         key="join-without-route",
@@ -596,6 +636,7 @@ REASONS = (
         "leaves by the first interface, or not at all.",
         page=_PAGE,
         scenario="join-without-route",
+        after=("link-local-announced",),
     ),
     Reason(
         key="join-syn-lost",

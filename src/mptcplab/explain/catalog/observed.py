@@ -114,7 +114,7 @@ REASONS: tuple[Reason, ...] = (
         recognise=_no_route,
         sentence="{host} has no route from {local} to {remote}",
         cure="add a rule and a table for this address: `ip rule add from {local} table N`, `ip route add default via "
-        "GATEWAY dev DEVICE table N`",
+        "GATEWAY dev DEVICE table N`; or, if no way leads there, remove the endpoint",
         confirm="`ip route get PEER from ENDPOINT`",
         explanation="An endpoint with a device binds its subflow to the device, whose routes alone count then.",
         page=_PAGE,

@@ -114,8 +114,10 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
             f"{blocking.name}: data under way, round trip {number(1e3 * (blocking.last('rtt_s') or 0))} ms",
         )
         values = {"path": blocking.name, "length": number(wait.length_s)}
-        # Paths with ordinary queues have such waits of half a second now and then, when a retransmission is lost.
-        strength = STRONG if wait.length_s >= _LONG_S else HINT
+        # Paths with ordinary queues have such waits of half a second now and then, when a retransmission is lost. After
+        # data that the receiver dropped, since it was beyond the window, the wait is for that (see beyond-window).
+        is_dropped = any(host.known_count("NoDSSInWindow") for host in evidence.hosts)
+        strength = STRONG if wait.length_s >= _LONG_S and not is_dropped else HINT
         yield Sign(lines=lines, values=values, where=blocking.name, cost=wait.length_s, strength=strength)
 
 

@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: MIT
+"""What was read, before it is a scenario: nodes, their devices, the cables between them, and what was not understood.
+
+Readers of all formats fill one :class:`World`; :mod:`mptcplab.importers.compose` makes a scenario of it. Each value is
+kept with its origin, as :class:`~mptcplab.scenario.writing.Commented`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from ipaddress import IPv4Address, IPv4Interface, IPv6Address, IPv6Interface
+from typing import Any
+
+from mptcplab.errors import InputError
+from mptcplab.scenario.writing import Commented
+
+Interface = IPv4Interface | IPv6Interface
+Address = IPv4Address | IPv6Address
+#: The keys of one direction of a link, as the scenario language has them.
+Shape = dict[str, Commented]
+
+_MAX_NODES, _MAX_DEVICES, _MAX_NOTES = 200, 1000, 2000
+
+
+@dataclass(frozen=True, order=True)
+class Origin:
+    """A line of a file."""
+
+    file: str
+    line: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Unread:
+    """A line that is not imported, and the reason."""
+
+    origin: Origin
+    text: str
+    reason: str
+
+
+@dataclass
+class Discipline:
+    """One queueing discipline, or one class, of a device, with its options as words."""
+
+    kind: str
+    parent: str
+    handle: str
+    words: tuple[str, ...]
+    origin: Origin
+    is_class: bool = False
+
+
+@dataclass
+class Device:
+    """A network interface. ``shape`` describes what it sends, ``disciplines`` replace it where there are any.
+
+    ``redirect`` is the device, an IFB, that gets what arrives here, before the node sees it.
+    """
+
+    node: str
+    name: str
+    kind: str = ""
+    mtu: Commented | None = None
+    addresses: list[tuple[Interface, Origin]] = field(default_factory=list)
+    disciplines: list[Discipline] = field(default_factory=list)
+    shape: Shape = field(default_factory=dict)
+    redirect: str | None = None
+    master: str | None = None
+    is_backup: bool = False
+    #: It belongs to a path although nothing else is known of it.
+    is_path: bool = False
+    #: What it sends is shaped by the node itself, as by ``tc`` on a host, and not by the line behind it.
+    at_sender: bool = True
+    #: What it did before the first change while programs ran.
+    initial: Shape | None = None
+
+
+@dataclass
+class EndpointLine:
+    """An endpoint of MPTCP as a command gives it."""
+
+    address: Address
+    flags: tuple[str, ...]
+    port: int | None
+    id: int | None
+    origin: Origin
+
+
+@dataclass
+class Node:
+    """A machine, a network namespace, a switch."""
+
+    name: str
+    forwards: bool = False
+    is_switch: bool = False
+    transport: dict[str, Commented] = field(default_factory=dict)
+    sysctl: dict[str, Commented] = field(default_factory=dict)
+    endpoints: list[EndpointLine] = field(default_factory=list)
+    limits: dict[str, Commented] = field(default_factory=dict)
+
+
+@dataclass
+class Transfer:
+    """A program that transfers data. ``to`` is an address, or the name of a node."""
+
+    source: str
+    to: Address | str | None
+    keys: dict[str, Any]
+    start_s: float
+    origin: Origin
+
+
+@dataclass
+class Change:
+    """Something that happens while programs run: ``keys`` of an event; of the device, or of an address."""
+
+    at_s: float
+    node: str
+    device: str
+    keys: dict[str, Any]
+    origin: Origin
+    address: Address | None = None
+
+
+class World:
+    """The state that readers fill."""
+
+    def __init__(self) -> None:
+        self.title = ""
+        self.nodes: dict[str, Node] = {}
+        self.devices: dict[tuple[str, str], Device] = {}
+        self.cables: list[tuple[Device, Device, Origin]] = []
+        self.transfers: list[Transfer] = []
+        self.changes: list[Change] = []
+        self.transport: dict[str, Commented] = {}
+        self.unread: list[Unread] = []
+        self.replaced: dict[str, set[Origin]] = {}
+        self.assumptions: list[str] = []
+        #: MPTCP is configured by commands, so that what no command sets has the kernel's default.
+        self.is_configured = False
+        #: Instant of the next command, from the first transfer on; None before it.
+        self.now_s: float | None = None
+
+    def node(self, name: str) -> Node:
+        """Return the node with this name; it is made if it is new. :raises InputError: if there are too many."""
+        if name not in self.nodes:
+            if len(self.nodes) >= _MAX_NODES:
+                raise InputError(f"there are more than {_MAX_NODES} nodes", hint="import a smaller network")
+            self.nodes[name] = Node(name)
+        return self.nodes[name]
+
+    def device(self, node: str, name: str) -> Device:
+        """Return a device of a node, which is made if it is new. :raises InputError: if there are too many."""
+        self.node(node)
+        key = (node, name)
+        if key not in self.devices:
+            if len(self.devices) >= _MAX_DEVICES:
+                raise InputError(f"there are more than {_MAX_DEVICES} interfaces", hint="import a smaller network")
+            self.devices[key] = Device(node, name)
+        return self.devices[key]
+
+    def devices_of(self, node: str) -> Iterator[Device]:
+        """Yield the devices of a node, in the order in which they were made."""
+        return (device for device in self.devices.values() if device.node == node)
+
+    def owner(self, address: Address) -> Device | None:
+        """Return the device that has an address."""
+        for device in self.devices.values():
+            if any(interface.ip == address for interface, _ in device.addresses):
+                return device
+        return None
+
+    def move(self, device: Device, node: str) -> None:
+        """Put a device into another node, as ``ip link set DEV netns NODE`` does; it loses its addresses."""
+        del self.devices[device.node, device.name]
+        self.node(node)
+        device.node, device.addresses = node, []
+        self.devices[node, device.name] = device
+
+    def skip(self, origin: Origin, text: str, reason: str) -> None:
+        """Note that a line is not imported."""
+        if len(self.unread) < _MAX_NOTES:
+            self.unread.append(Unread(origin, printable(text), reason))
+
+    def replace(self, what: str, origin: Origin) -> None:
+        """Note that the lab does by itself what a line asks for."""
+        self.replaced.setdefault(what, set()).add(origin)
+
+    def assume(self, text: str) -> None:
+        """Note an assumption, once."""
+        if text not in self.assumptions:
+            self.assumptions.append(text)
+
+
+def printable(text: str) -> str:
+    """Return a stranger's text on one line, without control characters and not too long."""
+    line = "".join(letter if letter.isprintable() else " " for letter in text.strip())
+    return line if len(line) <= 100 else f"{line[:97]}..."
