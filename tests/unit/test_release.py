@@ -29,7 +29,7 @@ NEXT = "99.0.0"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout with the files that name the version, in git."""
-    for name in (*(place.file for place in PLACES), "CHANGELOG.md"):
+    for name in (*(place.file for place in PLACES), "CHANGELOG.md", "debian/control"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     commit(tmp_path)
@@ -60,6 +60,9 @@ def test_a_version_is_written_to_all_files(checkout: Path) -> None:
     assert debian.startswith(f"mptcplab ({NEXT}) bookworm; urgency=medium\n")
     assert "  Sat, 02 Jan 2027 03:04:05 +0000\n" in debian
     assert debian.endswith(before), "earlier entries stay"
+    maintainers = re.findall(r"^ -- (.+?)  ", debian, re.M)
+    control = (checkout / "debian" / "control").read_text()
+    assert {f"Maintainer: {name}" for name in maintainers} == {control.splitlines()[3]}, "the same in all entries"
 
 
 @pytest.mark.parametrize(
