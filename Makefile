@@ -20,6 +20,7 @@
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make site    the documentation as a site, to build/site, with every link checked
+# make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
 # make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make image   the container image, of the wheels; `make image-check` runs an experiment in it
 # make deb     the Debian package, of the wheels, checked by lintian; `make deb-check` installs and tests it in an empty Debian
@@ -45,7 +46,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fuzz fuzz-syscalls modes setups site smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
@@ -125,6 +126,10 @@ setups: kernel
 # What is written to build/site can be put on any web server; to read it here: python3 -m http.server --directory build/site
 site: venv
 	$(BIN)/python -m website
+
+paper: venv
+	@scripts/install-packages --paper
+	$(BIN)/python -m docs.paper
 
 # Files in wheels have the date of the commit.
 wheels: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))

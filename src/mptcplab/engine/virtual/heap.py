@@ -2,9 +2,10 @@
 """Puts the heap of a starting lab kernel where it would be without address randomisation.
 
 Container engines refuse the system call that disables randomisation: the default seccomp profiles of Docker, podman and
-buildah allow personality() with few values only. Linux then starts the heap up to 1 GiB after the program (arch_randomize_brk() of x86). User-Mode
-Linux makes its memory larger by this gap, and Linux derives the largest receive buffer from the size of memory. So
-`net.ipv4.tcp_rmem` would differ from boot to boot by some thousandths, and with it the bytes of a recording.
+buildah allow personality() with few values only. Linux then starts the heap up to 1 GiB after the program
+(arch_randomize_brk() of x86). User-Mode Linux makes its memory larger by this gap, and Linux derives the largest receive
+buffer from the size of memory. So `net.ipv4.tcp_rmem` would differ from boot to boot by some thousandths, and with it
+the bytes of a recording.
 
 What is allowed is to trace a process of one's own. While the kernel's first instruction waits, it is made to call
 prctl(PR_SET_MM, PR_SET_MM_MAP), which moves its heap.
