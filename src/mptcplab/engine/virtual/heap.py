@@ -3,7 +3,7 @@
 
 Container engines refuse the system call that disables randomisation: the default seccomp profiles of Docker, podman and
 buildah allow personality() with few values only. Linux then starts the heap up to 1 GiB after the program
-(arch_randomize_brk() of x86). User-Mode Linux makes its memory larger by this gap, and Linux derives the largest receive
+(arch_randomize_brk() of x86). User-Mode Linux adds this gap to its memory, and Linux derives the largest receive
 buffer from the size of memory. So `net.ipv4.tcp_rmem` would differ from boot to boot by some thousandths, and with it
 the bytes of a recording.
 
