@@ -8,7 +8,8 @@ import importlib
 import os
 import shlex
 import sys
-from typing import NoReturn
+import warnings
+from typing import Any, NoReturn
 
 import click
 
@@ -89,9 +90,18 @@ def commands() -> None:
 add_sections(commands, "")
 
 
+def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+    """Print a warning to users as one sentence, and one to programmers as Python does."""
+    if issubclass(category, FutureWarning):
+        click.echo(f"mptcplab: warning: {message}", err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, filename, lineno, *rest[1:]), err=True, nl=False)
+
+
 def main() -> NoReturn:
     """Run the command line. An error that a user can cause never shows a traceback."""
     gc.set_threshold(_GC_THRESHOLD)
+    warnings.showwarning = _show_warning
     if COMPLETION_VARIABLE in os.environ:
         # click needs the shell's completion class before it looks up commands
         importlib.import_module("mptcplab.cli.completion")
