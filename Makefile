@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# make demo    measure a published table again: what this project is about, in one command
+# make demo    measure a published table again, in its short form: what this project is about, in one command. With
+#              WHEELS=FOLDER it takes the lab kernels of a release's wheel from there instead of building them
 # make quick   linters, spelling, type checks, and the unit tests that are not marked slow: a minute, after every change
 # make test    linters, spelling, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1
 #              takes no recordings of an earlier session
@@ -51,9 +52,12 @@ STAMP := $(VENV)/.installed
 
 # The table first. Scenarios use another kernel by default, which is built then.
 demo:
-	@scripts/announce-demo $(VENV)
+	@scripts/announce-demo $(VENV) $(WHEELS)
+	@$(MAKE) --no-print-directory venv
+	@[ -z "$(WHEELS)" ] || $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel
 	@$(MAKE) --no-print-directory kernel-studies
-	$(BIN)/mptcplab reproduce subramani2018/4.1
+	$(BIN)/mptcplab reproduce subramani2018/4.1 --quick
+	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
 	@$(MAKE) --no-print-directory kernel
 
 quick: check programs
@@ -133,7 +137,7 @@ paper: venv
 
 # Files in wheels have the date of the commit.
 wheels: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
-wheels: kernel
+wheels: kernel kernel-studies
 	$(BIN)/python -m wheels
 	$(BIN)/python -m wheels.compare
 	$(BIN)/python -m wheels.install

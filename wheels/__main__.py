@@ -6,11 +6,10 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from mptcplab.kernel.data import DEFAULT_VERSION, load_inputs
 from wheels.audit import check_platform
 from wheels.build import build_wheels
 from wheels.command import DIST, run_main
-from wheels.contents import choose_kernel
+from wheels.contents import choose_kernels
 
 
 def main() -> None:
@@ -20,7 +19,7 @@ def main() -> None:
     out: Path = parser.parse_args().out
     for earlier in out.glob("mptcplab[-_]*.whl"):
         earlier.unlink()
-    pure, kernel = build_wheels(out, choose_kernel(), load_inputs(DEFAULT_VERSION))
+    pure, kernel = build_wheels(out, choose_kernels())
     check_platform(kernel)
     for wheel in (pure, kernel):
         print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")
