@@ -20,7 +20,7 @@
 # make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
-# make site    the documentation as a site, to build/site, with every link checked
+# make site    the documentation as a site, to build/site, with every link checked; VERSION=0.2.0 keeps those of other versions
 # make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
 # make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make image   the container image, of the wheels; `make image-check` runs an experiment in it
@@ -129,7 +129,7 @@ setups: kernel
 
 # What is written to build/site can be put on any web server; to read it here: python3 -m http.server --directory build/site
 site: venv
-	$(BIN)/python -m website
+	$(BIN)/python -m website $(if $(VERSION),--version $(VERSION))
 
 paper: venv
 	@scripts/install-packages --paper

@@ -199,7 +199,7 @@ def test_the_package_is_built_with_what_builds_a_kernel() -> None:
     assert missing == set()
 
 
-def _announce(folder: Path, kernels: str) -> list[str]:
+def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
     """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed."""
     programs = folder / "venv" / "bin"
     programs.mkdir(parents=True)
@@ -207,7 +207,7 @@ def _announce(folder: Path, kernels: str) -> list[str]:
         mptcplab = programs / "mptcplab"
         mptcplab.write_text(f'#!/bin/sh\ncase " {kernels} " in *" ${{3:-7.2}} "*) ;; *) exit 3 ;; esac\n')
         mptcplab.chmod(0o755)
-    script = [ROOT / "scripts" / "announce-demo", programs.parent]
+    script = [ROOT / "scripts" / "announce-demo", programs.parent, *wheels]
     done = subprocess.run(script, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
     return re.findall(r"^  \d\. (\w+)", done.stdout, re.M)
 
@@ -223,3 +223,7 @@ def _announce(folder: Path, kernels: str) -> list[str]:
 )
 def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, steps: list[str]) -> None:
     assert _announce(tmp_path, kernels) == steps
+
+
+def test_the_demonstration_builds_no_kernel_where_it_gets_a_wheel(tmp_path: Path) -> None:
+    assert _announce(tmp_path, "", "dist") == ["Install", "Install", "Make"]
