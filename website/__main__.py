@@ -8,8 +8,9 @@ import subprocess
 import sys
 from pathlib import Path
 
-from mptcplab.errors import InputError
 from release.versions import parse_version
+
+from mptcplab.errors import InputError
 from website.generated import list_generated
 from website.stage import ROOT, stage_pages
 from website.versions import add_version
