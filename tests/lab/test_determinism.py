@@ -157,8 +157,8 @@ def test_a_container_gives_the_same(bench: Bench, kernel: str) -> None:
     """
     file = bench.write(LOSSLESS.replace("20 Mbit/s", "100 Mbit/s").replace("5 Mbit/s", "100 Mbit/s"))
     _run(file, bench.folder / "here", "--set", f"kernel={kernel}")
-    start = [sys.executable, Path(__file__).with_name("refusing.py")]
-    command = [*start, *CLI, "run", file, "--set", f"kernel={kernel}", "--out"]
+    start = [sys.executable, str(Path(__file__).with_name("refusing.py"))]
+    command: list[str | Path] = [*start, *CLI, "run", file, "--set", f"kernel={kernel}", "--out"]
     outs = [f"contained{number}" for number in range(2)]
     for out in outs:
         done = subprocess.run([*command, bench.folder / out], capture_output=True, text=True, check=False)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import shutil
 import subprocess
 from collections.abc import Sequence
@@ -72,8 +73,8 @@ def test_a_heap_that_cannot_be_moved_stays(program: Path, monkeypatch: pytest.Mo
 
 def test_registers_have_the_size_of_linux() -> None:
     assert heap._Registers.rip.offset == 128, "offsetof(struct user_regs_struct, rip)"
-    assert heap.ctypes.sizeof(heap._Registers) == 216
-    assert heap.ctypes.sizeof(heap._Map) == 104, "PR_SET_MM_MAP_SIZE"
+    assert ctypes.sizeof(heap._Registers) == 216
+    assert ctypes.sizeof(heap._Map) == 104, "PR_SET_MM_MAP_SIZE"
 
 
 def test_a_refused_call_is_noticed(monkeypatch: pytest.MonkeyPatch, program: Path) -> None:

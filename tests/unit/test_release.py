@@ -207,7 +207,7 @@ def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
         mptcplab = programs / "mptcplab"
         mptcplab.write_text(f'#!/bin/sh\ncase " {kernels} " in *" ${{3:-7.2}} "*) ;; *) exit 3 ;; esac\n')
         mptcplab.chmod(0o755)
-    script = [ROOT / "scripts" / "announce-demo", programs.parent, *wheels]
+    script: list[str | Path] = [ROOT / "scripts" / "announce-demo", programs.parent, *wheels]
     done = subprocess.run(script, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
     return re.findall(r"^  \d\. (\w+)", done.stdout, re.M)
 

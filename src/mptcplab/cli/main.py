@@ -9,7 +9,7 @@ import os
 import shlex
 import sys
 import warnings
-from typing import Any, NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -90,12 +90,19 @@ def commands() -> None:
 add_sections(commands, "")
 
 
-def _show_warning(message: Warning | str, category: type[Warning], filename: str, lineno: int, *rest: Any) -> None:
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001  Python defines the signature
+    line: str | None = None,
+) -> None:
     """Print a warning to users as one sentence, and one to programmers as Python does."""
     if issubclass(category, FutureWarning):
         click.echo(f"mptcplab: warning: {message}", err=True)
     else:
-        click.echo(warnings.formatwarning(message, category, filename, lineno, *rest[1:]), err=True, nl=False)
+        click.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
 
 
 def main() -> NoReturn:
