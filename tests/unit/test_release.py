@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
-from release.command import check_first_run, run
+from release.command import check_first_run, check_numbers, run
 from release.containerfile import Image, Instruction, parse
 from release.deb import find_package
 from release.versions import PLACES, check_changelog, check_versions, prepare
@@ -157,6 +157,13 @@ def test_a_table_of_both_protocols_is_expected() -> None:
     for bad in ("", good.replace("2 subflows", "no"), good.replace("  tcp", "  udp")):
         with pytest.raises(LabError, match="the first experiment in the image printed no table"):
             check_first_run(bad, artifact="the image")
+
+
+def test_an_artifact_has_to_measure_the_bytes_of_the_checkout() -> None:
+    check_numbers("The numbers of 2 runs are the same bytes as those in the pack.\n", artifact="the image")
+    for said in ("The numbers of 1 of 2 runs differ from those in the pack:\n  protocol mptcp", "None of these runs"):
+        with pytest.raises(LabError, match="the image measures other numbers than this checkout"):
+            check_numbers(said, artifact="the image")
 
 
 def test_a_command_that_fails_is_reported_with_its_output() -> None:
