@@ -177,7 +177,7 @@ def run_in_chroot(root: Path, command: Sequence[str], *, user: str = "root", fol
     )
     environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     environment |= {"DEBIAN_FRONTEND": "noninteractive"}
-    words = ["unshare", "--mount", "sh", "-c", script, root, user, folder, *command]
+    words: list[str | Path] = ["unshare", "--mount", "sh", "-c", script, root, user, folder, *command]
     return run(words, environment=environment, with_errors=True)
 
 
