@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
 #
-# make demo    measure a published table again: what this project is about, in one command
+# make demo    measure a published table again, in its short form: what this project is about, in one command. With
+#              WHEELS=FOLDER it takes the lab kernels of a release's wheel from there instead of building them
 # make quick   linters, spelling, type checks, and the unit tests that are not marked slow: a minute, after every change
 # make test    linters, spelling, type checks, all tests; how long each took is in build/tests.xml (docs/tests.md); FRESH=1
 #              takes no recordings of an earlier session
@@ -20,7 +21,8 @@
 # make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
-# make site    the documentation as a site, to build/site, with every link checked
+# make site    the documentation as a site, to build/site, with every link checked; VERSION=0.2.0 keeps those of other versions
+# make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
 # make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make image   the container image, of the wheels; `make image-check` runs an experiment in it
 # make deb     the Debian package, of the wheels, checked by lintian; `make deb-check` installs and tests it in an empty Debian
@@ -46,14 +48,17 @@ unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
 demo:
-	@scripts/announce-demo $(VENV)
+	@scripts/announce-demo $(VENV) $(WHEELS)
+	@$(MAKE) --no-print-directory venv
+	@[ -z "$(WHEELS)" ] || $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel
 	@$(MAKE) --no-print-directory kernel-studies
-	$(BIN)/mptcplab reproduce subramani2018/4.1
+	$(BIN)/mptcplab reproduce subramani2018/4.1 --quick
+	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
 	@$(MAKE) --no-print-directory kernel
 
 quick: check programs
@@ -128,11 +133,15 @@ setups: kernel
 
 # What is written to build/site can be put on any web server; to read it here: python3 -m http.server --directory build/site
 site: venv
-	$(BIN)/python -m website
+	$(BIN)/python -m website $(if $(VERSION),--version $(VERSION))
+
+paper: venv
+	@scripts/install-packages --paper
+	$(BIN)/python -m tools.docs.paper
 
 # Files in wheels have the date of the commit.
 wheels: export SOURCE_DATE_EPOCH := $(or $(SOURCE_DATE_EPOCH),$(shell git log -1 --format=%ct 2>/dev/null))
-wheels: kernel
+wheels: kernel kernel-studies
 	$(BIN)/python -m tools.wheels
 	$(BIN)/python -m tools.wheels.compare
 	$(BIN)/python -m tools.wheels.install

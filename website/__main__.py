@@ -8,8 +8,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+from tools.release.versions import parse_version
+
+from mptcplab.errors import InputError
 from website.generated import list_generated
 from website.stage import ROOT, stage_pages
+from website.versions import add_version
 
 _WORK = ROOT / "build" / "website"
 
@@ -18,12 +22,15 @@ def main() -> int:
     """Stage all pages, and let MkDocs build them in its strict mode, in which a warning is an error."""
     parser = argparse.ArgumentParser(prog="python -m website", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site")
+    parser.add_argument("--version", help="build to a folder of this version below, beside those of others")
     parser.add_argument("--stage-only", action="store_true", help="write the pages for MkDocs, and stop")
     arguments = parser.parse_args()
     pages = _WORK / "docs"
     try:
+        if arguments.version:
+            parse_version(arguments.version)
         staged = stage_pages(pages)
-    except ValueError as error:
+    except (ValueError, InputError) as error:
         print(f"website: {error}", file=sys.stderr)
         return 1
     for name, text in list_generated().items():
@@ -31,9 +38,15 @@ def main() -> int:
     print(f"{len(staged.pages)} pages and {len(staged.files)} linked files in {pages}")
     if arguments.stage_only:
         return 0
+    site: Path = arguments.out.resolve()
+    if arguments.version:
+        site /= arguments.version
     config = Path(__file__).with_name("mkdocs.yml")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--clean", "--config-file", str(config)]
-    return subprocess.run([*command, "--site-dir", str(arguments.out.resolve())], check=False).returncode
+    status = subprocess.run([*command, "--site-dir", str(site)], check=False).returncode
+    if arguments.version and not status:
+        add_version(site.parent, arguments.version)
+    return status
 
 
 if __name__ == "__main__":

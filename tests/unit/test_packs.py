@@ -267,6 +267,17 @@ def test_the_folder_of_a_pack_does_not_stay(tmp_path: Path) -> None:
     assert not folder.exists()
 
 
+def test_a_mistake_is_reported_with_the_packs_name_and_without_its_folder(tmp_path: Path) -> None:
+    """That folder is removed before anybody reads the message."""
+    file = tmp_path / "s.mptcplab.zip"
+    text = SCENARIO.format(link1='rte = "1 Mbit/s"')
+    message = refusal(file, pack_of({"scenario/s.toml": text}))
+    line = text[: text.index("rte =")].count("\n") + 1
+    assert message.startswith(f"{file}: scenario/s.toml:{line}: links.link1.rte"), message
+    shown = CliRunner().invoke(commands, ["show", str(file)])
+    assert "cache/mptcplab/tmp" not in shown.output + str(shown.exception)
+
+
 def test_escapes_in_the_question_do_not_reach_the_terminal(tmp_path: Path) -> None:
     text = f'question = "a\\u001b[2Jb"\n{SCENARIO.format(link1=RATE)}'
     pack = tmp_path / "s.mptcplab.zip"

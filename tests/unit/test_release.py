@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from tools.release.__main__ import ARTIFACTS, check_clean, check_release, dry_run, parse_arguments
-from tools.release.command import check_first_run, run
+from tools.release.command import check_first_run, check_numbers, run
 from tools.release.containerfile import Image, Instruction, parse
 from tools.release.deb import find_package
 from tools.release.versions import PLACES, check_changelog, check_versions, prepare
@@ -29,7 +29,7 @@ NEXT = "99.0.0"
 @pytest.fixture
 def checkout(tmp_path: Path) -> Path:
     """A checkout with the files that name the version, in git."""
-    for name in (*(place.file for place in PLACES), "CHANGELOG.md"):
+    for name in (*(place.file for place in PLACES), "CHANGELOG.md", "debian/control"):
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(ROOT / name, tmp_path / name)
     commit(tmp_path)
@@ -60,6 +60,9 @@ def test_a_version_is_written_to_all_files(checkout: Path) -> None:
     assert debian.startswith(f"mptcplab ({NEXT}) bookworm; urgency=medium\n")
     assert "  Sat, 02 Jan 2027 03:04:05 +0000\n" in debian
     assert debian.endswith(before), "earlier entries stay"
+    maintainers = re.findall(r"^ -- (.+?)  ", debian, re.M)
+    control = (checkout / "debian" / "control").read_text()
+    assert {f"Maintainer: {name}" for name in maintainers} == {control.splitlines()[3]}, "the same in all entries"
 
 
 @pytest.mark.parametrize(
@@ -156,6 +159,13 @@ def test_a_table_of_both_protocols_is_expected() -> None:
             check_first_run(bad, artifact="the image")
 
 
+def test_an_artifact_has_to_measure_the_bytes_of_the_checkout() -> None:
+    check_numbers("The numbers of 2 runs are the same bytes as those in the pack.\n", artifact="the image")
+    for said in ("The numbers of 1 of 2 runs differ from those in the pack:\n  protocol mptcp", "None of these runs"):
+        with pytest.raises(LabError, match="the image measures other numbers than this checkout"):
+            check_numbers(said, artifact="the image")
+
+
 def test_a_command_that_fails_is_reported_with_its_output() -> None:
     with pytest.raises(LabError, match="`sh -c 'echo so; echo bad >&2; exit 3'` failed with status 3") as caught:
         run(["sh", "-c", "echo so; echo bad >&2; exit 3"])
@@ -196,7 +206,7 @@ def test_the_package_is_built_with_what_builds_a_kernel() -> None:
     assert missing == set()
 
 
-def _announce(folder: Path, kernels: str) -> list[str]:
+def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
     """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed."""
     programs = folder / "venv" / "bin"
     programs.mkdir(parents=True)
@@ -204,7 +214,7 @@ def _announce(folder: Path, kernels: str) -> list[str]:
         mptcplab = programs / "mptcplab"
         mptcplab.write_text(f'#!/bin/sh\ncase " {kernels} " in *" ${{3:-7.2}} "*) ;; *) exit 3 ;; esac\n')
         mptcplab.chmod(0o755)
-    script = [ROOT / "scripts" / "announce-demo", programs.parent]
+    script: list[str | Path] = [ROOT / "scripts" / "announce-demo", programs.parent, *wheels]
     done = subprocess.run(script, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
     return re.findall(r"^  \d\. (\w+)", done.stdout, re.M)
 
@@ -220,3 +230,7 @@ def _announce(folder: Path, kernels: str) -> list[str]:
 )
 def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, steps: list[str]) -> None:
     assert _announce(tmp_path, kernels) == steps
+
+
+def test_the_demonstration_builds_no_kernel_where_it_gets_a_wheel(tmp_path: Path) -> None:
+    assert _announce(tmp_path, "", "dist") == ["Install", "Install", "Make"]

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,14 +16,17 @@ from threading import Thread
 import click
 import pytest
 from playwright.sync_api import Browser
-from website.generated import write_commands, write_gallery
-from website.stage import ROOT, separate_lists, stage_pages
+from website.generated import list_generated, write_commands, write_gallery
+from website.stage import ROOT, _find_pages, _place_of_page, _source, separate_lists, stage_pages
+from website.versions import add_version
 
 from mptcplab.cli.main import commands
+from mptcplab.errors import InputError
 
 _PHONE = {"width": 400, "height": 800}
 _DESKTOP = {"width": 1300, "height": 900}
 _WAIT_MS = 30_000
+_VERSION, _EARLIER = "0.10.0", "0.9.0"
 
 
 def test_every_command_is_on_the_page_of_commands() -> None:
@@ -37,6 +42,29 @@ def test_the_gallery_has_a_command_for_each_figure() -> None:
     figures = text.count("\n![")
     assert figures >= 20, f"{figures} figures; docs/images has {len(list((ROOT / 'docs' / 'images').iterdir()))}"
     assert text.count("```sh\n") == figures
+
+
+def test_every_page_is_in_the_navigation() -> None:
+    """Decisions are reached from the list of all pages, and the files that pages link to from these pages."""
+    config = (ROOT / "website" / "mkdocs.yml").read_text()
+    listed = re.findall(r"^ +- (?:.+: )?(\S+\.md)$", config.partition("\nnav:\n")[2], re.MULTILINE)
+    assert len(listed) == len(set(listed))
+    pages = {str(place) for place in (_place_of_page(_source(page)) for page in _find_pages())}
+    expected = {page for page in pages if not page.startswith("decisions/")} | set(list_generated())
+    assert set(listed) == expected
+
+
+def test_versions_are_listed_by_their_numbers(tmp_path: Path) -> None:
+    for version in ("0.9.0", "0.10.0", "0.2.0"):
+        (tmp_path / version).mkdir()
+        add_version(tmp_path, version)
+    (tmp_path / "0.2.0").rmdir()
+    add_version(tmp_path, "0.9.0")
+    entries = json.loads((tmp_path / "versions.json").read_text())
+    assert [(entry["version"], entry["aliases"]) for entry in entries] == [("0.10.0", ["latest"]), ("0.9.0", [])]
+    assert "url=0.10.0/index.html" in (tmp_path / "index.html").read_text()
+    with pytest.raises(InputError, match="'main' is not a version"):
+        add_version(tmp_path, "main")
 
 
 def test_a_list_after_a_paragraph_becomes_a_list() -> None:
@@ -62,12 +90,18 @@ def address(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     """The built site, on a port of the loopback interface."""
     site = tmp_path_factory.mktemp("site")
     built = subprocess.run(
-        [sys.executable, "-m", "website", "--out", str(site)], cwd=ROOT, capture_output=True, text=True, check=False
+        [sys.executable, "-m", "website", "--out", str(site), "--version", _VERSION],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=False,
     )
     assert built.returncode == 0, built.stdout + built.stderr
+    (site / _EARLIER).mkdir()
+    add_version(site, _EARLIER)
     server = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Quiet, directory=str(site)))
     Thread(target=server.serve_forever, daemon=True).start()
-    yield f"http://127.0.0.1:{server.server_port}"
+    yield f"http://127.0.0.1:{server.server_port}/{_VERSION}"
     server.shutdown()
     server.server_close()
 
@@ -91,4 +125,6 @@ def test_a_browser_reads_and_searches_the_site_and_asks_nobody_else(browser: Bro
     images = "[...document.images].filter(image => image.loading !== 'lazy')"
     broken = page.evaluate(f"{images}.filter(image => !image.naturalWidth).map(image => image.src)")
     assert broken == []
-    assert {url for url in asked if not url.startswith((address, "data:", "blob:"))} == set()
+    assert page.locator(".md-version__link").all_inner_texts() == [_VERSION, _EARLIER]
+    origin = address.rpartition("/")[0]
+    assert {url for url in asked if not url.startswith((origin, "data:", "blob:"))} == set()

@@ -19,6 +19,7 @@ from tests.unit.test_kernel_cache import fill
 from tools.wheels import contents
 from tools.wheels.build import build_kernel_wheel
 from tools.wheels.compare import compare
+from tools.wheels.contents import ReleasedKernel
 from tools.wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
 from tools.wheels.install import check_results
 
@@ -105,11 +106,11 @@ def test_two_builds_give_the_same_bytes_and_what_mptcplab_finds(
     """Facts of the entry that differ between two builds of the same kernel are not in the wheel."""
     monkeypatch.setattr(contents, "PROGRAMS", ("flow",))  # others would take the compiler's time only
     monkeypatch.setattr(contents, "check_glibc", lambda _: None)  # this machine may be newer than a release's
-    first = build_kernel_wheel(tmp_path / "first", kernel, INPUTS)
+    first = build_kernel_wheel(tmp_path / "first", [ReleasedKernel(kernel, INPUTS)])
     rewrite(kernel.path, jobs=64, build_seconds=9, tree="u", built="2030-01-01T00:00:00+00:00")
     for file in kernel.path.iterdir():
         file.chmod(0o700)
-    second = build_kernel_wheel(tmp_path / "elsewhere" / "second", kernel, INPUTS)
+    second = build_kernel_wheel(tmp_path / "elsewhere" / "second", [ReleasedKernel(kernel, INPUTS)])
     compare([first], [second])
 
     site = tmp_path / "site"
@@ -121,8 +122,8 @@ def test_two_builds_give_the_same_bytes_and_what_mptcplab_finds(
     programs = {f"{package}/programs/flow/{name}" for name in ("flow", "flow-sockopt.so")}
     assert runnable == {f"{package}/kernels/{kernel.path.name}/linux", *programs}
     source = {str(path.relative_to(site / package / "source")) for path in site.rglob("source/**/*") if path.is_file()}
-    patches = {"patches/01-0002-b.patch", "patches/02-0001-a.patch"}
-    assert source == {"README.md", "lab.config", "files/net/mptcp/x.c", *patches}
+    files = {"lab.config", "files/net/mptcp/x.c", "patches/01-0002-b.patch", "patches/02-0001-a.patch"}
+    assert source == {"README.md", *(f"7.2/{name}" for name in files)}
     readme = (site / package / "source" / "README.md").read_text()
     for fact in (DEBIAN["sha256"], DEBIAN["package_version"], "linux-source-7.2", "gcc 12"):
         assert fact in readme, fact
@@ -154,15 +155,20 @@ def test_a_release_has_a_kernel_of_the_present_inputs_and_of_debians_source(
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     kernels = tmp_path / "mptcplab" / "kernels"
     fill(kernels / "stale", key="a" * 64)
-    with pytest.raises(MissingError, match="no current lab kernel"):
-        contents.choose_kernel()
+    with pytest.raises(MissingError, match=r"no current lab kernel 7\.2 is built"):
+        contents.choose_kernels()
     for name, kind in (("tree", "tree"), ("debian", "debian")):
         entry = fill(kernels / name, key=name[0] * 64, inputs=load_inputs("7.2").digest)
         rewrite(entry, source=DEBIAN | {"kind": kind})
         if kind == "tree":
             with pytest.raises(InputError, match="a source that only this machine has"):
-                contents.choose_kernel()
-    assert contents.choose_kernel().path.name == "debian"
+                contents.choose_kernels()
+    with pytest.raises(MissingError, match=r"no current lab kernel 7\.2-hz250-window is built") as missing:
+        contents.choose_kernels()
+    assert missing.value.hint == "mptcplab kernel build --hz 250 --fix window"
+    inputs = load_inputs("7.2", variant="hz250-window")
+    rewrite(fill(kernels / "studies", key="s" * 64, variant="hz250-window", inputs=inputs.digest), source=DEBIAN)
+    assert [kernel.build.path.name for kernel in contents.choose_kernels()] == ["debian", "studies"]
 
 
 def test_an_installation_that_compiles_or_uses_another_kernel_fails(tmp_path: Path) -> None:
@@ -173,7 +179,7 @@ def test_an_installation_that_compiles_or_uses_another_kernel_fails(tmp_path: Pa
         file.write_text(json.dumps({"key": "a" * 64}))
     check_results(tmp_path)
     manifest.write_text(json.dumps({"key": "b" * 64}))
-    with pytest.raises(LabError, match="another kernel"):
+    with pytest.raises(LabError, match="a kernel that was not installed"):
         check_results(tmp_path)
     manifest.unlink()
     with pytest.raises(LabError, match="no recordings"):

@@ -14,11 +14,20 @@ from mptcplab.errors import LabError, MissingError
 ROOT = Path(__file__).resolve().parents[2]
 #: The first experiment of the documentation, for a second of virtual time: what each artifact has to run.
 FIRST_RUN = ("run", "@two-paths", "--repeats", "1", "--set", "workloads.bulk.duration=1 s")
+#: The pack of it, with the recordings of this checkout, and what an artifact says that runs it.
+PACK = "first.mptcplab.zip"
+_SAME = "The numbers of 2 runs are the same bytes as those in the pack."
 _MAX_LINES = 15
 
 
-def run(command: Sequence[str | Path], *, cwd: Path = ROOT, environment: Mapping[str, str] | None = None) -> str:
-    """Run a program to its end and return its standard output.
+def run(
+    command: Sequence[str | Path],
+    *,
+    cwd: Path = ROOT,
+    environment: Mapping[str, str] | None = None,
+    with_errors: bool = False,
+) -> str:
+    """Run a program to its end and return its standard output, and after it, if wanted, its standard error.
 
     :raises MissingError: if there is none of this name. :raises LabError: if it fails, with the end of its output.
     """
@@ -31,7 +40,7 @@ def run(command: Sequence[str | Path], *, cwd: Path = ROOT, environment: Mapping
     if done.returncode:
         last = [*done.stdout.splitlines(), *done.stderr.splitlines()][-_MAX_LINES:]
         raise LabError(f"`{shlex.join(words)}` failed with status {done.returncode}", hint="\n  ".join(last))
-    return done.stdout
+    return done.stdout + (done.stderr if with_errors else "")
 
 
 def succeeds(command: Sequence[str | Path]) -> bool:
@@ -52,3 +61,23 @@ def check_first_run(output: str, *, artifact: str) -> None:
     protocols = {words[0] for words in rows if words and words[0] in ("tcp", "mptcp")}
     if protocols != {"tcp", "mptcp"} or "2 subflows" not in output:
         raise LabError(f"the first experiment in {artifact} printed no table of TCP and MPTCP", hint=output[-500:])
+
+
+def make_pack(folder: Path) -> None:
+    """Run the first experiment with this checkout, and write its pack to ``folder``, where every user can read it.
+
+    :raises LabError: if it cannot be run, for example without a lab kernel.
+    """
+    scenario, results = folder / "first.toml", folder / "results"
+    text = (ROOT / "examples" / "two-paths.toml").read_text()
+    scenario.write_text(text.replace('duration = "10 s"', 'duration = "1 s"'))
+    mptcplab = [sys.executable, "-m", "mptcplab"]
+    run([*mptcplab, "run", scenario, "--out", results])
+    run([*mptcplab, "pack", scenario, "--recordings", results, "--out", folder / PACK])
+    folder.chmod(0o755)
+
+
+def check_numbers(output: str, *, artifact: str) -> None:
+    """Check that an artifact has measured the bytes of the pack. :raises LabError: with what it said if it has not."""
+    if _SAME not in output:
+        raise LabError(f"{artifact} measures other numbers than this checkout", hint=output[-800:].strip())

@@ -17,7 +17,7 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Protocol
 
-from tools.release.command import FIRST_RUN, ROOT, check_first_run, run, succeeds
+from tools.release.command import FIRST_RUN, PACK, ROOT, check_first_run, check_numbers, make_pack, run, succeeds
 from tools.release.containerfile import Image, parse
 from tools.wheels.command import run_main
 
@@ -26,6 +26,13 @@ from mptcplab.errors import LabError, MissingError
 NAME = "mptcplab"
 SUITE = "bookworm"
 _MADE_BASE = "localhost/mptcplab-base"
+#: Where the image finds the pack of the first experiment.
+_MOUNT = "/mnt"
+#: What is run in the image: the first experiment, and its pack.
+_CHECKS = (
+    (*FIRST_RUN, "--out", "/tmp/results"),
+    ("run", f"{_MOUNT}/{PACK}", "--out", "/tmp/results-of-the-pack"),
+)
 
 
 class Engine(Protocol):
@@ -45,8 +52,8 @@ class Engine(Protocol):
     def build(self, base: str) -> None:
         """Build the image from the Containerfile."""
 
-    def run(self, arguments: Sequence[str]) -> str:
-        """Run the image's program and return what it printed."""
+    def run(self, arguments: Sequence[str], *, folder: Path) -> str:
+        """Run the image's program, with ``folder`` at /mnt, and return what it printed, errors last."""
 
 
 class Daemon:
@@ -72,9 +79,10 @@ class Daemon:
         options = ["--network", "host", "--build-arg", f"BASE={base}", "--tag", NAME, "--file", "Containerfile"]
         run([self.name, "build", *options, "."])
 
-    def run(self, arguments: Sequence[str]) -> str:
+    def run(self, arguments: Sequence[str], *, folder: Path) -> str:
         """See :class:`Engine`."""
-        return run([self.name, "run", "--rm", "--network", "none", NAME, *arguments])
+        options = ["--rm", "--network", "none", "--volume", f"{folder}:{_MOUNT}:ro"]
+        return run([self.name, "run", *options, NAME, *arguments], with_errors=True)
 
 
 class Buildah:
@@ -106,13 +114,14 @@ class Buildah:
         options = ["--network", "host", "--build-arg", f"BASE={base}", "--tag", NAME, "--file", "Containerfile"]
         run(["buildah", "build", *self._isolated, *options, "."])
 
-    def run(self, arguments: Sequence[str]) -> str:
+    def run(self, arguments: Sequence[str], *, folder: Path) -> str:
         """See :class:`Engine`. buildah starts any command, so the program of the image is named."""
-        return self._run_in(NAME, [*Image.of(parse(ROOT / "Containerfile")).entry, *arguments])
+        entry = Image.of(parse(ROOT / "Containerfile")).entry
+        return self._run_in(NAME, [*entry, *arguments], "--volume", f"{folder}:{_MOUNT}:ro")
 
-    def _run_in(self, image: str, command: Sequence[str]) -> str:
+    def _run_in(self, image: str, command: Sequence[str], *options: str) -> str:
         with self._container(image) as container:
-            return run(["buildah", "run", *self._isolated, container, "--", *command])
+            return run(["buildah", "run", *self._isolated, *options, container, "--", *command], with_errors=True)
 
     @contextmanager
     def _container(self, image: str) -> Iterator[str]:
@@ -168,27 +177,35 @@ def run_in_chroot(root: Path, command: Sequence[str], *, user: str = "root", fol
     )
     environment = {"PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "LC_ALL": "C.UTF-8"}
     environment |= {"DEBIAN_FRONTEND": "noninteractive"}
-    return run(["unshare", "--mount", "sh", "-c", script, root, user, folder, *command], environment=environment)
+    words: list[str | Path] = ["unshare", "--mount", "sh", "-c", script, root, user, folder, *command]
+    return run(words, environment=environment, with_errors=True)
 
 
 def check(*, is_chroot: bool) -> None:
-    """Build the image and run the first experiment in it. :raises LabError: if either fails."""
-    arguments = [*FIRST_RUN, "--out", "/tmp/results"]
+    """Build the image, run the first experiment in it, and compare its numbers with those of this checkout.
+
+    :raises LabError: if anything fails, or the numbers are not the same bytes.
+    """
     with ExitStack() as stack:
-        found = None if is_chroot else find_engine(stack)
-        if found is not None:
-            engine, base = found
+        folder = Path(stack.enter_context(tempfile.TemporaryDirectory()))
+        make_pack(folder)
+        engine_and_base = None if is_chroot else find_engine(stack)
+        if engine_and_base is not None:
+            engine, base = engine_and_base
             engine.build(base)
-            output, how = engine.run(arguments), engine.name
+            outputs, builder = [engine.run(arguments, folder=folder) for arguments in _CHECKS], engine.name
         else:
             root = Path(stack.enter_context(tempfile.TemporaryDirectory())) / "root"
             make_root(root)
             image = build_in_chroot(root)
-            output = run_in_chroot(root, [*image.entry, *arguments], user=image.user, folder=image.folder)
-            how = "a root file system of mmdebstrap"
-    check_first_run(output, artifact="the image")
-    print(output)
-    print(f"image: built and used with {how}")
+            shutil.copy(folder / PACK, root / _MOUNT.lstrip("/"))
+            commands = [[*image.entry, *arguments] for arguments in _CHECKS]
+            outputs = [run_in_chroot(root, command, user=image.user, folder=image.folder) for command in commands]
+            builder = "a root file system of mmdebstrap"
+    check_first_run(outputs[0], artifact="the image")
+    check_numbers(outputs[1], artifact="the image")
+    print(outputs[0])
+    print(f"image: built and used with {builder}; its numbers are the same bytes as those of this checkout")
 
 
 def main() -> None:

@@ -13,8 +13,8 @@ from mptcplab.errors import InputError, LabError
 
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _UNRELEASED = "## [Unreleased]\n"
-_MAINTAINER = "mptcplab contributors <mptcplab@packages.debian.org>"
 _CHANGELOG, _DEBIAN = "CHANGELOG.md", "debian/changelog"
+_MAINTAINER = re.compile(r"^Maintainer: (.+)$", re.M)
 
 
 @dataclass(frozen=True)
@@ -85,7 +85,14 @@ def prepare(root: Path, version: str, date: datetime) -> None:
     (root / _CHANGELOG).write_text(changes.replace(_UNRELEASED, heading, 1))
     debian = root / _DEBIAN
     entry = f"mptcplab ({version}) bookworm; urgency=medium\n\n  * Release {version}; see CHANGELOG.md.\n\n"
-    debian.write_text(f"{entry} -- {_MAINTAINER}  {format_datetime(date)}\n\n{debian.read_text()}")
+    debian.write_text(f"{entry} -- {_read_maintainer(root)}  {format_datetime(date)}\n\n{debian.read_text()}")
+
+
+def _read_maintainer(root: Path) -> str:
+    match = _MAINTAINER.search((root / "debian" / "control").read_text())
+    if match is None:
+        raise LabError("debian/control names no maintainer")
+    return match[1]
 
 
 def parse_version(version: str) -> tuple[int, int, int]:

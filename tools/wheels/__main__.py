@@ -9,9 +9,7 @@ from pathlib import Path
 from tools.wheels.audit import check_platform
 from tools.wheels.build import build_wheels
 from tools.wheels.command import DIST, run_main
-from tools.wheels.contents import choose_kernel
-
-from mptcplab.kernel.data import DEFAULT_VERSION, load_inputs
+from tools.wheels.contents import choose_kernels
 
 
 def main() -> None:
@@ -21,7 +19,7 @@ def main() -> None:
     out: Path = parser.parse_args().out
     for earlier in out.glob("mptcplab[-_]*.whl"):
         earlier.unlink()
-    pure, kernel = build_wheels(out, choose_kernel(), load_inputs(DEFAULT_VERSION))
+    pure, kernel = build_wheels(out, choose_kernels())
     check_platform(kernel)
     for wheel in (pure, kernel):
         print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")

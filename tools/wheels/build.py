@@ -8,13 +8,12 @@ import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 
-from tools.wheels.contents import ROOT, collect
+from tools.wheels.contents import ROOT, ReleasedKernel, collect
 
 from mptcplab.errors import LabError
-from mptcplab.kernel.cache import KernelBuild
-from mptcplab.kernel.data import KernelInputs
 
 #: 2 February 2020, the date that hatchling gives to files by default, in seconds since 1970.
 DEFAULT_EPOCH = 1580601600
@@ -26,25 +25,25 @@ def source_epoch() -> int:
     return int(os.environ.get("SOURCE_DATE_EPOCH") or DEFAULT_EPOCH)
 
 
-def build_wheels(out: Path, kernel: KernelBuild, inputs: KernelInputs) -> list[Path]:
+def build_wheels(out: Path, kernels: Sequence[ReleasedKernel]) -> list[Path]:
     """Build `mptcplab` and `mptcplab-kernel` to the folder `out`; return both paths in this order.
 
     :raises MissingError: without a compiler. :raises LabError: if a build fails.
     """
     return [
         _build(ROOT, out, {"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"}),
-        build_kernel_wheel(out, kernel, inputs),
+        build_kernel_wheel(out, kernels),
     ]
 
 
-def build_kernel_wheel(out: Path, kernel: KernelBuild, inputs: KernelInputs) -> Path:
+def build_kernel_wheel(out: Path, kernels: Sequence[ReleasedKernel]) -> Path:
     """Build `mptcplab-kernel` to the folder `out`, and return its path.
 
     :raises MissingError: without a compiler. :raises LabError: if the build fails.
     """
     with tempfile.TemporaryDirectory() as folder:
         project = Path(folder) / "project"
-        collect(project, kernel, inputs, epoch=source_epoch())
+        collect(project, kernels, epoch=source_epoch())
         return _build(project, out, {})
 
 

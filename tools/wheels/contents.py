@@ -5,7 +5,8 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,13 +16,15 @@ from tools.wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
 from mptcplab import __version__
 from mptcplab.engine.tools import compile_source, source_digest, source_folder
 from mptcplab.errors import InputError, MissingError
-from mptcplab.kernel.cache import KernelBuild, list_kernels
-from mptcplab.kernel.data import DEFAULT_VERSION, KernelInputs, NamedFile, load_inputs
+from mptcplab.kernel.cache import KernelBuild, list_kernels, variant_name
+from mptcplab.kernel.data import DEFAULT_VERSION, KernelInputs, NamedFile, build_options, load_inputs
 from mptcplab.prebuilt import FORMAT, MODULE
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Our programs in C that labs run.
 PROGRAMS = ("flow", "radio", "sampler")
+#: Variants of the default version: the one that scenarios use by default, and that of the published studies.
+VARIANTS = ("", "hz250-window")
 #: The C library of Debian 12, the oldest system that a release is for.
 _GLIBC = (2, 36)
 _KERNEL_FILES = ("linux", "System.map", "config")
@@ -29,24 +32,38 @@ _KERNEL_FILES = ("linux", "System.map", "config")
 _VARYING = ("tree", "jobs", "build_seconds")
 
 
-def choose_kernel() -> KernelBuild:
-    """Return the kernel of a release: the default version, built on this machine from Debian's source and our inputs.
+@dataclass(frozen=True)
+class ReleasedKernel:
+    """A kernel of a release, with all that this project adds to Linux for it."""
 
-    :raises MissingError: if it is not built. :raises InputError: if its source is not Debian's.
+    build: KernelBuild
+    inputs: KernelInputs
+
+
+def choose_kernels() -> list[ReleasedKernel]:
+    """Return the kernels of a release, built on this machine from Debian's source and our inputs.
+
+    :raises MissingError: if one is not built. :raises InputError: if its source is not Debian's.
     """
-    digest = load_inputs(DEFAULT_VERSION).digest
-    built = [kernel for kernel in list_kernels() if kernel.name == DEFAULT_VERSION and not kernel.package]
-    current = [kernel for kernel in built if kernel.inputs == digest]
+    return [_choose_kernel(variant) for variant in VARIANTS]
+
+
+def _choose_kernel(variant: str) -> ReleasedKernel:
+    inputs = load_inputs(DEFAULT_VERSION, variant=variant)
+    name = variant_name(DEFAULT_VERSION, variant)
+    built = [kernel for kernel in list_kernels() if kernel.name == name and not kernel.package]
+    current = [kernel for kernel in built if kernel.inputs == inputs.digest]
     if not current:
-        raise MissingError(f"no current lab kernel {DEFAULT_VERSION} is built", hint="mptcplab kernel build")
+        hint = " ".join(["mptcplab kernel build", *build_options(variant)])
+        raise MissingError(f"no current lab kernel {name} is built", hint=hint)
     kernel = next((one for one in current if _facts(one)["source"]["kind"] == "debian"), None)
     if kernel is None:
-        message = f"the lab kernel {DEFAULT_VERSION} was built from a source that only this machine has"
+        message = f"the lab kernel {name} was built from a source that only this machine has"
         raise InputError(message, hint="mptcplab kernel build, without --source")
-    return kernel
+    return ReleasedKernel(kernel, inputs)
 
 
-def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: int) -> None:
+def collect(project: Path, kernels: Sequence[ReleasedKernel], *, epoch: int) -> None:
     """Write the project of `mptcplab-kernel` to the new folder `project`.
 
     `epoch` is the time in seconds since 1970 that files are dated with.
@@ -55,11 +72,12 @@ def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: 
     """
     shutil.copytree(ROOT / "wheels" / "kernel", project, ignore=shutil.ignore_patterns("__pycache__"))
     package = project / MODULE
-    facts = _facts(kernel)
-    _copy_kernel(kernel, facts, package / "kernels" / kernel.path.name, epoch=epoch)
+    for kernel in kernels:
+        path = kernel.build.path
+        _copy_kernel(kernel.build, _facts(kernel.build), package / "kernels" / path.name, epoch=epoch)
+        _write_source(kernel.inputs, package / "source" / kernel.build.name)
     for name in PROGRAMS:
         _copy_program(name, package / "programs" / name)
-    _write_source(inputs, package / "source")
     executables = elf_files(package)
     check_glibc(needed_glibc(executables))
     manifest = {
@@ -71,7 +89,7 @@ def collect(project: Path, kernel: KernelBuild, inputs: KernelInputs, *, epoch: 
         "programs": {name: source_digest(source_folder(name)) for name in PROGRAMS},
     }
     (package / "manifest.json").write_text(json.dumps(manifest, indent=2) + "\n")
-    readme = _readme(kernel, facts)
+    readme = _readme([kernel.build for kernel in kernels])
     (package / "source" / "README.md").write_text(readme)
     (project / "README.md").write_text(readme)
     licences = project / "LICENSES"
@@ -126,9 +144,13 @@ def _write_source(inputs: KernelInputs, folder: Path) -> None:
         path.write_bytes(file.content)
 
 
-def _readme(kernel: KernelBuild, facts: Mapping[str, Any]) -> str:
-    source = facts["source"]
-    tarball = f"/usr/src/{source['name']}.tar.xz"
+def _readme(kernels: Sequence[KernelBuild]) -> str:
+    rows = "\n".join(
+        f"| `kernels/{kernel.path.name}/linux` | Linux {kernel.release} as an ordinary program (User-Mode Linux) "
+        "| GPL-2.0-only |"
+        for kernel in kernels
+    )
+    sources = "\n".join(_describe_source(kernel) for kernel in kernels)
     return f"""\
 # mptcplab-kernel
 
@@ -137,11 +159,25 @@ compiler. It has no code for Python: install `mptcplab`, which depends on it.
 
 | in `{MODULE}/` | content | licence |
 | --- | --- | --- |
-| `kernels/{kernel.path.name}/linux` | Linux {kernel.release} as an ordinary program (User-Mode Linux) | GPL-2.0-only |
+{rows}
 | `programs/` | `flow`, `radio` and `sampler`, which run in labs | MIT |
 | `source/` | our configuration, patches and files for Linux | GPL-2.0-only |
 
-## Source of the kernel
+{sources}
+## Source of the programs
+
+`flow`, `radio` and `sampler` are compiled by `make` in folders of mptcplab {__version__}: `tools/` of its repository,
+`mptcplab/_data/` of its wheel.
+"""
+
+
+def _describe_source(kernel: KernelBuild) -> str:
+    facts = _facts(kernel)
+    source, folder = facts["source"], f"source/{kernel.name}"
+    tarball = f"/usr/src/{source['name']}.tar.xz"
+    build = " ".join(["mptcplab kernel build", *build_options(kernel.variant), f"--source {source['name']}.tar.xz"])
+    return f"""\
+## Source of the kernel {kernel.name}
 
 The kernel was built from:
 
@@ -150,19 +186,14 @@ The kernel was built from:
    The package is built from Debian's source package `linux` of that version. `apt-get download
    {source["name"]}={source["package_version"]}` obtains it where a Debian mirror has this version, and
    <https://snapshot.debian.org/package/linux/{source["package_version"]}/> where none does any more.
-2. `source/patches/`, in the order of their names, each by `patch -p1 --fuzz=0`.
-3. `source/files/`, copied over the tree.
-4. `source/lab.config`, merged into `make ARCH=um tinyconfig`. The result is `config`, beside the kernel.
+2. `{folder}/patches/`, in the order of their names, each by `patch -p1 --fuzz=0`.
+3. `{folder}/files/`, copied over the tree.
+4. `{folder}/lab.config`, merged into `make ARCH=um tinyconfig`. The result is `config`, beside the kernel.
 
 `entry.json` beside the kernel has the hashes of all of these, and of the executable. The compiler was
 {facts["compiler"]}.
 
 mptcplab {__version__} does these steps. With that compiler, the result has the same bytes:
 
-    mptcplab kernel build --source {source["name"]}.tar.xz
-
-## Source of the programs
-
-`flow`, `radio` and `sampler` are compiled by `make` in folders of mptcplab {__version__}: `tools/` of its repository,
-`mptcplab/_data/` of its wheel.
+    {build}
 """

@@ -8,8 +8,9 @@ import importlib
 import os
 import shlex
 import sys
+import warnings
 from keyword import iskeyword
-from typing import NoReturn
+from typing import NoReturn, TextIO
 
 import click
 
@@ -94,9 +95,25 @@ def commands() -> None:
 add_sections(commands, "")
 
 
+def _show_warning(
+    message: Warning | str,
+    category: type[Warning],
+    filename: str,
+    lineno: int,
+    file: TextIO | None = None,  # noqa: ARG001  Python defines the signature
+    line: str | None = None,
+) -> None:
+    """Print a warning to users as one sentence, and one to programmers as Python does."""
+    if issubclass(category, FutureWarning):
+        click.echo(f"mptcplab: warning: {message}", err=True)
+    else:
+        click.echo(warnings.formatwarning(message, category, filename, lineno, line), err=True, nl=False)
+
+
 def main() -> NoReturn:
     """Run the command line. An error that a user can cause never shows a traceback."""
     gc.set_threshold(_GC_THRESHOLD)
+    warnings.showwarning = _show_warning
     if COMPLETION_VARIABLE in os.environ:
         # click needs the shell's completion class before it looks up commands
         importlib.import_module("mptcplab.cli.completion")

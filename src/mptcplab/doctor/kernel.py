@@ -13,6 +13,7 @@ from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.doctor.host import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix
 from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.virtual.machine import starts_at_fixed_addresses
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
 from mptcplab.kernel.config import kernel_text
@@ -57,6 +58,7 @@ def check_kernels() -> Iterator[Finding]:
     yield from _package()
     if default is not None:
         yield boot(default)
+        yield from _addresses(default)
 
 
 def _package() -> Iterator[Finding]:
@@ -88,6 +90,14 @@ def boot(kernel: KernelBuild) -> Finding:
         message = f"a lab cannot be started: {reason(error)}"
         return Finding("boot", Level.BROKEN, message, "every run", OTHER_CACHE)
     return finding_without_fix("boot", f"a lab boots and ends in {time.monotonic() - started:.1f} s")
+
+
+def _addresses(kernel: KernelBuild) -> Iterator[Finding]:
+    """Report a machine on which labs start at random addresses, so that their memory differs a little each time."""
+    if not starts_at_fixed_addresses(kernel):
+        message = "address randomisation cannot be disabled, so the largest receive buffer differs from run to run"
+        command = "docker run --security-opt seccomp=unconfined, or the equivalent for your container"
+        yield Finding("addresses", Level.MISSING, message, "the same bytes in every run", command)
 
 
 def _restrictions() -> tuple[list[str], str]:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
-from typing import Self
+from typing import Protocol, Self
 
 from mptcplab.errors import MissingError
 
@@ -51,6 +51,16 @@ class Console:
         return "\n".join([line for line in self.text.splitlines() if line.strip()][-lines:])
 
 
+class Tracer(Protocol):
+    """Traces the start of a guest."""
+
+    def prepare(self) -> None:
+        """Run in the child, before it executes its first program."""
+
+    def follow(self, pid: int) -> None:
+        """Run in the thread that started the child, once it has executed its first program."""
+
+
 @contextlib.contextmanager
 def _pin(cpus: Collection[int]) -> Iterator[None]:
     """Run this thread, and the processes that it starts meanwhile, on ``cpus``.
@@ -76,6 +86,7 @@ class GuestProcess:
         folder: Path,
         environment: Mapping[str, str],
         passed: Sequence[int] = (),
+        tracer: Tracer | None = None,
     ) -> None:
         """Start ``command`` on ``cpus`` in ``folder``, with the open descriptors ``passed``.
 
@@ -93,7 +104,10 @@ class GuestProcess:
                     env=environment,
                     start_new_session=True,
                     pass_fds=passed,
+                    preexec_fn=tracer.prepare if tracer else None,
                 )
+                if tracer:
+                    tracer.follow(self._process.pid)
         except FileNotFoundError as error:
             hint = "sudo apt-get install util-linux"
             raise MissingError(f"this machine has no '{error.filename}'", hint=hint) from error

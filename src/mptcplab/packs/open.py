@@ -15,7 +15,7 @@ from pathlib import Path
 from urllib.parse import unquote, urlsplit
 
 from mptcplab.cache import cache_root, make_work_folder
-from mptcplab.errors import InputError, MissingError, reason
+from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.files import write_bytes
 from mptcplab.packs import SUFFIX, is_url
 from mptcplab.packs.archive import MAX_ARCHIVE_BYTES, Archive, quote_name, write_archive
@@ -84,6 +84,7 @@ def _is_path(word: str) -> bool:
 def open_pack(source: Path | str) -> Iterator[OpenPack]:
     """Open the pack in a file or at an address, where a scenario alone counts as a pack, too.
 
+    Errors while it is open name the pack, and not the folder.
     :raises InputError: if it cannot be had, or is not acceptable. :raises MissingError: if it needs a plugin.
     """
     file = _download(str(source)) if is_url(str(source)) else Path(source)
@@ -108,7 +109,19 @@ def open_pack(source: Path | str) -> Iterator[OpenPack]:
                 target = folder / name
                 target.parent.mkdir(parents=True, exist_ok=True)
                 target.write_bytes(content)
-        yield OpenPack(folder / manifest.scenario, NamedFiles(root), file, manifest)
+        try:
+            yield OpenPack(folder / manifest.scenario, NamedFiles(root), file, manifest)
+        except LabError as error:
+            _name_pack(error, folder, file)
+            raise
+
+
+def _name_pack(error: LabError, folder: Path, pack: Path) -> None:
+    """Name the pack in an error in place of the folder, which is removed before anybody reads about it."""
+    error.message = error.message.replace(f"{folder}/", f"{pack}: ")
+    error.args = (error.message,)
+    if error.hint is not None:
+        error.hint = error.hint.replace(f"{folder}/", f"{pack}: ")
 
 
 def _check_members(archive: Archive, manifest: Manifest) -> None:

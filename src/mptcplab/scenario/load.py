@@ -18,6 +18,7 @@ from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Transport
 from mptcplab.node.weights import uses_weights
 from mptcplab.scenario import axes, copies, preset, sweep
 from mptcplab.scenario.check import check
+from mptcplab.scenario.deprecated import rename_keys
 from mptcplab.scenario.document import (
     Document,
     ScenarioError,
@@ -321,6 +322,7 @@ def _point(document: Document, choice: sweep.Choice, fixed: sweep.Choice, real_t
     _expand_copies(at_point)
     _expand_preset(at_point)
     sweep.apply(at_point, [setting for setting in settings if setting.pattern[0] not in _EXPANDED])
+    rename_keys(at_point)
     idle = Idle()
     note_link_presets(at_point, idle)
     presets = expand_presets(at_point)

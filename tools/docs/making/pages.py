@@ -168,7 +168,7 @@ class Page:
 
 def pages() -> list[Page]:
     """Return all pages except decisions, which are records of their time."""
-    own = sorted((ROOT / "docs").glob("*.md"))
+    own = sorted([*(ROOT / "docs").glob("*.md"), *(ROOT / "docs" / "paper").glob("*.md")])
     return [Page(file) for file in (ROOT / "README.md", *own, ROOT / "bench" / "README.md")]
 
 

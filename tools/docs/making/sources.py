@@ -28,6 +28,7 @@ from tools.docs.figures import (
     expected,
     fixed_loss,
     machine,
+    paper,
     phases,
     scoreboard,
     selftests,
@@ -147,6 +148,7 @@ SOURCES: dict[str, Source] = {
     "studies-scoreboard": _studies(scoreboard.values),
     "studies-claims": _studies(scoreboard.claims),
     "studies-outcome": _studies(lambda: scoreboard.values("docs/")),
+    "paper-outcome": _studies(paper.outcome),
     **{
         f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
     },

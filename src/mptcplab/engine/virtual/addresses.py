@@ -8,22 +8,24 @@ import ctypes
 from collections.abc import Iterator
 
 _libc = ctypes.CDLL(None, use_errno=True)
+# A seccomp filter compares all 64 bits with 0xffffffff.
+_libc.personality.argtypes = (ctypes.c_ulong,)
 _NOT_RANDOM = 0x0040000  # ADDR_NO_RANDOMIZE, include/uapi/linux/personality.h
 _QUERY = 0xFFFFFFFF
 
 
 @contextlib.contextmanager
-def fixed_addresses() -> Iterator[None]:
-    """Disable address randomisation in programs that this thread starts while inside, if that is allowed.
+def fixed_addresses() -> Iterator[bool]:
+    """Disable address randomisation in programs that this thread starts while inside; give whether that is allowed.
 
-    Up to Linux 6.12, linux_main() of arch/um adds the gap before the heap, up to 32 MB, to the lab's memory. Limits
-    that depend on memory, such as tcp_mem, then differ from boot to boot. Later kernels disable it themselves.
-    Containers may forbid it; then these limits vary with 6.12.
+    linux_main() of arch/um adds the gap before the heap to the lab's memory. Limits that depend on memory, such as
+    tcp_rmem, then differ from boot to boot. Linux 6.16 and later disable randomisation themselves, if that is allowed.
+    Containers usually forbid it: see :mod:`mptcplab.engine.virtual.heap`.
     """
     before = _libc.personality(_QUERY)
-    changed = before >= 0 and _libc.personality(before | _NOT_RANDOM) >= 0
+    is_fixed = before >= 0 and _libc.personality(before | _NOT_RANDOM) >= 0
     try:
-        yield
+        yield is_fixed
     finally:
-        if changed:
+        if is_fixed:
             _libc.personality(before)

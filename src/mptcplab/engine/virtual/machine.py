@@ -11,6 +11,7 @@ import contextlib
 import os
 import re
 import struct
+import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ from pathlib import Path
 from mptcplab.engine.bytecode import bundle_guest
 from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.virtual.addresses import fixed_addresses
+from mptcplab.engine.virtual.heap import HeapMover
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
@@ -63,13 +65,14 @@ class LabMachine(GuestProcess):
     def __init__(self, boot: LabBoot) -> None:
         _write_init(boot)
         self._clock_address = virtual_clock_address(boot.kernel)
-        with fixed_addresses():
+        with fixed_addresses() as is_fixed:
             super().__init__(
                 [str(boot.kernel.executable), *_arguments(boot)],
                 cpus={boot.cpu},
                 folder=boot.folder,
                 environment=_environment(boot.memory),
                 passed=() if boot.terminal is None else (boot.terminal,),
+                tracer=None if is_fixed else HeapMover(boot.kernel.executable),
             )
 
     def virtual_ns(self) -> int | None:
@@ -94,6 +97,19 @@ class LabMachine(GuestProcess):
             f"a program in the lab has {limit} memory mappings, and this machine allows a process no more; "
             f"`sudo sysctl -w vm.max_map_count={_ENOUGH_MAPPINGS}` does"
         )
+
+
+def starts_at_fixed_addresses(kernel: KernelBuild) -> bool:
+    """Return whether labs start at the same addresses each time: by the usual call, or by moving the heap."""
+    with fixed_addresses() as is_fixed:
+        if is_fixed:
+            return True
+        mover = HeapMover(kernel.executable)
+        command = [str(kernel.executable), "--version"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, preexec_fn=mover.prepare)
+        mover.follow(process.pid)
+        process.wait()
+        return mover.has_moved
 
 
 def _processes(session: int) -> Iterator[int]:
