@@ -114,7 +114,8 @@ reasons: test-packages kernel
 	MPTCPLAB_REASONS=200 $(BIN)/pytest -q tests/lab/test_reasons.py -k ordinary
 
 fit: test-packages kernel
-	$(BIN)/python -m tests.lab.blind --folder build/fit --write docs
+	$(BIN)/python -m validation.blind_fit --folder build/fit --write
+	$(BIN)/python -m tools.docs.refresh docs/fit.md --only fit-blind
 
 fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'

@@ -6,8 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-
-from .blind import fit_collection, is_good, try_advice
+from validation.blind_fit import fit_collection, is_good, try_advice
 
 #: Slow lines, which take seconds: one without random loss, and one with it.
 SLOW = (13, 20)

@@ -98,13 +98,22 @@ class Made:
         (self.folder / "out").mkdir()
         gateway = {**GATEWAY, **self.gateway}
         limits = {"subflows": 8, "add_addr_accepted": 8}
-        node = {"kind": "host", "transport": {"protocol": "tcp", "limits": limits}, "endpoints": []}
+        asks = {"laptop": "mptcp"} if self.tokens.get("client") else {}
+        nodes: list[dict[str, Any]] = [
+            {
+                "name": name,
+                "kind": "host",
+                "transport": {"protocol": asks.get(name, "tcp"), "limits": limits},
+                "endpoints": [],
+            }
+            for name in ("laptop", "home", "vps", "web", "far")
+        ]
         sides = {client: {"from": client, "to": "web"} for client in ("home" if gateway["local"] else "laptop",)}
         (ends,) = sides.values()
         load = {"kind": "http", "size": "4 MB", "files": 1, "retries": 0, **ends, **self.workload}
         made = manifest(
             {"fetch": load, **self.more_workloads},
-            nodes=[{"name": name, **node} for name in ("laptop", "home", "vps", "web", "far")],
+            nodes=nodes,
             addresses={ip: {"node": owner, "link": link} for ip, (owner, link) in ADDRESSES.items()},
             gateways=[gateway],
             seed=1,

@@ -1,21 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The table of docs/fit.md is that of the recorded evaluation, and the evaluation is as good as the page promises."""
+"""The recorded evaluation of ``mptcplab fit`` is as good as docs/fit.md promises."""
 
 from __future__ import annotations
 
-import json
-from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.blind import COLLECTIONS, blind_table, draw_lines, is_good
+from validation.blind_fit import COLLECTIONS, draw_lines, is_good, read_results
 
-DOCS = Path(__file__).resolve().parents[2] / "docs"
-RESULTS: list[dict[str, Any]] = json.loads((DOCS / "data" / "fit-blind.json").read_text())
-
-
-def test_the_table_is_of_the_data() -> None:
-    assert blind_table(RESULTS) in (DOCS / "fit.md").read_text()
+RESULTS = read_results()
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: str(result["number"]))

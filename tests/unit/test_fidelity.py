@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The comparison of engines (validation/fidelity): short forms of scenarios, and what its tables say of a difference."""
+"""The comparison of engines (validation/fidelity): short forms, and what its tables say of a difference."""
 
 from __future__ import annotations
 

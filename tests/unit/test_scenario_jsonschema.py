@@ -19,6 +19,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft7Validator
+from tests.unit.bad_cases import CASES, head, unpack_cases
 from tests.unit.test_scenario_fuzz import VALID, document, mutants
 
 from mptcplab.errors import InputError
@@ -29,7 +30,6 @@ from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
 
 ROOT = Path(__file__).resolve().parents[2]
-BAD = Path(__file__).parent / "bad"
 SCHEMA = scenario_schema()
 VALIDATOR = Draft7Validator(SCHEMA)
 SCENARIOS = sorted([*(ROOT / "examples").glob("*.toml"), *(ROOT / "src/mptcplab/studies").glob("*/*.toml")])
@@ -164,10 +164,19 @@ def _tables(file: Path) -> dict[str, Any] | None:
         return None
 
 
-def _bad() -> Iterator[Path]:
+@pytest.fixture(scope="module")
+def bad(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the scenarios that have a mistake."""
+    folder = tmp_path_factory.mktemp("bad")
+    unpack_cases(folder)
+    return folder
+
+
+def _bad_files(folder: Path) -> Iterator[Path]:
     """Yield TOML files whose mistake is in the file itself."""
-    for file in sorted(BAD.glob("*.toml")):
-        if not re.search("^# set:", file.read_text(), re.MULTILINE) and _tables(file) is not None:
+    for name in CASES:
+        file = folder / f"{name}.toml"
+        if "set" not in head(name) and _tables(file) is not None:
             yield file
 
 
@@ -191,9 +200,9 @@ def test_accepts_the_fuzzers_base() -> None:
     assert list(VALIDATOR.iter_errors(tomllib.loads(VALID))) == []
 
 
-def test_refuses_mistakes_that_a_schema_can_detect() -> None:
-    missed = [file.stem for file in _bad() if not _errors(file)]
-    caught = [file.stem for file in _bad() if _errors(file)]
+def test_refuses_mistakes_that_a_schema_can_detect(bad: Path) -> None:
+    missed = [file.stem for file in _bad_files(bad) if not _errors(file)]
+    caught = [file.stem for file in _bad_files(bad) if _errors(file)]
     print(f"{len(caught)} of {len(caught) + len(missed)} mistakes are seen")
     explained = {name for names in BEYOND.values() for name in names.split()}
     assert set(missed) == explained, (
@@ -307,13 +316,13 @@ def test_no_words_of_pydantic() -> None:
 @pytest.mark.skipif(
     shutil.which("taplo", path=str(Path(sys.executable).parent)) is None, reason="taplo: a checker of TOML"
 )
-def test_taplo_agrees(tmp_path: Path) -> None:
+def test_taplo_agrees(tmp_path: Path, bad: Path) -> None:
     """The checker of the VS Code extension loads the schema, accepts the examples and reports a wrong unit."""
     (tmp_path / "schema.json").write_text(json.dumps(SCHEMA))
     taplo = str(Path(sys.executable).parent / "taplo")
     good = [file for file in SCENARIOS if file.name not in STUDY_DESCRIPTIONS]
-    bad = [BAD / f"{name}.toml" for name in ("unit-megabytes", "key-near-name", "sweep-bad-value", "seed-text")]
-    for files, status in ((good, 0), *(([file], 1) for file in bad)):
+    wrong = [bad / f"{name}.toml" for name in ("unit-megabytes", "key-near-name", "sweep-bad-value", "seed-text")]
+    for files, status in ((good, 0), *(([file], 1) for file in wrong)):
         copies = []
         for file in files:
             copies.append(tmp_path / file.name)

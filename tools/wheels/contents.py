@@ -70,7 +70,7 @@ def collect(project: Path, kernels: Sequence[ReleasedKernel], *, epoch: int) -> 
     :raises MissingError: without a compiler. :raises InputError: if it or the C library is too new for a release.
     :raises LabError: if a program does not compile.
     """
-    shutil.copytree(ROOT / "wheels" / "kernel", project, ignore=shutil.ignore_patterns("__pycache__"))
+    shutil.copytree(ROOT / "tools" / "wheels" / "kernel", project, ignore=shutil.ignore_patterns("__pycache__"))
     package = project / MODULE
     for kernel in kernels:
         path = kernel.build.path

@@ -19,12 +19,12 @@ from mptcplab.importers.settings import set_sysctl
 from mptcplab.importers.shell import Line, read_commands
 from mptcplab.importers.world import (
     Address,
-    Change,
     Device,
     Discipline,
     EndpointLine,
+    ImportedTransfer,
     Interface,
-    Transfer,
+    TimedChange,
     World,
 )
 from mptcplab.scenario.writing import Commented
@@ -238,7 +238,7 @@ def _set_link(world: World, line: Line, node: str, name: str, words: list[str]) 
         device.is_backup = True
     if world.now_s is not None and ("up" in words or "down" in words):
         keys: dict[str, Any] = {"type": "up"} if "up" in words else {"type": "down", "mode": "interface"}
-        world.changes.append(Change(world.now_s, node, name, keys, line.origin))
+        world.changes.append(TimedChange(world.now_s, node, name, keys, line.origin))
     elif "up" in words:
         world.replace("interfaces that are set up", line.origin)
     if "name" in words:
@@ -275,11 +275,11 @@ def _take_address(world: World, line: Line, node: str, words: list[str]) -> bool
     if verb in ("del", "delete"):
         kept = [(entry, origin) for entry, origin in device.addresses if entry.ip != interface.ip]
         if world.now_s is not None:
-            world.changes.append(Change(world.now_s, node, name, {"type": "address-removed"}, line.origin))
+            world.changes.append(TimedChange(world.now_s, node, name, {"type": "address-removed"}, line.origin))
         else:
             device.addresses = kept
     elif world.now_s is not None and any(entry.ip == interface.ip for entry, _ in device.addresses):
-        world.changes.append(Change(world.now_s, node, name, {"type": "address-added"}, line.origin))
+        world.changes.append(TimedChange(world.now_s, node, name, {"type": "address-added"}, line.origin))
     elif device.kind != "lo" and name != "lo":
         device.addresses.append((interface, line.origin))
     return True
@@ -299,7 +299,9 @@ def _take_mptcp(world: World, line: Line, node: str, words: list[str]) -> bool:
                 key: count for key, text in keys.items() if (count := read_count(text or "")) is not None and count <= 8
             }
             if world.now_s is not None and limits:
-                world.changes.append(Change(world.now_s, node, "", {"type": "limits-changed", **limits}, line.origin))
+                world.changes.append(
+                    TimedChange(world.now_s, node, "", {"type": "limits-changed", **limits}, line.origin)
+                )
             else:
                 owner.limits |= {key: Commented(count, str(line.origin)) for key, count in limits.items()}
             if not limits:
@@ -336,7 +338,7 @@ def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None
     port = port if port is not None and 0 < port < 2**16 and "signal" in flags else None
     if world.now_s is not None:
         keys: dict[str, Any] = {"type": "endpoint-added", "flags": list(flags) or ["subflow"]}
-        world.changes.append(Change(world.now_s, node, "", keys, line.origin, address))
+        world.changes.append(TimedChange(world.now_s, node, "", keys, line.origin, address))
     elif any(endpoint.address == address for endpoint in world.node(node).endpoints):
         world.skip(line.origin, line.text, "the node has this endpoint already")
     else:
@@ -363,7 +365,7 @@ def _change_endpoint(world: World, line: Line, node: str, verb: str, words: list
     keys: dict[str, Any] = (
         {"type": "endpoint-changed", "flags": flags} if verb == "change" else {"type": "endpoint-removed"}
     )
-    world.changes.append(Change(world.now_s, node, "", keys, line.origin, address))
+    world.changes.append(TimedChange(world.now_s, node, "", keys, line.origin, address))
 
 
 # -- tc
@@ -407,7 +409,7 @@ def _take_filter(world: World, line: Line, device: Device, verb: str, words: lis
         world.skip(line.origin, line.text, "the lab has no filters; packets take the class for ordinary ones")
     elif "egress" in words:
         keys = {"type": "up" if verb in ("del", "delete") else "down"}
-        world.changes.append(Change(world.now_s, device.node, device.name, keys, line.origin))
+        world.changes.append(TimedChange(world.now_s, device.node, device.name, keys, line.origin))
     else:
         world.replace("both directions of a silent failure", line.origin)
 
@@ -467,7 +469,7 @@ def _note_change(world: World, line: Line, device: Device, before: dict[str, Any
     else:
         keys = {"type": "change", **keys} if keys else {}
     if keys and world.now_s is not None:
-        world.changes.append(Change(world.now_s, device.node, device.name, keys, line.origin))
+        world.changes.append(TimedChange(world.now_s, device.node, device.name, keys, line.origin))
     else:
         world.skip(line.origin, line.text, "nothing changes that an event of the lab can change")
 
@@ -501,7 +503,7 @@ def _take_ifconfig(world: World, line: Line, node: str, words: list[str]) -> boo
         world.device(node, words[0]).addresses.append((interface, line.origin))
     elif world.now_s is not None and words[1] in ("up", "down"):
         keys = {"type": "up"} if words[1] == "up" else {"type": "down", "mode": "interface"}
-        world.changes.append(Change(world.now_s, node, words[0], keys, line.origin))
+        world.changes.append(TimedChange(world.now_s, node, words[0], keys, line.origin))
     return True
 
 
@@ -559,7 +561,7 @@ def _take_client(world: World, line: Line, node: str, words: list[str]) -> bool:
     if "iperf" in name and 1 < streams <= 128:
         keys["connections"] = streams
     start = world.now_s or 0.0
-    world.transfers.append(Transfer(node, target, keys, start, line.origin))
+    world.transfers.append(ImportedTransfer(node, target, keys, start, line.origin))
     lasts = Duration.parse(keys["duration"]).seconds if "duration" in keys and not line.in_background else 0.0
     world.now_s = start + lasts
     return True

@@ -15,7 +15,17 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.importers.qdiscs import read_shape
-from mptcplab.importers.world import Address, Change, Device, EndpointLine, Node, Origin, Shape, Transfer, World
+from mptcplab.importers.world import (
+    Address,
+    Device,
+    EndpointLine,
+    ImportedTransfer,
+    Node,
+    Origin,
+    Shape,
+    TimedChange,
+    World,
+)
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Duration
 
@@ -223,7 +233,7 @@ class Composer:
             )
         return tables
 
-    def _workload(self, transfer: Transfer) -> Any:
+    def _workload(self, transfer: ImportedTransfer) -> Any:
         connected = dict.fromkeys(end for link in self._links for end in link.ends)
         target, via = self._target(transfer)
         if transfer.source not in connected or target not in connected or target == transfer.source:
@@ -242,7 +252,7 @@ class Composer:
             table["start"] = str(Duration(round(transfer.start_s * 10**9)))
         return Commented(table, str(transfer.origin))
 
-    def _target(self, transfer: Transfer) -> tuple[str, _Link | None]:
+    def _target(self, transfer: ImportedTransfer) -> tuple[str, _Link | None]:
         """Return the node that a transfer goes to, and the link whose address it connects to."""
         if isinstance(transfer.to, str):
             return transfer.to, None
@@ -407,7 +417,7 @@ class Composer:
                 events.append(Commented(table, str(change.origin)))
         return events
 
-    def _event(self, change: Change) -> dict[str, Any] | None:
+    def _event(self, change: TimedChange) -> dict[str, Any] | None:
         table: dict[str, Any] = {"at": str(Duration(round(change.at_s * 10**9))), "type": change.keys["type"]}
         rest = {key: value for key, value in change.keys.items() if key != "type"}
         if change.keys["type"] == "limits-changed":

@@ -17,7 +17,7 @@ from typing import Any
 from mptcplab.errors import InputError
 from mptcplab.importers.commands import read_interface, read_script
 from mptcplab.importers.quantities import rate_of_mbit, read_time, share_of_percent, time_of_ms
-from mptcplab.importers.world import Device, Origin, Shape, Transfer, World
+from mptcplab.importers.world import Device, ImportedTransfer, Origin, Shape, World
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Packets
 
@@ -665,7 +665,7 @@ class _Interpreter:
         seconds = options.get("seconds", 5)
         if len(ends) == 2 and isinstance(seconds, int) and 0 < seconds <= 3600:
             keys = {"duration": f"{seconds} s"}
-            self._world.transfers.append(Transfer(ends[0], ends[1], keys, 0.0, self._origin(node)))
+            self._world.transfers.append(ImportedTransfer(ends[0], ends[1], keys, 0.0, self._origin(node)))
         else:
             self._skip(node, "its hosts are only known when the program runs")
 

@@ -13,7 +13,7 @@ import re
 from mptcplab.importers.commands import read_shape_quietly
 from mptcplab.importers.quantities import rate_of_mbit, share_of_percent, time_of_ms
 from mptcplab.importers.settings import set_control, set_scheduler, set_sysctl
-from mptcplab.importers.world import Change, Device, Discipline, Origin, Transfer, World
+from mptcplab.importers.world import Device, Discipline, ImportedTransfer, Origin, TimedChange, World
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Packets, Size
 
@@ -67,7 +67,7 @@ def _take(world: World, key: str, value: str, origin: Origin) -> None:
     if path is not None:
         _take_path(world, path["type"] or "c2r", path["number"], value, origin)
     elif key == "xpType" and value not in ("none", "ping"):
-        world.transfers.append(Transfer(_CLIENT, _SERVER, {"size": "10 MB", "reverse": True}, 0.0, origin))
+        world.transfers.append(ImportedTransfer(_CLIENT, _SERVER, {"size": "10 MB", "reverse": True}, 0.0, origin))
         world.assume(f"{origin}: experiment {value} becomes one download")
     elif key in ("file_size", "fileSize", "file"):
         _take_size(world, key, value, origin)
@@ -177,4 +177,4 @@ def _take_netem(world: World, kind: str, number: str, value: str, origin: Origin
         world.skip(origin, value, "no event of the lab can change it")
         return
     for device in (first, second):
-        world.changes.append(Change(float(at), device.node, device.name, dict(keys), origin))
+        world.changes.append(TimedChange(float(at), device.node, device.name, dict(keys), origin))

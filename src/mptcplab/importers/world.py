@@ -105,7 +105,7 @@ class Node:
 
 
 @dataclass
-class Transfer:
+class ImportedTransfer:
     """A program that transfers data. ``to`` is an address, or the name of a node."""
 
     source: str
@@ -116,7 +116,7 @@ class Transfer:
 
 
 @dataclass
-class Change:
+class TimedChange:
     """Something that happens while programs run: ``keys`` of an event; of the device, or of an address."""
 
     at_s: float
@@ -135,8 +135,8 @@ class World:
         self.nodes: dict[str, Node] = {}
         self.devices: dict[tuple[str, str], Device] = {}
         self.cables: list[tuple[Device, Device, Origin]] = []
-        self.transfers: list[Transfer] = []
-        self.changes: list[Change] = []
+        self.transfers: list[ImportedTransfer] = []
+        self.changes: list[TimedChange] = []
         self.transport: dict[str, Commented] = {}
         self.unread: list[Unread] = []
         self.replaced: dict[str, set[Origin]] = {}

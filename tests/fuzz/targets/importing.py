@@ -13,7 +13,7 @@ from mptcplab.importers.world import World
 from mptcplab.scenario.writing import write_scenario
 
 _NAME, _LOADED = "client.txt", 8
-_FILES = Path(__file__).resolve().parents[2] / "tests" / "unit" / "imports"
+_FILES = Path(__file__).resolve().parents[3] / "tests" / "unit" / "imports"
 
 
 class ImportTarget:

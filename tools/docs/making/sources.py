@@ -38,7 +38,7 @@ from tools.docs.figures import (
 )
 from tools.docs.figures.grids import GRIDS
 from tools.docs.making.pages import ROOT
-from validation import shares
+from validation import blind_fit, shares
 from validation.fidelity import bursts, clock, commands, older
 from validation.fidelity import gather as fidelity
 from validation.fidelity import page as fidelity_page
@@ -191,6 +191,7 @@ SOURCES: dict[str, Source] = {
     "fidelity-classes": Source(
         lambda _: fidelity_page.class_table(), inputs=(fidelity.FILE, clock.FILE), is_cheap=True
     ),
+    "fit-blind": Source(lambda _: blind_fit.blind_table(), inputs=(blind_fit.FILE,), is_cheap=True),
     "fidelity-older": Source(lambda _: older.table(), inputs=(older.FILE,), is_cheap=True),
     "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, fidelity.FILE), is_cheap=True),
     "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, fidelity.FILE), is_cheap=True),

@@ -30,10 +30,11 @@ from mptcplab.fit.twin import build_twin
 from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.scenario.writing import uncomment, write_scenario
 
-PROGRAMS = Path(__file__).resolve().parent / "programs"
+ROOT = Path(__file__).resolve().parents[1]
+PROGRAMS = ROOT / "tests" / "lab" / "programs"
+FILE = Path(__file__).with_suffix(".json")
 #: Collections in docs/fit.md.
 COLLECTIONS = 20
-_BEGIN, _END = "<!-- table: blind -->", "<!-- end of table blind -->"
 _SEED = "lines of operators"
 #: Connections of a speed test, its seconds, and those of the transfer and of the whole collection.
 _CONNECTIONS, _TEST_S, _TRANSFER_S, _COLLECT_S = 64, 4, 8, 22
@@ -225,8 +226,9 @@ def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[A
     return rank(outcomes.pop(UNCHANGED), outcomes)
 
 
-def blind_table(results: list[dict[str, Any]]) -> str:
-    """Return the results as the table of docs/fit.md, with a sentence that counts them."""
+def blind_table() -> str:
+    """Return the recorded results as the table of docs/fit.md, with a sentence that counts them."""
+    results = read_results()
     rows = [
         "| | line | rate | round trip | queue | random loss | rate | round trip | queue | change | twin | true lines |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
@@ -241,7 +243,7 @@ def blind_table(results: list[dict[str, Any]]) -> str:
             cells += [f"{100 * errors[name]:+.1f} %" for name in ("rate", "rtt", "queue")]
             cells += _advice_cells(result.get("advice")) if place == 1 else ["", "", ""]
             rows.append(f"| {' | '.join(cells)} |")
-    return f"{_summary(results)}\n\n" + "\n".join(rows)
+    return f"{_summary(results)}\n\n" + "\n".join(rows) + "\n"
 
 
 def _advice_cells(advice: dict[str, Any] | None) -> list[str]:
@@ -268,22 +270,19 @@ def _summary(results: list[dict[str, Any]]) -> str:
     )
 
 
-def write_table(results: list[dict[str, Any]], docs: Path) -> None:
-    """Write the results to docs/data, and their table into docs/fit.md."""
-    (docs / "data" / "fit-blind.json").write_text(json.dumps(results, indent=1) + "\n")
-    page = docs / "fit.md"
-    head, _, rest = page.read_text().partition(_BEGIN)
-    _, _, tail = rest.partition(_END)
-    page.write_text(f"{head}{_BEGIN}\n{blind_table(results)}\n{_END}{tail}")
+def read_results() -> list[dict[str, Any]]:
+    """Return the recorded evaluations of all collections."""
+    results: list[dict[str, Any]] = json.loads(FILE.read_text())
+    return results
 
 
 def main() -> None:
-    """Evaluate collections and print each; with ``--write``, document those that have been evaluated."""
+    """Evaluate collections and print each; with ``--write``, record those that have been evaluated."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("numbers", type=int, nargs="*", help="numbers of collections; by default all")
     parser.add_argument("--folder", type=Path, required=True, help="where collections and runs are kept")
     parser.add_argument("--no-advice", action="store_true", help="only fit")
-    parser.add_argument("--write", type=Path, metavar="DOCS", help="write the table of docs/fit.md")
+    parser.add_argument("--write", action="store_true", help="record all for the table of docs/fit.md")
     arguments = parser.parse_args()
     for number in arguments.numbers or range(1, COLLECTIONS + 1):
         folder = arguments.folder.resolve() / f"{number:02}"
@@ -293,9 +292,9 @@ def main() -> None:
             result["advice"] = try_advice(folder, observation)
         (folder / "result.json").write_text(json.dumps(result))
         print(number, [is_good(line["errors"]) for line in lines], json.dumps(result), flush=True)
-    if arguments.write is not None:
+    if arguments.write:
         files = sorted(arguments.folder.glob("*/result.json"))
-        write_table([json.loads(file.read_text()) for file in files], arguments.write)
+        FILE.write_text(json.dumps([json.loads(file.read_text()) for file in files], indent=1) + "\n")
 
 
 if __name__ == "__main__":
