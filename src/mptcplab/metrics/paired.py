@@ -102,13 +102,20 @@ def best_path_pairs(rows: Sequence[ResultRow], metrics: Mapping[str, str]) -> li
             if row.conditions and metric in row.metrics:
                 groups.setdefault((others, row.workload, row.conditions, metric), []).append(row)
         for (others, _, _, metric), group in groups.items():
-            on_one_path = [row for row in group if row.is_tcp and len(row.shares) == 1]
-            if len({path for row in on_one_path for path in row.shares}) < 2:
+            best = _best_tcp(group, metric)
+            if best is None:
                 continue
-            choose = max if METRICS[metric].higher_is_better else min
-            best = choose(on_one_path, key=lambda row, metric=metric: row.metrics[metric].mean)
             pairs += [_pair_rows(key, best, row, dict(others), metric) for row in group if not row.is_tcp]
     return [pair for pair in pairs if pair is not None]
+
+
+def _best_tcp(rows: Sequence[ResultRow], metric: str) -> ResultRow | None:
+    """Return the row of TCP on the path with the best mean; None unless there is TCP on two paths, each alone."""
+    rows_of_tcp = [row for row in rows if row.is_tcp and len(row.shares) == 1]
+    if len({path for row in rows_of_tcp for path in row.shares}) < 2:
+        return None
+    choose = max if METRICS[metric].higher_is_better else min
+    return choose(rows_of_tcp, key=lambda row: row.metrics[metric].mean)
 
 
 def _pair_rows(
