@@ -44,12 +44,12 @@ def check_extras() -> Iterator[Finding]:
         return  # check_python reports it
     missing = _missing_packages()
     complete = [extra for extra in extras if extra not in missing]
-    others = [f"{extra} (lacks {_some(missing[extra])})" for extra in extras if extra in missing]
+    others = [f"{extra} (lacks {_list_packages(missing[extra])})" for extra in extras if extra in missing]
     parts = [f"with {words(complete)}" if complete else "", f"without {words(others)}" if others else ""]
     yield finding_without_fix("extras", f"{'; '.join(filter(None, parts))}: for optional features and maintainers")
 
 
-def _some(packages: list[str]) -> str:
+def _list_packages(packages: list[str]) -> str:
     return words(packages) if len(packages) <= _SHOWN_PACKAGES else f"{len(packages)} packages"
 
 
