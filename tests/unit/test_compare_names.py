@@ -90,6 +90,14 @@ def test_a_second_folder_and_by_exclude_each_other(
     assert (status, "a second folder and --by exclude each other" in err) == (2, True), err
     status, _, err = output(capsys, monkeypatch, folder)
     assert (status, "name a second folder, or a swept key with --by" in err) == (2, True), err
+    assert f"hint: this folder has --by {KEY}" in err
+
+
+def test_a_folder_without_a_sweep_needs_a_second(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    status, _, err = output(capsys, monkeypatch, write(tmp_path / "results", [row_of({}, FAST)]))
+    assert (status, "hint: see `mptcplab compare --help`" in err) == (2, True), err
 
 
 def test_a_name_of_several_is_refused() -> None:

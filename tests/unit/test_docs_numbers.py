@@ -267,3 +267,9 @@ def test_functions_of_the_guide_are_those_of_the_header() -> None:
     used = {name for name in coupled_api.declared() if re.search(rf"\b{name}\b", example)}
     assert len(used) >= 6
     assert [name for name in used if f"`{name}`" not in guide.partition("<!-- table coupled-api")[0]] == []
+
+
+def test_a_command_with_an_example_runs_its_file() -> None:
+    """So a block of `@NAME` becomes stale when the example changes."""
+    experiment = work.experiment_of("mptcplab run @two-paths --repeats 3")
+    assert experiment == work.Experiment("examples/two-paths.toml", (("--repeats", "3"),), "results/two-paths")

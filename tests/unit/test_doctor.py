@@ -183,10 +183,22 @@ def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
     found = list(python.check_python())
     lacking = {finding.needed_for: finding for finding in found if finding.level != Level.FINE}
-    assert set(lacking) == {"every command", "the extra bench"}
+    assert set(lacking) == {"every command"}
     assert lacking["every command"].level == Level.BROKEN
     assert lacking["every command"].command == f"{sys.executable} -m pip install 'rich>=999'"
-    assert lacking["the extra bench"].command.endswith("pip install 'nosuch>=1'")
+
+
+def test_extras_are_in_one_line_and_nothing_to_fix(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A user needs none of them: what every command needs comes before."""
+    wanted = ["click>=8.1; extra == 'wheels'", "nosuch>=1; extra == 'bench'"]
+    wanted += [f"nosuch{number}; extra == 'dev'" for number in range(9)]
+    monkeypatch.setattr(metadata, "requires", lambda _: wanted)
+    (finding,) = python.check_extras()
+    assert (finding.level, finding.command) == (Level.FINE, "")
+    assert finding.message == (
+        "with wheels; without bench (lacks nosuch>=1), dev (lacks 9 packages): for optional features and maintainers"
+    )
+    assert by_subject(python.check_python())["Python packages"].message == "all that mptcplab needs"
 
 
 def test_python_packages_of_this_machine() -> None:
@@ -389,7 +401,11 @@ def test_json(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str
     assert [row["level"] for row in document["findings"]] == ["fine", "missing", "broken"]
 
 
-def test_only_broken_findings_change_the_status(monkeypatch: pytest.MonkeyPatch, report: DoctorReport) -> None:
+def test_only_broken_findings_change_the_status(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report: DoctorReport
+) -> None:
     without = DoctorReport(report.machine, report.findings[:2])
     monkeypatch.setattr("mptcplab.doctor.examine", lambda: without)
     assert _status(monkeypatch) == 0
+    out = capsys.readouterr().out
+    assert "To add what is missing, for the uses named above:\n  sudo apt-get install tshark" in out

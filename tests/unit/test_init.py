@@ -49,6 +49,21 @@ def init(monkeypatch: pytest.MonkeyPatch, *arguments: object) -> int:
     return int(ended.value.code or 0)
 
 
+@pytest.mark.parametrize(("delay", "is_said"), [("30 ms", True), ("10 ms", False)])
+def test_it_says_what_the_points_are(
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture[str],
+    delay: str,
+    *,
+    is_said: bool,
+) -> None:
+    """Who asks for tcp,mptcp expects two points; different paths give three."""
+    paths = ("--path", "50 Mbit/s, 10 ms", "--path", f"50 Mbit/s, {delay}")
+    assert init(monkeypatch, tmp_path / "my.toml", *paths) == 0
+    assert ("It has TCP on each path, and MPTCP on all. `run` prints" in capsys.readouterr().out) == is_said
+
+
 @pytest.mark.parametrize("name", CASES)
 def test_golden_file(name: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     assert init(monkeypatch, "-", *CASES[name]) == 0

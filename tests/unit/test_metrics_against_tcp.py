@@ -12,7 +12,7 @@ from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, build_figure
-from mptcplab.metrics.against_tcp import _LABEL, hash_conditions
+from mptcplab.metrics.against_tcp import LABEL, hash_conditions
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
@@ -149,7 +149,7 @@ def test_a_name_that_stands_for_other_keys_is_another_setting(tmp_path: Path) ->
 
 
 def test_names_of_zips_are_those_that_sweeps_give() -> None:
-    assert all(_LABEL.fullmatch(name_of_axis(number)) for number in (1, 2, 10))
+    assert all(LABEL.fullmatch(name_of_axis(number)) for number in (1, 2, 10))
 
 
 def test_conditions_are_all_but_what_tcp_may_have_of_its_own() -> None:

@@ -50,6 +50,61 @@ def test_paired_differences_of_a_sweep() -> None:
     assert len(notes) == 2
 
 
+def _on(path: str, row: ResultRow, *, rates: dict[str, float], conditions: str = "same") -> ResultRow:
+    """Return ``row`` of TCP on ``path``; of MPTCP on all, if it has no name."""
+    shares = {path: 1.0} if path else dict.fromkeys(rates, 1 / len(rates))
+    return replace(
+        row, shares=shares, path_rates=rates, conditions=conditions, mptcp="no" if path else f"{len(rates)} subflows"
+    )
+
+
+@pytest.mark.parametrize(("rate_of_dsl", "notes"), [(50e6, 0), (20e6, 0), (10e6, 1)])
+def test_a_note_says_that_tcp_had_the_slower_path(rate_of_dsl: float, notes: int) -> None:
+    """TCP's path follows from the order in the file, so a bad order makes MPTCP look better than it is."""
+    rates = {"dsl": rate_of_dsl, "lte": 20e6}
+    before = _rows(("tcp", "1 ms", SLOWER), ("mptcp", "1 ms", A), ("tcp", "9 ms", SLOWER), ("mptcp", "9 ms", A))
+    rows = [_on("dsl" if row.settings["transport.protocol"] == "tcp" else "", row, rates=rates) for row in before]
+    lines = [line for line in paired_notes(rows, FOLDER) if not line.startswith("MPTCP - TCP")]
+    assert len(lines) == notes, "both points have the same note"
+    assert all(line.startswith("TCP was on dsl (10 Mbit/s), and lte has a higher rate (20 Mbit/s)") for line in lines)
+
+
+def test_no_note_about_a_path_that_mptcp_did_not_use() -> None:
+    rates = {"dsl": 10e6, "lte": 20e6}
+    tcp, mptcp = _rows(("tcp", "1 ms", SLOWER), ("mptcp", "1 ms", A))
+    rows = [_on("dsl", tcp, rates=rates), replace(_on("", mptcp, rates=rates), shares={"dsl": 1.0})]
+    assert len(paired_notes(rows, FOLDER)) == 1
+
+
+def _zip(*rows: tuple[str, str, dict[int, float]], conditions: str = "same") -> list[ResultRow]:
+    rates = {"dsl": 50e6, "lte": 20e6}
+    return [
+        _on(path, row_of({"name": name}, values), rates=rates, conditions=conditions) for name, path, values in rows
+    ]
+
+
+def test_mptcp_is_compared_with_the_best_single_path() -> None:
+    """As `mptcplab init` writes it: the best path need not be the first."""
+    half = {seed: value / 2 for seed, value in A.items()}
+    rows = _zip(("link1", "dsl", half), ("link2", "lte", SLOWER), ("all", "", A))
+    first, second = paired_notes(rows, FOLDER)
+    assert first.startswith("MPTCP - TCP on the best path (all - link2): +0.51"), first
+    assert first.endswith("paired over 6 seeds.")
+    assert second == "Each path: `mptcplab compare results/sweep --by name --reference link2`."
+
+
+@pytest.mark.parametrize("conditions", ["", "same"])
+def test_a_label_alone_is_no_comparison_of_paths(conditions: str) -> None:
+    """Without known conditions a label may hide anything, and TCP on one path may not be the best."""
+    rows = _zip(("link1", "dsl", SLOWER), ("link2", "lte" if not conditions else "dsl", A), ("all", "", A))
+    assert paired_notes([replace(row, conditions=conditions) for row in rows], FOLDER) == []
+
+
+def test_rows_of_other_conditions_are_not_compared() -> None:
+    tcp = _zip(("link1", "dsl", SLOWER), ("link2", "lte", A))
+    assert paired_notes([*tcp, *_zip(("all", "", A), conditions="larger queue")], FOLDER) == []
+
+
 def test_no_pairs_without_two_shared_seeds() -> None:
     assert paired_rows(_rows(("tcp", "1 ms", {1: 5.0}), ("mptcp", "1 ms", {1: 6.0}))) == []
     assert paired_rows(_rows(("tcp", "1 ms", {1: 5.0, 2: 5.0}), ("mptcp", "1 ms", {2: 6.0, 3: 6.0}))) == []

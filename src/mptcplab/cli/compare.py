@@ -11,9 +11,9 @@ import click
 from mptcplab import api
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import split_commas
-from mptcplab.errors import Exit
+from mptcplab.errors import Exit, InputError
 from mptcplab.report.choosing import choose
-from mptcplab.report.compare import check_suffix
+from mptcplab.report.compare import check_suffix, swept_keys_of
 
 
 def compare(
@@ -34,7 +34,7 @@ def compare(
     if b is not None and by is not None:
         raise click.UsageError("a second folder and --by exclude each other: leave one out")
     if b is None and by is None:
-        raise click.UsageError("name a second folder, or a swept key with --by")
+        raise _nothing_to_compare(a)
     if reference is not None and by is None:
         raise click.UsageError("--reference needs --by")
     for file in files:
@@ -54,3 +54,10 @@ def compare(
         comparison.require_rows()
     failed = (fail_if_different and comparison.is_different) or (fail_if_uncertain and comparison.is_uncertain)
     return Exit.FAILED if failed else Exit.DONE
+
+
+def _nothing_to_compare(folder: Path) -> InputError:
+    """Return the error of a single folder without --by; its hint names the swept keys of these results."""
+    keys = swept_keys_of(folder)
+    hint = f"this folder has {' and '.join(f'--by {key}' for key in keys)}" if keys else "see `mptcplab compare --help`"
+    return InputError("name a second folder, or a swept key with --by", hint=hint)

@@ -79,7 +79,12 @@ def _show(report: DoctorReport) -> None:
     )
     out.print(f"\n{verdict}", style="bold", markup=False)
     if report.commands:
-        out.print("To fix what is missing or broken:", markup=False)
+        use = (
+            "To add what is missing, for the uses named above:"
+            if report.can_run
+            else "To fix what is missing or broken:"
+        )
+        out.print(use, markup=False)
         for command in report.commands:
             out.print(f"  {command}", markup=False, soft_wrap=True)
 

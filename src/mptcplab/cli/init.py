@@ -18,7 +18,7 @@ from mptcplab.scenario import template
 from mptcplab.scenario.answer_examples import EVENT_EXAMPLE
 from mptcplab.scenario.load import load
 from mptcplab.scenario.template import Answers, EventAnswer
-from mptcplab.scenario.template_text import compose
+from mptcplab.scenario.template_text import compares_each, compose
 
 _Answer = TypeVar("_Answer")
 
@@ -64,6 +64,9 @@ def init(
     count = len(answers.paths)
     alike = f" with {count} paths like the one of --path" if len(described) == 1 < count else ""
     click.echo(f"Wrote {file}{alike}. Check it with `mptcplab show {file}`, then run it with `mptcplab run {file}`.")
+    if compares_each(answers) and answers.repeats > 1:
+        printed = "MPTCP - TCP on the best path, and the `mptcplab compare` command for each path"
+        click.echo(f"It has TCP on each path, and MPTCP on all. `run` prints {printed}.")
 
 
 def _check(text: str) -> None:

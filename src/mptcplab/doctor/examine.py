@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs all checks, in the order of the report."""
+"""Runs all checks, in the order of the report: what every experiment needs comes first."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from mptcplab.doctor.model import DoctorReport, Finding, Level
 from mptcplab.doctor.packages import LinuxDistribution, this_system
 from mptcplab.doctor.programs import check_build, check_programs
 from mptcplab.doctor.proxies import check_proxies
-from mptcplab.doctor.python import check_python
+from mptcplab.doctor.python import check_extras, check_python
 from mptcplab.doctor.radios import check_radios
 from mptcplab.doctor.stock import check_stock
 
@@ -24,12 +24,14 @@ def examine(system: LinuxDistribution | None = None) -> DoctorReport:
     checks = (
         check_python(),
         check_programs(system),
+        check_host(),
+        check_kernels(),
+        # What only some experiments need, and what none does.
         check_build(system),
         check_proxies(system),
         check_radios(system),
-        check_host(),
-        check_kernels(),
         check_stock(system),
+        check_extras(),
     )
     findings = merge_installs(tuple(itertools.chain.from_iterable(checks)), system)
     return DoctorReport(describe_machine(system), findings)

@@ -15,27 +15,52 @@ from packaging.specifiers import SpecifierSet
 from mptcplab.doctor.model import Finding, Level, finding_without_fix, words
 
 _PACKAGE = "mptcplab"
+_SHOWN_PACKAGES = 2
 
 
 def check_python() -> Iterator[Finding]:
-    """Check Python's version, the packages that every command needs, and those of extras."""
+    """Check Python's version and the packages that every command needs."""
     try:
         package = metadata.metadata(_PACKAGE)
     except metadata.PackageNotFoundError:
         command = f"{shlex.quote(sys.executable)} -m pip install --editable ."
-        yield Finding("mptcplab", Level.MISSING, "is not installed, only imported", "its extras", command)
+        yield Finding("mptcplab", Level.MISSING, "is not installed, only imported", "its packages", command)
         return
     yield _version(package["Requires-Python"] or "")
-    missing: dict[str, list[Requirement]] = {}
+    if missing := _missing_packages().get(""):
+        command = shlex.join([sys.executable, "-m", "pip", "install", *missing])
+        yield Finding(
+            "Python packages", Level.BROKEN, f"{words(missing)} not installed, or too old", "every command", command
+        )
+    else:
+        yield finding_without_fix("Python packages", "all that mptcplab needs")
+
+
+def check_extras() -> Iterator[Finding]:
+    """Say which extras are there: their packages are for optional features and for maintainers, so none is missing."""
+    try:
+        extras = sorted({_extra_of(requirement) for requirement in _requirements()} - {""})
+    except metadata.PackageNotFoundError:
+        return  # check_python reports it
+    missing = _missing_packages()
+    complete = [extra for extra in extras if extra not in missing]
+    others = [f"{extra} (lacks {_list_packages(missing[extra])})" for extra in extras if extra in missing]
+    parts = [f"with {words(complete)}" if complete else "", f"without {words(others)}" if others else ""]
+    yield finding_without_fix("extras", f"{'; '.join(filter(None, parts))}: for optional features and maintainers")
+
+
+def _list_packages(packages: list[str]) -> str:
+    return words(packages) if len(packages) <= _SHOWN_PACKAGES else f"{len(packages)} packages"
+
+
+def _missing_packages() -> dict[str, list[str]]:
+    """Return the packages that are not installed, or too old, by the extra that needs them; "" is every command."""
+    missing: dict[str, list[str]] = {}
     for requirement in _requirements():
         if not _is_installed(requirement):
-            missing.setdefault(_extra_of(requirement), []).append(requirement)
-    for extra, requirements in sorted(missing.items()):
-        yield _missing_finding(extra, requirements)
-    extras = sorted({_extra_of(requirement) for requirement in _requirements()} - {""} - set(missing))
-    if "" not in missing:
-        with_extras = f", with those of the extra{'s' if len(extras) > 1 else ''} {words(extras)}" if extras else ""
-        yield finding_without_fix("Python packages", f"all that mptcplab needs{with_extras}")
+            package = f"{requirement.name}{requirement.specifier}"
+            missing.setdefault(_extra_of(requirement), []).append(package)
+    return missing
 
 
 def _requirements() -> Iterator[Requirement]:
@@ -71,11 +96,3 @@ def _is_installed(requirement: Requirement) -> bool:
         return requirement.specifier.contains(metadata.version(requirement.name), prereleases=True)
     except metadata.PackageNotFoundError:
         return False
-
-
-def _missing_finding(extra: str, requirements: list[Requirement]) -> Finding:
-    packages = [f"{requirement.name}{requirement.specifier}" for requirement in requirements]
-    command = shlex.join([sys.executable, "-m", "pip", "install", *packages])
-    use = f"the extra {extra}" if extra else "every command"
-    level = Level.MISSING if extra else Level.BROKEN
-    return Finding("Python packages", level, f"{words(packages)} not installed, or too old", use, command)

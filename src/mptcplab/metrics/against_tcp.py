@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Aggregation benefit against TCP: goodput of MPTCP beside TCP's on each of its paths, in other runs.
+"""MPTCP against TCP on each of its paths, in other runs: what may be compared, and the aggregation benefit.
 
 A metric of one run cannot know other runs, so this one is computed when the runs of an experiment become rows.
 """
@@ -16,13 +16,15 @@ from statistics import fmean
 from typing import Any
 
 from mptcplab.metrics.catalog.aggregation import aggregation_benefit
+from mptcplab.metrics.manifest import read_links, read_paths
 from mptcplab.metrics.measure import WorkloadMeasurement
+from mptcplab.recording.record import Recording
 
 #: Last parts of the swept keys that may differ between an MPTCP run and its TCP runs: the first says which it is, the
 #: second chooses the path of TCP, and TCP has no scheduler.
 _FREE_KEYS = ("protocol", "via", "scheduler")
 #: What the names of a zip's positions are called among the settings: ``name``, ``name2``.
-_LABEL = re.compile(r"name\d*")
+LABEL = re.compile(r"name\d*")
 
 
 @dataclass(frozen=True)
@@ -56,6 +58,21 @@ def _is_free(table: str, key: str, value: Any) -> bool:
     return (key in _FREE_KEYS and not isinstance(value, dict)) or (table, key) == ("transport", "weights")
 
 
+def path_rates(recording: Recording, workload: str) -> dict[str, float]:
+    """Return the rates in bit/s of the paths of a workload, as configured: of each, the lowest of its links.
+
+    Paths that nothing limits, or that follow a trace, are left out.
+    """
+    links = read_links(recording)
+    rates = {}
+    for path, steps in read_paths(recording, workload).items():
+        sides = [links[link].side(direction) for link, direction in steps]
+        limits = [side.rate_bps for side in sides if side.rate_bps is not None]
+        if limits and not any(side.has_trace for side in sides):
+            rates[path] = min(limits)
+    return rates
+
+
 def benefits_over_tcp(runs: Sequence[ComparedRun]) -> Iterator[float | None]:
     """Yield the aggregation benefit of each run; None unless TCP ran on all of its paths, and nothing else differed."""
     goodputs: dict[object, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
@@ -69,7 +86,7 @@ def benefits_over_tcp(runs: Sequence[ComparedRun]) -> Iterator[float | None]:
 
 def _shared_conditions(run: ComparedRun) -> object:
     settings = tuple(setting for setting in run.settings if setting[0].rpartition(".")[2] not in _FREE_KEYS)
-    keys = tuple(setting for setting in settings if not _LABEL.fullmatch(setting[0]))
+    keys = tuple(setting for setting in settings if not LABEL.fullmatch(setting[0]))
     if run.conditions and len(keys) < len(settings):
         # A label hides the keys that it stands for, which need not be free ones: the whole scenario tells.
         return keys, run.conditions, run.seed, run.measured.workload

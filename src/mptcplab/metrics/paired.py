@@ -11,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from mptcplab.metrics.against_tcp import LABEL
+from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import Difference, paired_difference
 
@@ -80,6 +82,40 @@ def paired_rows(rows: Sequence[ResultRow], metrics: Mapping[str, str] | None = N
             ]
             differences += some
     return [difference for difference in differences if difference is not None]
+
+
+def best_path_pairs(rows: Sequence[ResultRow], metrics: Mapping[str, str]) -> list[PairedDifference]:
+    """Compare the MPTCP rows of a labelled zip with TCP on the path that gives the best mean of the metric.
+
+    A label (``name``) hides the keys that it stands for, so only rows are compared whose runs have the same conditions
+    except the protocol, the path of TCP and the scheduler. There must be TCP on at least two paths: of a single path,
+    nobody knows whether it is the best. ``metrics`` is by the names of workloads.
+    """
+    pairs = []
+    for key in rows[0].settings if rows else ():
+        if not LABEL.fullmatch(key):
+            continue
+        groups: dict[tuple[Any, ...], list[ResultRow]] = {}
+        for row in rows:
+            others = tuple((name, value) for name, value in row.settings.items() if name != key)
+            metric = metrics[row.workload]
+            if row.conditions and metric in row.metrics:
+                groups.setdefault((others, row.workload, row.conditions, metric), []).append(row)
+        for (others, _, _, metric), group in groups.items():
+            best = _best_tcp(group, metric)
+            if best is None:
+                continue
+            pairs += [_pair_rows(key, best, row, dict(others), metric) for row in group if not row.is_tcp]
+    return [pair for pair in pairs if pair is not None]
+
+
+def _best_tcp(rows: Sequence[ResultRow], metric: str) -> ResultRow | None:
+    """Return the row of TCP on the path with the best mean; None unless there is TCP on two paths, each alone."""
+    rows_of_tcp = [row for row in rows if row.is_tcp and len(row.shares) == 1]
+    if len({path for row in rows_of_tcp for path in row.shares}) < 2:
+        return None
+    choose = max if METRICS[metric].higher_is_better else min
+    return choose(rows_of_tcp, key=lambda row: row.metrics[metric].mean)
 
 
 def _pair_rows(

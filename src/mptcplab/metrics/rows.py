@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import clock_text, kernel_text
-from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions
+from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions, path_rates
 from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.catalog.aggregation import OVER_TCP
 from mptcplab.metrics.column import Column, Display
@@ -61,6 +61,8 @@ class RunResult:
     """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
     earlier: Earlier = field(default_factory=dict)
     """Workloads that started before another, see :mod:`mptcplab.metrics.overlaps`."""
+    path_rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    """The rates of the paths of each workload, see :func:`mptcplab.metrics.against_tcp.path_rates`."""
 
 
 @dataclass(frozen=True)
@@ -99,6 +101,10 @@ class ResultRow:
     """The part of this workload's time in which they were, mean over those runs."""
     reasons: tuple[RowReason, ...] = ()
     """Why it is as it is, where that is known."""
+    conditions: str = ""
+    """The conditions of its runs (:class:`RunResult`); empty if they are unknown or differ."""
+    path_rates: Mapping[str, float] = field(default_factory=dict)
+    """The configured rate in bit/s of each path of the workload whose rate is fixed and known."""
 
     @property
     def goodput_mbps(self) -> Interval:
@@ -109,6 +115,11 @@ class ResultRow:
     def n(self) -> int:
         """The number of runs."""
         return self.goodput_mbps.n
+
+    @property
+    def is_tcp(self) -> bool:
+        """Whether no connection used MPTCP, or asked for it and fell back."""
+        return self.mptcp == "no"
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -266,6 +277,7 @@ def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
         time=manifest["facts"]["kernel"].get("time", "virtual"),
         conditions=hash_conditions(manifest),
         earlier=earlier_workloads(recording, measured),
+        path_rates={measurement.workload: path_rates(recording, measurement.workload) for measurement in measured},
     )
 
 
@@ -364,6 +376,8 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
         overlaps={name: tuple(seeds) for name, seeds in overlaps.items()},
         reasons=reasons_of_row((run.seed, measured.reasons) for run, measured in members),
         overlap_parts={name: fmean(seeds.values()) for name, seeds in overlaps.items()},
+        conditions=first.conditions if len({run.conditions for run, _ in members}) == 1 else "",
+        path_rates=first.path_rates.get(all_measured[0].workload, {}),
     )
 
 

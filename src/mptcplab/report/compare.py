@@ -161,6 +161,11 @@ def compare_results(
     )
 
 
+def swept_keys_of(folder: Path) -> list[str]:
+    """Return the swept keys of a results folder, in order. :raises InputError: if it has no results."""
+    return ranking.swept_keys(_read(folder))
+
+
 def _is_about(comparison: Comparison, metric: str, workload: str | None) -> bool:
     return comparison.pair.metric == metric and any(
         workload is None or match.workload == workload or match.workload.startswith(f"{workload} over ")

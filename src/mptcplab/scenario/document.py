@@ -18,6 +18,7 @@ from pydantic_core import PydanticCustomError
 from mptcplab.errors import InputError, Mistake, reason
 from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.place import SET, KeyPath, SourcePlace, key_lines
+from mptcplab.shipped import find_shipped_folder
 
 Table = dict[str, Any]
 _MAX_FILE_BYTES = 4 << 20
@@ -304,7 +305,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
     except UnicodeDecodeError as error:
         raise ScenarioError(Mistake.FILE, place, "is not UTF-8 text", hint="save the file as UTF-8") from error
     except OSError as error:
-        near = _file_like(file)
+        near = _file_like(file) or _shipped_example(file)
         hint = f"did you mean {near}?" if near is not None else hint
         raise ScenarioError(Mistake.FILE, place, reason(error), hint=hint) from error
     except ValueError as error:
@@ -333,6 +334,17 @@ def _file_like(file: Path) -> Path | None:
     wanted = file.name if file.suffix else f"{file.name}.toml"
     near = suggest_name(wanted, names, cutoff=0.75)
     return file.with_name(near) if near is not None else None
+
+
+def _shipped_example(file: Path) -> str | None:
+    """Return ``@NAME`` for a missing file ``examples/NAME.toml`` that comes with mptcplab; None for others."""
+    folder = find_shipped_folder("examples", "examples", proof="two-paths.toml")
+    for parent in file.parents:
+        if folder is not None and parent.name == "examples":
+            name = file.relative_to(parent).with_suffix(".toml")
+            is_there = ".." not in name.parts and (folder / name).is_file()
+            return f"@{name.with_suffix('')}" if is_there else None
+    return None
 
 
 def _too_deep(file: Path) -> ScenarioError:

@@ -18,6 +18,7 @@ from tools.docs.making.pages import ROOT, Block, Page
 from tools.docs.making.sources import SOURCES, Source, gathered, inputs_of
 
 from mptcplab.kernel import find_kernel
+from mptcplab.scenario.examples import MARK, find_example
 
 WORK = ROOT / "results" / "docs"
 _FIGURE = re.compile(r"^<!-- figure (\S+) (from|by) (.+) -->$", re.MULTILINE)
@@ -54,8 +55,11 @@ def experiment_of(command: str) -> Experiment | None:
             files.append(word)
     if len(files) != 1:
         return None
-    out = dict(options).get("--out", f"results/{Path(files[0]).stem}")
-    return Experiment(files[0], tuple(option for option in options if option[0] != "--out"), out)
+    file = files[0]
+    if file.startswith(MARK):
+        file = str(find_example(file.removeprefix(MARK)).relative_to(ROOT))
+    out = dict(options).get("--out", f"results/{Path(file).stem}")
+    return Experiment(file, tuple(option for option in options if option[0] != "--out"), out)
 
 
 def folder_of(page: Page) -> Path:

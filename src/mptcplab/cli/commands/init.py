@@ -65,7 +65,13 @@ Files:
 )
 @click.option("--duration", help="Time that the workload sends. Default: 10 s.")
 @click.option("--size", help="Amount that the workload sends, instead of a duration. Default for transfer: 100 MB.")
-@click.option("--compare", default="tcp,mptcp", help="Protocols to compare, or a single protocol.")
+@click.option(
+    "--compare",
+    default="tcp,mptcp",
+    help="Protocols to compare, or a single protocol. "
+    "Of different paths, tcp,mptcp gives a point for TCP on each path (link1, link2, ...) and one for MPTCP on all: "
+    "TCP on one path does not say what MPTCP adds to the best.",
+)
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=3, help="Runs per point, each with its own seed.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")
 @click.pass_context
