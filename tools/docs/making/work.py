@@ -55,7 +55,8 @@ def experiment_of(command: str) -> Experiment | None:
     if len(files) != 1:
         return None
     out = dict(options).get("--out", f"results/{Path(files[0]).stem}")
-    return Experiment(files[0], tuple(option for option in options if option[0] != "--out"), out)
+    file = f"examples/{files[0][1:]}.toml" if files[0].startswith("@") else files[0]
+    return Experiment(file, tuple(option for option in options if option[0] != "--out"), out)
 
 
 def folder_of(page: Page) -> Path:
