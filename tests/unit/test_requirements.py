@@ -17,7 +17,7 @@ from mptcplab.report.junit import to_junit
 from mptcplab.report.requirements import (
     Bound,
     MptcpUsed,
-    Verdict,
+    RequirementVerdict,
     check_requirements,
     parse_requirement,
     requirements_suite,
@@ -52,7 +52,7 @@ def _run(
     return RunResult((("transport.protocol", protocol),), seed, f"{protocol}{seed}{workload}", "k", (measured,))
 
 
-def _verdicts(text: str, runs: Sequence[RunResult]) -> list[Verdict]:
+def _verdicts(text: str, runs: Sequence[RunResult]) -> list[RequirementVerdict]:
     return check_requirements([parse_requirement(text, ["bulk", "call"])], rows_of(runs), runs)
 
 

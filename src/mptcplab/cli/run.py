@@ -19,7 +19,7 @@ from mptcplab.plan.algorithms import check_algorithms
 
 if TYPE_CHECKING:
     from mptcplab.api.experiments import ExperimentOutcome
-    from mptcplab.report.requirements import Verdict
+    from mptcplab.report.requirements import RequirementVerdict
 
 
 def run(
@@ -87,7 +87,7 @@ def run(
         return Exit.FAILED if violated else Exit.DONE
 
 
-def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[Verdict]) -> None:
+def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[RequirementVerdict]) -> None:
     """Write the runs as JUnit XML, and the verdicts about requirements, if there are any."""
     from mptcplab.report.junit import experiment_suite, write_junit
     from mptcplab.report.requirements import requirements_suite

@@ -75,7 +75,7 @@ Requirement = Bound | MptcpUsed
 
 
 @dataclass(frozen=True)
-class Verdict:
+class RequirementVerdict:
     """A requirement and a row, ``place``: ``scheduler blest, bulk``. ``fault`` is empty if the row meets it."""
 
     requirement: Requirement
@@ -110,32 +110,32 @@ def parse_requirement(text: str, workloads: Collection[str]) -> Requirement:
 
 
 def _metric_hint(name: str) -> str:
-    names = named_metrics(name) or OTHER_WORDS.get(name.casefold())
     near = suggest_name(name, (metric for metric in METRICS if not METRICS[metric].by_path))
-    if names or near:
-        return f"did you mean {' or '.join(f'`{text}`' for text in names or [near])}?"
+    names = named_metrics(name) or OTHER_WORDS.get(name.casefold()) or ([near] if near else [])
+    if names:
+        return f"did you mean {' or '.join(f'`{text}`' for text in names)}?"
     return "the names are in results.json: goodput_mbps, duration_s, the keys of `metrics`"
 
 
 def check_requirements(
     requirements: Sequence[Requirement], rows: Sequence[ResultRow], results: Sequence[RunResult]
-) -> list[Verdict]:
+) -> list[RequirementVerdict]:
     """Return a verdict for each requirement and row that it is about.
 
     ``results`` are the runs of the rows. A requirement that is about no row is violated.
     """
-    verdicts: list[Verdict] = []
+    verdicts: list[RequirementVerdict] = []
     for requirement in requirements:
         if isinstance(requirement, Bound):
             faults = [(_place(row), fault) for row in rows if (fault := requirement.fault(row)) is not None]
             lack = f"no row has it; there are {', '.join(_metrics_of(rows, requirement.workload))}"
         else:
             faults, lack = list(_mptcp_faults(results)), "no workload asked for MPTCP"
-        verdicts += [Verdict(requirement, place, fault) for place, fault in faults or [("", lack)]]
+        verdicts += [RequirementVerdict(requirement, place, fault) for place, fault in faults or [("", lack)]]
     return verdicts
 
 
-def requirements_suite(title: str, verdicts: Sequence[Verdict]) -> Suite:
+def requirements_suite(title: str, verdicts: Sequence[RequirementVerdict]) -> Suite:
     """Return verdicts as tests, to follow those of the experiment's runs."""
     cases = (
         Case(
