@@ -14,10 +14,14 @@ from xml.etree import ElementTree
 import pytest
 import yaml
 
+from mptcplab import __version__
+
 ROOT = Path(__file__).resolve().parents[2]
 ACTION = yaml.safe_load((ROOT / "action.yml").read_text())
 TEMPLATE = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text())
-EXAMPLES = [yaml.safe_load(text) for text in re.findall(r"```yaml\n(.*?)```", (ROOT / "docs/ci.md").read_text(), re.S)]
+PAGE = (ROOT / "docs" / "ci.md").read_text()
+#: GitLab's tag `!reference` is a list for YAML.
+EXAMPLES = [yaml.safe_load(text.replace("!reference ", "")) for text in re.findall(r"```yaml\n(.*?)```", PAGE, re.S)]
 #: Notes its arguments, writes a suite of one test, and ends with the status that its second argument names.
 MPTCPLAB = """#!/bin/sh
 echo "$*" >>"$CALLS"
@@ -104,6 +108,23 @@ def test_words_of_a_scenario_are_no_patterns_and_no_commands(venv: Path) -> None
     assert not (venv / "gone").exists()
 
 
+def test_requirements_are_those_of_every_scenario(venv: Path) -> None:
+    done, calls = run(
+        ROOT / "ci" / "test",
+        venv,
+        MPTCPLAB_SCENARIOS="a.toml\nb.toml status1 --require outage_s<2",
+        MPTCPLAB_REQUIRE="mptcp\n\n  goodput_mbps >= 20\n",
+    )
+    assert done.returncode == 1, done.stderr
+    assert [call.partition(" --junit")[0] for call in calls[1:]] == [
+        "run a.toml --require mptcp --require goodput_mbps >= 20",
+        "run b.toml status1 --require outage_s<2 --require mptcp --require goodput_mbps >= 20",
+    ]
+    commands = (venv / "out" / "commands.txt").read_text().splitlines()
+    assert commands[0].endswith("--require mptcp --require 'goodput_mbps >= 20'"), "a shell would write to =20"
+    assert "--require 'outage_s<2'" in commands[1]
+
+
 def test_a_kernel_is_built_if_it_is_not_cached(venv: Path) -> None:
     _, calls = run(ROOT / "ci" / "test", venv, NO_KERNEL="3")
     assert calls == ["kernel path", "kernel build"]
@@ -136,8 +157,8 @@ def test_the_key_of_the_cache_changes_with_the_kernel(venv: Path, tmp_path: Path
     packages.write_text('#!/bin/sh\necho "packages $*" >>"$CALLS"\n')
     for file in (script, packages):
         file.chmod(0o755)
-    output = venv / "github-output"
-    done, calls = run(script, venv, GITHUB_OUTPUT=str(output), XDG_CACHE_HOME="/cache")
+    output, path = venv / "github-output", venv / "github-path"
+    done, calls = run(script, venv, GITHUB_OUTPUT=str(output), GITHUB_PATH=str(path), XDG_CACHE_HOME="/cache")
     assert done.returncode == 0, done.stderr
     assert calls == [
         "packages ",
@@ -148,6 +169,10 @@ def test_the_key_of_the_cache_changes_with_the_kernel(venv: Path, tmp_path: Path
     values = dict(line.split("=") for line in output.read_text().splitlines())
     assert values["kernels"] == "/cache/mptcplab/kernels"
     assert set(re.findall(r"steps\.install\.outputs\.([\w-]+)", (ROOT / "action.yml").read_text())) <= values.keys()
+    (commands,) = path.read_text().splitlines()
+    assert os.listdir(commands) == ["mptcplab"], "python and pip of later steps stay theirs"
+    assert (Path(commands) / "mptcplab").samefile(venv / "bin" / "mptcplab")
+    assert f"$HOME/.local/share/mptcplab/{Path(commands).relative_to(venv.parent)}" in str(TEMPLATE)
     other, _ = run(script, venv, MPTCPLAB_KERNEL_OPTIONS="--hz 250")
     assert values["cache-key"] not in other.stdout
     assert "cache-key=mptcplab-" in other.stdout
@@ -164,19 +189,35 @@ def test_the_action_passes_each_input_to_the_scripts() -> None:
 
 
 def test_the_example_for_github_has_inputs_of_the_action() -> None:
-    workflow, _ = EXAMPLES
+    (workflow,) = [example for example in EXAMPLES if "jobs" in example]
     steps: list[dict[str, Any]] = workflow["jobs"]["lab"]["steps"]
     (step,) = [step for step in steps if "mptcplab@" in step["uses"]]
     assert step["with"].keys() <= ACTION["inputs"].keys()
+    assert step["with"]["package"] == f"mptcplab=={__version__}"
+    assert step["uses"].endswith(f"@v{__version__}")
     (upload,) = [step for step in steps if "upload" in step["uses"]]
     assert upload["with"]["path"] == ACTION["inputs"]["out"]["default"]
-    page = (ROOT / "docs" / "ci.md").read_text()
-    assert re.findall(r"^\| `([\w-]+)` \|", page, re.M) == list(ACTION["inputs"])
+    table = PAGE[PAGE.index("## Inputs and variables") :]
+    rows = re.findall(r"^\| `([\w-]+)` \| `(\w+)` \|", table, re.M)
+    assert [name for name, _ in rows] == list(ACTION["inputs"])
+    passed = {name: value for step in ACTION["runs"]["steps"] for name, value in step.get("env", {}).items()}
+    assert {name: f"${{{{ inputs.{given} }}}}" for given, name in rows} == passed
+
+
+def test_the_steps_after_the_action_name_what_it_leaves() -> None:
+    steps = [step for example in EXAMPLES if isinstance(example, list) for step in example]
+    assert len(steps) == 2
+    (line,) = [step["run"] for step in steps if "compare" in step["run"]]
+    assert f" {ACTION['inputs']['out']['default']}/results/1-our-network " in line
+    assert "--fail-if-different" in line
 
 
 def test_the_example_for_gitlab_extends_the_template() -> None:
-    _, example = EXAMPLES
-    job = example["multipath-tcp"]
+    whole, more = [example for example in EXAMPLES if "multipath-tcp" in example]
+    assert whole["include"][0]["remote"].endswith(f"/v{__version__}/ci/gitlab.yml")
+    job = whole["multipath-tcp"]
+    assert job["extends"] == more["multipath-tcp"]["extends"]
+    assert more["multipath-tcp"]["script"][0] == [job["extends"], "script"]
     assert job["extends"] in TEMPLATE
     template = TEMPLATE[job["extends"]]
     assert job["variables"].keys() <= template["variables"].keys()

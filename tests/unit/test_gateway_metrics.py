@@ -209,6 +209,25 @@ def test_warnings(tmp_path: Path, facts: dict[str, Any], warning: str) -> None:
     assert warning in measured.warnings
 
 
+@pytest.mark.parametrize(
+    ("facts", "faults"),
+    [
+        ({}, ()),
+        ({"counters": {"vps": {FALLBACK: 1}}}, ()),
+        ({"inner": ()}, ("gateway bond: no connection between home and vps was seen",)),
+        ({"inner": (TOTAL,)}, ("gateway bond: only one of its subflows carried data",)),
+        ({"gateway": {"protocol": "tcp"}}, None),
+    ],
+)
+def test_faults_are_about_the_inner_mptcp(
+    tmp_path: Path, facts: dict[str, Any], faults: tuple[str, ...] | None
+) -> None:
+    """The workload's own hosts use TCP, which is no fault."""
+    (measured,) = measure(Made(tmp_path, **facts).write())
+    assert measured.gateways[0].mptcp_faults == faults
+    assert measured.mptcp_faults == faults
+
+
 def test_counters_of_a_node_with_other_connections_contradict_nothing(tmp_path: Path) -> None:
     other = {"other": {"kind": "iperf3", "from": "laptop", "to": "far", "reverse": False, "duration": "1 s"}}
     use = _use(Made(tmp_path, more_workloads=other, counters={"laptop": {OPENED: 7}}))

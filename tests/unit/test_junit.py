@@ -9,11 +9,13 @@ from xml.etree import ElementTree
 
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_results import make_results
 
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.cli.selftest import to_suite
 from mptcplab.errors import LabError
 from mptcplab.report.junit import Case, Suite, experiment_suite, to_junit, write_junit
+from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.selftest.suite import PartOutcome, SuitePart
 from mptcplab.selftest.tap import Result
@@ -66,6 +68,18 @@ def test_runs_are_tests_of_their_experiment(tmp_path: Path) -> None:
     assert [case.attrib["name"] for case in suite] == [first.label, second.label]
     assert [len(case) for case in suite] == [0, 1]
     assert suite[1][0].attrib["message"] == "it stalled"
+
+
+def test_a_test_has_the_warnings_and_reasons_of_its_rows(tmp_path: Path) -> None:
+    experiment = make_results(tmp_path / "made", keep=lambda run: run.seed == 1)
+    rows = open_results(tmp_path / "made").rows
+    warned = replace(rows[0], warnings=("it fell\x00 back", "it stalled"))
+    done = [CompletedRun(run) for run in experiment.runs if run.seed == 1]
+    suite = experiment_suite(experiment.title, done, [warned, *(replace(row, warnings=()) for row in rows[1:])])
+    first, *others = ElementTree.fromstring(to_junit("mptcplab", [suite]))[0]
+    text = "bulk: Warning: it fell\N{REPLACEMENT CHARACTER} back.\nbulk: Warning: it stalled."
+    assert (first.findtext("system-out") or "").startswith(text)
+    assert not any("Warning" in (case.findtext("system-out") or "") for case in others)
 
 
 def test_selftests_are_grouped_by_their_labs() -> None:

@@ -69,6 +69,7 @@ def test_what_the_sender_sent(tmp_path: Path, spans: tuple[tuple[int, int | None
 def test_plain_tcp_says_no(tmp_path: Path) -> None:
     (measured,) = measure(Made(tmp_path / "r", (1_000_000,), mptcp=False).write())
     assert (measured.sockets.use.text, measured.scheduler, measured.warnings) == ("no", "", ())
+    assert measured.mptcp_faults is None, "nobody asked for MPTCP"
 
 
 def test_tcp_that_no_sample_shows_has_no_warning_about_mptcp(tmp_path: Path) -> None:
@@ -111,6 +112,16 @@ def test_warnings(tmp_path: Path, facts: dict[str, Any], received: tuple[int, ..
     (measured,) = measure(Made(tmp_path / "r", received, **facts).write())
     assert measured.sockets.use.text == text
     assert any(warning in one for one in measured.warnings), measured.warnings
+    if "set to TCP" in warning:
+        assert measured.mptcp_faults is None, "only the side that connects can ask for MPTCP"
+    else:
+        is_fault = any(warning in fault for fault in measured.mptcp_faults or ())
+        assert is_fault == ("the kernel accepted" not in warning), measured.mptcp_faults
+
+
+def test_mptcp_on_all_paths_has_no_fault(tmp_path: Path) -> None:
+    (measured,) = measure(Made(tmp_path / "r", (1_000_000, 1_000_000)).write())
+    assert measured.mptcp_faults == ()
 
 
 def test_damaged_payload_is_an_error(tmp_path: Path) -> None:

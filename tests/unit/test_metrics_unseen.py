@@ -9,7 +9,7 @@ import pytest
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.manifest import Transport
-from mptcplab.metrics.measure import _warnings
+from mptcplab.metrics.measure import _count_warnings, _idle_warnings, _use_warnings
 from mptcplab.metrics.subflows import MptcpUse, Sockets, count_unseen, use_of_all
 
 
@@ -51,15 +51,12 @@ def test_one_subflow_is_only_what_was_seen() -> None:
 def _said(use: MptcpUse, shares: dict[str, float]) -> list[str]:
     ends = Ends("files", "server", "client", None, None, None, (80,), is_bulk=True, has_control_connections=False)
     transports = {name: Transport(protocol="mptcp") for name in ("client", "server")}
-    found = _warnings(
-        Sockets(use, shares, 0, 1, ()),
-        MptcpCounts(30, 30, 0),
-        {"from": "client"},
-        requests_mptcp=True,
-        ends=ends,
-        transports=transports,
-    )
-    return list(found)
+    sockets = Sockets(use, shares, 0, 1, ())
+    return [
+        *_use_warnings(sockets, {"from": "client"}, ends, transports, opens_tcp=False),
+        *_count_warnings(use, MptcpCounts(30, 30, 0)),
+        *_idle_warnings(sockets, ends, transports),
+    ]
 
 
 def test_a_row_claims_nothing_of_connections_that_were_not_seen() -> None:

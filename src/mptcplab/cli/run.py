@@ -14,10 +14,12 @@ import click
 from mptcplab.api.sources import open_source
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import split_commas
+from mptcplab.errors import Exit
 from mptcplab.plan.algorithms import check_algorithms
 
 if TYPE_CHECKING:
     from mptcplab.api.experiments import ExperimentOutcome
+    from mptcplab.report.requirements import RequirementVerdict
 
 
 def run(
@@ -35,9 +37,13 @@ def run(
     columns: str | None,
     sort: str | None,
     trusted: bool,
+    required: tuple[str, ...],
     junit: Path | None,
-) -> None:
-    """Execute the experiment in ``file``; write and print its results. :raises LabError: if a run failed."""
+) -> int:
+    """Execute the experiment in ``file``; write and print its results, and return the exit status.
+
+    :raises LabError: if a run failed.
+    """
     with open_source(
         file, overrides=overrides, seed=seed, repeats=repeats, engine=engine, executes=True, trusted=trusted
     ) as source:
@@ -46,8 +52,10 @@ def run(
         # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
         from mptcplab import api
         from mptcplab.cli.progress import ProgressPrinter
+        from mptcplab.report.requirements import check_requirements, parse_requirement
         from mptcplab.report.result_table import check_columns
 
+        requirements = [parse_requirement(text, experiment.points[0].scenario.workloads) for text in required]
         check_columns(names, sort, experiment.points[0].settings)
         with ProgressPrinter() as printer:
             outcome = api.run(
@@ -65,14 +73,28 @@ def run(
             click.echo(json.dumps(outcome.document))
         elif outcome.rows:
             _print_tables(outcome, names, sort, links=links)
+        results = [run.result for run in outcome.runs if run.result is not None]
+        verdicts = check_requirements(requirements, outcome.rows, results) if outcome.rows else []
+        violated = [verdict for verdict in verdicts if verdict.fault]
         if junit is not None:
-            from mptcplab.report.junit import experiment_suite, write_junit
-
-            write_junit(junit, "mptcplab", [experiment_suite(experiment.title, outcome.runs)])
+            _write_junit(junit, outcome, verdicts)
+        for verdict in violated:
+            click.echo(f"mptcplab: {verdict.sentence}", err=True)
         outcome.check()
         # On standard error: with --json, standard output has one document and nothing else.
         for line in source.compare([run.folder for run in outcome.runs if run.folder is not None]):
             console(stderr=True).print(line, markup=False, soft_wrap=True)
+        return Exit.FAILED if violated else Exit.DONE
+
+
+def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[RequirementVerdict]) -> None:
+    """Write the runs as JUnit XML, and the verdicts about requirements, if there are any."""
+    from mptcplab.report.junit import experiment_suite, write_junit
+    from mptcplab.report.requirements import requirements_suite
+
+    title = outcome.experiment.title
+    suites = [experiment_suite(title, outcome.runs, outcome.rows)]
+    write_junit(file, "mptcplab", [*suites, *([requirements_suite(title, verdicts)] if verdicts else [])])
 
 
 def _print_tables(outcome: ExperimentOutcome, columns: Sequence[str], sort: str | None, *, links: bool) -> None:

@@ -32,7 +32,8 @@ class GatewayUse:
     ``client_side`` and ``server_side`` are the protocols of the outer connections, "TCP" or "MPTCP"; empty if none was
     seen. Connections of a tunnel are the workload's own, from end to end, so they may also be "UDP". ``carrying``
     has the number of inner connections by the number of their subflows with data, ``shares`` each inner path's share
-    of the data. ``warnings`` say where the gateway did not do what the scenario asked for.
+    of the data. ``warnings`` say where the gateway did not do what the scenario asked for;
+    ``mptcp_faults`` are those about MPTCP between its sides, None if the scenario asked for TCP there.
     """
 
     name: str
@@ -43,6 +44,7 @@ class GatewayUse:
     congestion: tuple[str, ...] = ()
     shares: Mapping[str, float] = field(default_factory=dict)
     warnings: tuple[str, ...] = ()
+    mptcp_faults: tuple[str, ...] | None = None
 
     @property
     def text(self) -> str:
@@ -101,8 +103,13 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         congestion=_congestion(recording, inner.sender, sent),
         shares=subflows.shares(connections, recording.manifest["addresses"]),
     )
-    warnings = _warnings(recording, described, gateway, gateway_use, sides, is_bulk=ends.is_bulk)
-    return replace(gateway_use, warnings=tuple(warnings))
+    inner_warnings = tuple(_inner_warnings(gateway, gateway_use, sides, is_bulk=ends.is_bulk))
+    others = _other_warnings(recording, described, gateway, gateway_use, sides) if gateway_use.inner else ()
+    return replace(
+        gateway_use,
+        warnings=(*inner_warnings, *others),
+        mptcp_faults=inner_warnings if gateway.protocol == "mptcp" else None,
+    )
 
 
 def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Gateway) -> _Sides:
@@ -145,23 +152,22 @@ def _congestion(recording: Recording, node: str, rows: Sequence[Row]) -> tuple[s
     return algorithms.congestion_names(algorithms.seen_subflows(recording, node, connections, ()))
 
 
-def _warnings(
-    recording: Recording,
-    described: Mapping[str, Any],
-    gateway: Gateway,
-    use: GatewayUse,
-    sides: _Sides,
-    *,
-    is_bulk: bool,
-) -> Iterator[str]:
+def _inner_warnings(gateway: Gateway, use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
+    """Yield how the inner connections differ from the protocol that was asked for."""
     name, wanted = use.name, gateway.protocol.upper()
     if not use.inner:
         yield f"gateway {name}: no connection between {gateway.entry} and {gateway.exit} was seen"
-        return
-    if use.inner != wanted:
+    elif use.inner != wanted:
         yield f"gateway {name}: {wanted} was requested between entry and exit, but they speak {use.inner}"
     elif use.inner == "MPTCP":
         yield from _weak_use_warnings(use, sides, is_bulk=is_bulk)
+
+
+def _other_warnings(
+    recording: Recording, described: Mapping[str, Any], gateway: Gateway, use: GatewayUse, sides: _Sides
+) -> Iterator[str]:
+    """Yield where the outer sides, the way of the data, or the kernel's counters contradict the scenario."""
+    name = use.name
     for side, protocol in (("client", use.client_side), ("server", use.server_side)):
         if protocol == "MPTCP" and gateway.listening_port is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"

@@ -9,7 +9,7 @@ end. For ``iperf3`` it is the value that its own server reports.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -37,6 +37,8 @@ from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import Items, TimedMessages, events, failures_of
 from mptcplab.workload.registry import items, read, timed_messages
 
+_NO_CONNECTION = "no connection was seen carrying data"
+
 
 @dataclass(frozen=True)
 class WorkloadMeasurement:
@@ -45,6 +47,8 @@ class WorkloadMeasurement:
     ``metrics`` has the metrics that have a meaning for it, by name, and ``never`` the names of metrics that wait for
     what did not happen within the run. ``is_bulk`` comes from :class:`Ends`. ``reasons`` say why it is so.
     ``gateways`` carried its connections; with one, the shares of ``sockets`` are from its inner connections.
+    ``mptcp_faults`` say how the use of MPTCP differs from what was asked for; None if neither the side that connects
+    nor a gateway asked for it.
     """
 
     workload: str
@@ -58,6 +62,7 @@ class WorkloadMeasurement:
     gateways: tuple[GatewayUse, ...] = ()
     never: tuple[str, ...] = ()
     reasons: tuple[Finding, ...] = ()
+    mptcp_faults: tuple[str, ...] | None = None
 
     @property
     def duration_s(self) -> float:
@@ -111,7 +116,8 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
-    if _opens_tcp(ends, entry, transports):
+    opens_tcp = _opens_tcp(ends, entry, transports)
+    if opens_tcp:
         # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
         sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
     if ends.receiving is None:  # other programs report their own sockets
@@ -119,6 +125,11 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
     subject = Subject(recording, entry, ends, reading, sockets, counts)
     values = compute_metrics(subject)
     failures = failures_of(recording, name, entry)
+    reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
+    use = tuple(_use_warnings(sockets, entry, ends, transports, opens_tcp=opens_tcp)) if reported else ()
+    idle = tuple(_idle_warnings(sockets, ends, transports)) if reported else ()
+    unused = tuple(unused_link_warnings(recording, ends, sockets.shares, network)) if _spreads(sockets, ends) else ()
+    sides = (*(use if sockets.use.connections else (_NO_CONNECTION,)), *idle, *unused)
     return WorkloadMeasurement(
         workload=name,
         goodput_bps=reading.goodput_bps,
@@ -126,11 +137,9 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         scheduler=algorithms.scheduler_names(seen) if sockets.use.with_mptcp else "",
         counts=counts,
         warnings=(
-            *(
-                _warnings(sockets, counts, entry, requests_mptcp=requests_mptcp, ends=ends, transports=transports)
-                if protocols != {"udp"} and (sockets.use.connections or not failures.failed)
-                else ()
-            ),
+            *use,
+            *(_count_warnings(sockets.use, counts) if reported else ()),
+            *idle,
             *algorithms.algorithm_warnings(seen, requested, with_mptcp=bool(sockets.use.with_mptcp)),
             *algorithms.uncoupling_warnings(recording, sender),
             *kernel_complaints(recording),
@@ -142,14 +151,21 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
             *network_warnings(network),
             *pause_warnings(recording, ends, sockets.shares, with_mptcp=requests_mptcp),
             *(warning for gateway in gateways for warning in gateway.warnings),
-            *(unused_link_warnings(recording, ends, sockets.shares, network) if _spreads(sockets, ends) else ()),
+            *unused,
         ),
         metrics={name: value for name, value in values.items() if value != math.inf},
         never=tuple(name for name, value in values.items() if value == math.inf),
         reasons=reasons_of(recording, ends, entry, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
         is_bulk=ends.is_bulk,
         gateways=gateways,
+        mptcp_faults=_mptcp_faults(sides if requests_mptcp and not opens_tcp else None, gateways),
     )
+
+
+def _mptcp_faults(sides: tuple[str, ...] | None, gateways: Sequence[GatewayUse]) -> tuple[str, ...] | None:
+    """Return the faults of the workload's two sides, None if they asked for TCP, with those of its gateways."""
+    known = [faults for faults in (sides, *(gateway.mptcp_faults for gateway in gateways)) if faults is not None]
+    return tuple(fault for faults in known for fault in faults) if known else None
 
 
 def _spreads(sockets: Sockets, ends: Ends) -> bool:
@@ -230,21 +246,12 @@ def _count_fallbacks(received: list[list[Row]]) -> int:
     return sum(1 for group in asked if not any(map(subflows.speaks_mptcp, group)))
 
 
-def _warnings(
-    sockets: Sockets,
-    counts: MptcpCounts,
-    entry: Mapping[str, Any],
-    *,
-    requests_mptcp: bool,
-    ends: Ends,
-    transports: Mapping[str, Transport],
+def _use_warnings(
+    sockets: Sockets, entry: Mapping[str, Any], ends: Ends, transports: Mapping[str, Transport], *, opens_tcp: bool
 ) -> Iterator[str]:
-    backups = {link for transport in transports.values() for link in transport.backup_links}
-    is_bulk = ends.is_bulk
-    idle = [path for path in subflows.idle_paths(sockets.shares) if not backups & set(path.split(">"))]
+    """Yield how the sockets of a workload differ from MPTCP on several subflows, for which its hosts are set."""
+    backups = _backup_links(transports)
     use = sockets.use
-    if not requests_mptcp:
-        return
     if use.connections == 0:
         yield (
             "no connection was seen carrying data, so it is unknown whether MPTCP was in use. A shorter `interval` in "
@@ -254,12 +261,15 @@ def _warnings(
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:
         plain = f"{use.connections - use.with_mptcp} of {use.connections} connections are plain TCP"
-        is_tcp = _opens_tcp(ends, entry, transports)
-        yield f"{plain}, since {entry['from']} is set to TCP" if is_tcp else f"MPTCP was requested, but {plain}"
-    elif is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
+        yield f"{plain}, since {entry['from']} is set to TCP" if opens_tcp else f"MPTCP was requested, but {plain}"
+    elif ends.is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
         some = subflows.describe_share(use.single, use.with_mptcp)
         shown = " that samples show" if some and use.unseen else ""
         yield f"MPTCP was in use, but only one subflow carried data{some}{shown}"
+
+
+def _count_warnings(use: MptcpUse, counts: MptcpCounts) -> Iterator[str]:
+    """Yield where samples of the sockets miss what the kernel counted, or contradict it."""
     if use.is_doubtful:
         yield (
             "samples miss connections that the kernel accepted: subflows and shares are of those that they show. A "
@@ -272,5 +282,16 @@ def _warnings(
         yield f"the kernel counted {counts.fallbacks} fallback{plural} to TCP on these hosts"
     if counts.dropped_beyond_window:
         yield dropped_text(counts.dropped_beyond_window, "these hosts")
-    for path in idle if use.with_mptcp and is_bulk and not use.is_doubtful else ():
-        yield f"the subflow on {path} carried less than 1 % of the data"
+
+
+def _idle_warnings(sockets: Sockets, ends: Ends, transports: Mapping[str, Transport]) -> Iterator[str]:
+    """Yield the paths, other than backups, whose subflow carried next to nothing of bulk data."""
+    backups = _backup_links(transports)
+    if sockets.use.with_mptcp and ends.is_bulk and not sockets.use.is_doubtful:
+        for path in subflows.idle_paths(sockets.shares):
+            if not backups & set(path.split(">")):
+                yield f"the subflow on {path} carried less than 1 % of the data"
+
+
+def _backup_links(transports: Mapping[str, Transport]) -> set[str]:
+    return {link for transport in transports.values() for link in transport.backup_links}

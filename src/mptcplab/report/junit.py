@@ -2,15 +2,15 @@
 """Results as JUnit XML, the form in which services for continuous integration read tests.
 
 The form has no standard. This is the part that Jenkins, GitLab and pytest agree on: ``testsuites``, ``testsuite``,
-``testcase``, and in that at most one of ``failure``, ``error`` and ``skipped``.
+``testcase``, and in that at most one of ``failure``, ``error`` and ``skipped``, and then ``system-out``.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 from xml.etree import ElementTree
@@ -19,6 +19,7 @@ from mptcplab.files import report_write_errors, write_text
 
 if TYPE_CHECKING:
     from mptcplab.campaign.lab import CompletedRun
+    from mptcplab.metrics.rows import ResultRow
 
 Verdict = Literal["passed", "failure", "error", "skipped"]
 
@@ -36,6 +37,8 @@ class Case:
     details: str = ""
     seconds: float | None = None
     """The duration; None if it is not known."""
+    output: str = ""
+    """What the test has to report, whatever its verdict."""
 
 
 @dataclass(frozen=True)
@@ -66,15 +69,25 @@ def write_junit(file: Path, name: str, suites: Sequence[Suite]) -> None:
         write_text(file, to_junit(name, suites))
 
 
-def experiment_suite(title: str, completed: Sequence[CompletedRun]) -> Suite:
-    """Return the runs of an experiment as tests. A run fails if it did not come to its end."""
+def experiment_suite(title: str, completed: Sequence[CompletedRun], rows: Sequence[ResultRow] = ()) -> Suite:
+    """Return the runs of an experiment as tests. A run fails if it did not come to its end.
+
+    The output of each has the warnings and reasons in the ``rows`` of its point.
+    """
     cases = []
     for run in completed:
-        case = Case(run.run.label, seconds=run.wall_seconds)
+        own_rows = (row for row in rows if row.settings == run.run.point.settings)
+        output = "\n".join(line for row in own_rows for line in _notes(row))
+        case = Case(run.run.label, seconds=run.wall_seconds, output=output)
         if run.error is not None:
-            case = Case(run.run.label, "failure", run.error.message, run.error.hint or "", run.wall_seconds)
+            case = replace(case, verdict="failure", message=run.error.message, details=run.error.hint or "")
         cases.append(case)
     return Suite(title, tuple(cases))
+
+
+def _notes(row: ResultRow) -> Iterator[str]:
+    for word, texts in (("Warning", row.warnings), ("Reason", row.notes)):
+        yield from (f"{row.workload}: {word}: {text}." for text in texts)
 
 
 def _add(parent: ElementTree.Element, class_name: str, case: Case) -> None:
@@ -83,6 +96,8 @@ def _add(parent: ElementTree.Element, class_name: str, case: Case) -> None:
     if case.verdict != "passed":
         reason = ElementTree.SubElement(element, case.verdict, {"message": _clean(case.message)})
         reason.text = _clean(case.details) or None
+    if case.output:
+        ElementTree.SubElement(element, "system-out").text = _clean(case.output)
 
 
 def _counts(suites: Sequence[Suite]) -> dict[str, str]:
