@@ -85,8 +85,8 @@ def whole_sweep(bench: Bench, file: Path) -> Path:
 
 
 def test_killed_five_times_and_resumed(bench: Bench) -> None:
-    """20 runs, SIGKILL at five random moments: as if nothing had happened, and nothing recorded is made again."""
-    file, resumed = bench.write(SHORT), bench.folder / "resumed"
+    """60 runs, SIGKILL at five random moments: as if nothing had happened, and nothing recorded is made again."""
+    file, resumed = bench.write(SHORT.replace("repeats = 10", "repeats = 30")), bench.folder / "resumed"
     generator, recorded = random.Random(5), [0]
     for least in (0, 2, 4, 6, 8):
         process = _sweep(file, resumed)
@@ -109,7 +109,7 @@ def test_killed_five_times_and_resumed(bench: Bench) -> None:
     assert recorded == sorted(recorded)
     assert_equal_results(whole, resumed)
     assert_nothing_left(resumed)
-    assert len(set(_execute(resumed))) >= 20 - 2 * 5, "a run is logged after it is recorded, so a kill may hide two"
+    assert len(set(_execute(resumed))) >= 60 - 2 * 5, "a run is logged after it is recorded, so a kill may hide two"
     assert len(set(_execute(resumed))) == len(_execute(resumed)), "a recorded run was made again"
 
 
