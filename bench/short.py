@@ -62,7 +62,7 @@ Times = tuple[float, float]
 
 @dataclass(frozen=True)
 class Row:
-    """What was measured in one mode of user code, and its times: of this version, and of the earlier one."""
+    """The measurements of one mode of user code: the times of this version, and of the earlier one."""
 
     name: str
     mode: str

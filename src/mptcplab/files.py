@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from mptcplab.errors import LabError, reason
+from mptcplab.errors import InputError, LabError, reason
 
 
 def write_text(file: Path, text: str) -> None:
@@ -26,6 +26,39 @@ def write_bytes(file: Path, content: bytes) -> None:
     part = _temporary_path(file)
     part.write_bytes(content)
     part.rename(file)
+
+
+def check_new_file(file: Path) -> None:
+    """Check that a command may write ``file``. :raises InputError: if it exists, for a command with ``--force``."""
+    if os.path.lexists(file):
+        raise _exists(file)
+
+
+def write_new_file(file: Path, text: str, *, force: bool) -> None:
+    """Write a user's ``file`` completely or not at all. Without ``force``, a file that appeared meanwhile is kept.
+
+    :raises InputError: if it exists, without ``force``, or cannot be written.
+    """
+    new = file.with_name(f".{file.name}.{os.getpid()}") if force else file
+    try:
+        try:
+            with new.open("x", encoding="utf-8") as opened:
+                opened.write(text)
+        except FileExistsError as error:
+            raise _exists(new) from error
+        except OSError:
+            new.unlink(missing_ok=True)
+            raise
+        if force:
+            os.replace(new, file)
+    except OSError as error:
+        if force:
+            new.unlink(missing_ok=True)
+        raise InputError(f"{file}: {reason(error)}", hint="name another file or folder") from error
+
+
+def _exists(file: Path) -> InputError:
+    return InputError(f"{file} already exists", hint="name another file, or replace it with --force")
 
 
 @contextmanager

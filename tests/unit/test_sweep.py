@@ -89,7 +89,9 @@ def test_points_take_turns_and_stand_together_in_the_end(tmp_path: Path) -> None
     hand = Hand(lambda _: 1)
     done, rounds = execute(tmp_path, experiment_of(tmp_path), hand, jobs=1)
     assert [one.run.label for one in done] == [f"delay {ms} ms, seed {seed}" for ms in (1, 2) for seed in (1, 2, 3)]
-    assert [run.seed for run in Rounds(experiment_of(tmp_path)).first()] == [1, 1, 2, 2, 3, 3]
+    first = Rounds(experiment_of(tmp_path))
+    assert [run.seed for run in first.first()] == [1, 1, 2, 2, 3, 3]
+    assert first.first() == first.first() != [], "asking for the round does not use it up"
     assert rounds.max_runs == len(hand.made) == 6
     again, _ = execute(tmp_path, experiment_of(tmp_path), hand)
     assert all(one.wall_seconds is None for one in again)

@@ -40,7 +40,7 @@ class TableOutcome:
 
     @property
     def is_missing(self) -> bool:
-        """Whether there are errors, and each is that this machine lacks something."""
+        """Whether the table has errors, all of which say that this machine lacks something."""
         errors = [self.problem, *(run.error for run in self.failed)]
         return self.problem is not None and all(isinstance(error, MissingError) for error in errors)
 

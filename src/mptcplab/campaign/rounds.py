@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import zip_longest
 
 from mptcplab.campaign.lab import CompletedRun
@@ -75,6 +76,10 @@ class Rounds:
 
         Thus partial results cover the whole sweep, and the cost of each point's runs is soon known.
         """
+        return list(self._first)
+
+    @cached_property
+    def _first(self) -> list[Run]:
         return [
             run
             for seed in zip_longest(*map(self._next_round, self._states.values()))

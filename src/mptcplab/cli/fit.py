@@ -159,8 +159,7 @@ def run_changes(
             points += _changed_point(Path(scratch) / f"change{number}.toml", tables, change)
     rounds = Rounds(experiment, points)
     install = install_command([str(out)], (), engine=running.engine)
-    # Of rounds of its own: asking for the first round begins it.
-    check_machine(Rounds(experiment, points).first(), running, install)
+    check_machine(rounds.first(), running, install)
     with ProgressPrinter() as printer:
         done = execute(rounds, default_folder(out), running, progress=printer.show, warn=printer.warn)
     check_failures(done, lambda run: _repeat(out, run), default_folder(out))

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import click
 
-from mptcplab.errors import InputError, reason
+from mptcplab.files import check_new_file, write_new_file
 from mptcplab.importers.files import Imported, import_files
 
 _MAX_LISTED = 20
@@ -17,23 +16,16 @@ _MAX_LISTED = 20
 def import_(files: tuple[Path, ...], output: Path, title: str | None, force: bool) -> None:
     """Write the scenario, and list what is not in it."""
     is_output = str(output) == "-"
-    if not is_output and not force and os.path.lexists(output):
-        raise InputError(f"{output} already exists", hint="name another file, or replace it with --force")
+    if not is_output and not force:
+        check_new_file(output)
     imported = import_files(files, title)
     if is_output:
         click.echo(imported.text, nl=False)
     else:
-        _write(output, imported.text)
+        write_new_file(output, imported.text, force=force)
         click.echo(f"Wrote {output}. Check it with `mptcplab show {output}`, then run it with `mptcplab run {output}`.")
     for line in _summary(imported):
         click.echo(line, err=True)
-
-
-def _write(output: Path, text: str) -> None:
-    try:
-        output.write_text(text, encoding="utf-8")
-    except OSError as error:
-        raise InputError(f"{output}: {reason(error)}", hint="name another file or folder") from error
 
 
 def _summary(imported: Imported) -> list[str]:
@@ -42,5 +34,5 @@ def _summary(imported: Imported) -> list[str]:
     lines += [f"Not imported: {line.origin}: {line.text}: {line.reason}" for line in imported.unread[:_MAX_LISTED]]
     left = max(0, len(imported.assumptions) - _MAX_LISTED) + max(0, len(imported.unread) - _MAX_LISTED)
     if left:
-        lines.append(f"{left} more are listed at the begin of the scenario.")
+        lines.append(f"{left} more are listed at the beginning of the scenario.")
     return lines

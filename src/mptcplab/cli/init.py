@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 import tempfile
 from collections.abc import Callable
@@ -12,8 +11,9 @@ from typing import TypeVar
 
 import click
 
-from mptcplab.errors import InputError, reason
+from mptcplab.errors import InputError
 from mptcplab.fields import Protocol
+from mptcplab.files import check_new_file, write_new_file
 from mptcplab.scenario import template
 from mptcplab.scenario.answer_examples import EVENT_EXAMPLE
 from mptcplab.scenario.load import load
@@ -40,8 +40,8 @@ def init(
 ) -> None:
     """Ask for what the options do not say, and write the scenario."""
     is_output = str(file) == "-"
-    if not is_output and not force and os.path.lexists(file):
-        raise _exists(file)
+    if not is_output and not force:
+        check_new_file(file)
     given = {name for name in ctx.params if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
     if not given - {"file", "force"} and sys.stdin.isatty() and sys.stderr.isatty():
         answers = _ask_all()
@@ -60,7 +60,7 @@ def init(
     if is_output:
         click.echo(text, nl=False)
         return
-    _write(file, text, force=force)
+    write_new_file(file, text, force=force)
     count = len(answers.paths)
     alike = f" with {count} paths like the one of --path" if len(described) == 1 < count else ""
     click.echo(f"Wrote {file}{alike}. Check it with `mptcplab show {file}`, then run it with `mptcplab run {file}`.")
@@ -161,28 +161,3 @@ def _kind(text: str) -> str:
         if text.strip().lower() == kind:
             return kind
     raise InputError(f'"{text}" is not a workload', hint=f"use {', '.join(template.KINDS)}")
-
-
-def _write(file: Path, text: str, *, force: bool) -> None:
-    """Write ``file`` completely or not at all. Without ``force``, a file that appeared meanwhile is kept."""
-    new = file.with_name(f".{file.name}.{os.getpid()}") if force else file
-    try:
-        try:
-            with new.open("x", encoding="utf-8") as opened:
-                opened.write(text)
-        except FileExistsError as error:
-            raise _exists(new) from error
-        except OSError:
-            new.unlink(missing_ok=True)
-            raise
-        if force:
-            os.replace(new, file)
-    except OSError as error:
-        if force:
-            new.unlink(missing_ok=True)
-        hint = "name another file or folder"
-        raise InputError(f"{file}: {reason(error)}", hint=hint) from error
-
-
-def _exists(file: Path) -> InputError:
-    return InputError(f"{file} already exists", hint="name another file, or replace it with --force")

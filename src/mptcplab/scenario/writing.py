@@ -28,7 +28,7 @@ class Commented:
 
 
 def write_scenario(tables: Mapping[str, Any], *, heading: str = "") -> str:
-    """Return the tables as TOML. ``heading`` is a comment at the begin of the file.
+    """Return the tables as TOML. ``heading`` is a comment at the beginning of the file.
 
     Keys without a table come first, as TOML requires. A list of tables becomes ``[[name]]`` at the top of the file, and
     inline tables elsewhere. A mapping without content becomes an empty table.

@@ -140,7 +140,7 @@ def _syns_dropped(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _answer_without_option(evidence: Evidence) -> Iterator[Sign]:
-    """Only the client is known: its counters do not tell who left the option out."""
+    """The evidence is from the client alone, whose counters do not tell who left the option out."""
     client = client_of(evidence)
     count = client.known_count("MPCapableFallbackSYNACK")
     if count and (evidence.server is None or evidence.server.counters is None):

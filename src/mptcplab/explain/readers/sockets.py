@@ -104,13 +104,13 @@ def _end(text: str) -> tuple[str, str | None]:
 
 
 def number(text: str | None) -> float | None:
-    """Return the number at the begin of a value such as ``40ms`` or ``12.5%``; None if there is none."""
+    """Return the number at the beginning of a value such as ``40ms`` or ``12.5%``; None if there is none."""
     match = _NUMBER.match(text or "")
     return float(match[0]) if match else None
 
 
 def whole(text: str | None) -> int | None:
-    """Return the whole number at the begin of a value."""
+    """Return the whole number at the beginning of a value."""
     value = number(text)
     return None if value is None else int(value)
 
