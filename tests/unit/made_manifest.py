@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from mptcplab.recording.record import FORMAT
+from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import KINDS
 
@@ -29,3 +30,8 @@ def describe(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         load = {"from": "client", "to": "server", **described}
         made.append({"name": name, **load, "ends": KINDS[load["kind"]].ends(name, load, port)})
     return made
+
+
+def workload(described: dict[str, Any]) -> WorkloadBase:
+    """The workload of a recording with these keys, as its kind."""
+    return KINDS[described["kind"]].from_recording(described)

@@ -17,11 +17,11 @@ from mptcplab.figure.capacity import capacity_json, shown_capacity
 from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
 from mptcplab.metrics.capacity import _usable_paths, joint_capacity
-from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.metrics.manifest import read_nodes
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload
 
 SCENARIO = """
 title = "Capacity"
@@ -86,7 +86,7 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
 def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) -> None:
     """The connection begins on the first path."""
     described = made_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
-    (ends,) = map(ends_of_workload, described["workloads"])
+    ends = RecordedWorkload.from_json(described["workloads"][0]).ends
     bystander = {"endpoints": "auto", "modes": {}, "limits": {"subflows": 0}}
     described["nodes"] = [
         {"name": "client", "transport": transport}, {"name": "server"}, {"name": "other", "transport": bystander},

@@ -31,12 +31,13 @@ from mptcplab.metrics import subflows
 from mptcplab.metrics.cpu import shares as cpu_shares
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
-from mptcplab.metrics.manifest import Gateway, Node, read_gateways, read_links, read_nodes, read_programs
+from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
@@ -79,10 +80,10 @@ class _Side:
 
 
 def evidence_of(
-    recording: Recording, ends: Ends, entry: Mapping[str, Any], network: NetworkCounters, *, goodput_bps: float | None
+    recording: Recording, workload: RecordedWorkload, network: NetworkCounters, *, goodput_bps: float | None
 ) -> Evidence:
-    """Return what a recording shows of one workload, whose ``entry`` is from the manifest."""
-    side = _side(recording, ends, entry)
+    """Return what a recording shows of one workload."""
+    ends, side = workload.ends, _side(recording, workload)
     paths = tuple(_paths(recording, ends, side))
     seen = tuple(_subflows(recording, ends, side))
     connections = tuple(_connections(recording, side))
@@ -90,7 +91,7 @@ def evidence_of(
         hosts=tuple(_host(recording, ends, side, name) for name in dict.fromkeys((side.client, side.server))),
         subflows=seen,
         connections=connections,
-        expected=_describe_expected(recording, ends, entry, side, paths, goodput_bps),
+        expected=_describe_expected(recording, workload, side, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
             for count in network.get(MIDDLEBOXES)
@@ -100,18 +101,19 @@ def evidence_of(
     )
 
 
-def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
+def _side(recording: Recording, workload: RecordedWorkload) -> _Side:
+    ends = workload.ends
     gateway = next(gateways_of(recording, ends.workload), None)
     if gateway is None:
         programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
-        return _Side(entry["from"], entry["to"], ends.sender, ends.receiver, programs, None)
-    inner = inner_of(gateway, ends, entry["from"])
+        return _Side(workload.client, workload.server, ends.sender, ends.receiver, programs, None)
+    inner = inner_of(gateway, ends, workload.client)
     return _Side(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     node = read_nodes(recording.manifest)[name]
-    own_items = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
+    own_items = [address for address, place in read_addresses(recording).items() if place.node == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
     return Host(
@@ -177,7 +179,7 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
     links = read_links(recording)
     happened = instants(recording)
-    addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
+    addresses = {(place.node, place.link): host for host, place in read_addresses(recording).items()}
     nodes = read_nodes(recording.manifest)
     backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
@@ -226,13 +228,9 @@ def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, fl
 
 
 def _describe_expected(
-    recording: Recording,
-    ends: Ends,
-    entry: Mapping[str, Any],
-    side: _Side,
-    paths: tuple[Path, ...],
-    goodput_bps: float | None,
+    recording: Recording, workload: RecordedWorkload, side: _Side, paths: tuple[Path, ...], goodput_bps: float | None
 ) -> Expected:
+    ends = workload.ends
     nodes = read_nodes(recording.manifest)
     transport = nodes[side.sender].transport
     clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
@@ -250,15 +248,15 @@ def _describe_expected(
         start_s=min((begin for begin, _ in times), default=None),
         duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
         goodput_bps=goodput_bps if _is_comparable(recording) else None,
-        scheduler=entry.get("scheduler") or (transport and transport.scheduler) or "default",
-        congestion=entry.get("congestion_control") or (transport and transport.congestion_control) or "cubic",
+        scheduler=workload.scheduler or (transport and transport.scheduler) or "default",
+        congestion=workload.congestion_control or (transport and transport.congestion_control) or "cubic",
         gateway=side.gateway.program if side.gateway is not None else None,
     )
 
 
 def _is_comparable(recording: Recording) -> bool:
     """Return whether the goodput of a workload can be compared with what its paths carry: alone, at constant rates."""
-    return len(recording.manifest["workloads"]) == 1 and not changes_rates(recording)
+    return len(read_workloads(recording)) == 1 and not changes_rates(recording)
 
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
@@ -266,7 +264,7 @@ def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow
         rows = _thin_samples(recording, name, side.programs.get(name))
         if side.gateway is not None:
             inner = inner_of(side.gateway, ends, side.client)
-            rows = inner_rows(rows, inner, recording.manifest["addresses"])
+            rows = inner_rows(rows, inner, read_addresses(recording))
         else:
             rows = workload_rows(rows, recording, ends, name, side.programs.get(name))
         yield from _subflows_of(rows, recording, name, side.sender)
@@ -297,6 +295,7 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
 
 def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
     sockets: dict[tuple[Any, ...], list[Row]] = {}
+    addresses = read_addresses(recording)
     for row in rows:
         sockets.setdefault((row.get("conn"), row["local"], row["remote"]), []).append(row)
     for (conn, local, remote), samples in sockets.items():
@@ -309,7 +308,7 @@ def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: s
             local=local,
             remote=remote,
             connection=conn if conn is not None else token if token is not None else (local, remote),
-            path=subflows.path_name(ends, recording.manifest["addresses"]),
+            path=subflows.path_name(ends, addresses),
             is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
             is_mptcp=any(subflows.speaks_mptcp(row) or row.get("subflow_id") is not None for row in samples),
             congestion=next((row["congestion"] for row in reversed(samples) if row.get("congestion")), None),

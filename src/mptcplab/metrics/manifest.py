@@ -33,6 +33,18 @@ def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
 
 
 @dataclass(frozen=True)
+class Place:
+    """Where an address is: at the interface of ``node`` on ``link``."""
+
+    node: str
+    link: str
+
+
+#: The place of each address of a run.
+Addresses = Mapping[str, Place]
+
+
+@dataclass(frozen=True)
 class LinkDirection:
     """One direction of a link, as the scenario asked for it.
 
@@ -154,26 +166,6 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
-
-    name: str
-    role: str = ""
-    start_ns: int | None = None
-    end_ns: int | None = None
-
-    @property
-    def span_ns(self) -> tuple[int, int] | None:
-        """Its start and end; None unless both are known."""
-        return None if self.start_ns is None or self.end_ns is None else (self.start_ns, self.end_ns)
-
-    @property
-    def workload(self) -> str:
-        """The name before the last dot: workloads' programs are called ``WORKLOAD.client`` and ``WORKLOAD.server``."""
-        return self.name.rpartition(".")[0]
-
-
-@dataclass(frozen=True)
 class Gateway:
     """A gateway between two nodes.
 
@@ -221,6 +213,11 @@ class Radio:
         return self.role == "station"
 
 
+def read_addresses(recording: Recording) -> Addresses:
+    """Return the place of each address of a run."""
+    return {address: Place(**place) for address, place in recording.manifest["addresses"].items()}
+
+
 def read_nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
     """Return the nodes of a run by name, in the order of the scenario."""
     return {entry["name"]: _node(entry) for entry in manifest["nodes"]}
@@ -255,11 +252,6 @@ def read_paths(recording: Recording, workload: str) -> dict[str, list[Step]]:
     """Return the paths of a workload from its sender to its receiver, by the names that subflows have there."""
     paths = recording.manifest["paths"].get(workload, {})
     return {name: [(link, direction) for link, direction in steps] for name, steps in paths.items()}
-
-
-def read_programs(recording: Recording) -> list[Program]:
-    """Return the programs of a run."""
-    return _parse_all(Program, recording.manifest.get("programs", ()))
 
 
 def read_gateways(recording: Recording) -> list[Gateway]:
