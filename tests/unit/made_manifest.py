@@ -3,9 +3,10 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from mptcplab.recording.record import FORMAT
+from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import KINDS
@@ -35,3 +36,10 @@ def describe(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
 def workload(described: dict[str, Any]) -> WorkloadBase:
     """The workload of a recording with these keys, as its kind."""
     return KINDS[described["kind"]].from_recording(described)
+
+
+def recording_with(manifest: dict[str, Any]) -> Recording:
+    """A recording that has this manifest and no other file."""
+    recording = Recording(Path("nowhere"))
+    vars(recording)["manifest"] = manifest
+    return recording

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.made_manifest import manifest as made_manifest
+from tests.unit.made_manifest import recording_with
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import open_pyplot
@@ -94,7 +95,7 @@ def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) 
     known = {
         name: [(link, "forward"), ("link", "forward")] for name, link in {"one": "access1", "two": "access2"}.items()
     }
-    assert _usable_paths(read_nodes(described), ends, known, ["one"]) == usable
+    assert _usable_paths(read_nodes(recording_with(described)), ends, known, ["one"]) == usable
 
 
 def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:

@@ -6,7 +6,6 @@ Of a workload that a gateway carries, it is the evidence of the connections betw
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
@@ -28,7 +27,9 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.waits import min_wait_s, pending_of, waits_of
 from mptcplab.lazy import pl
 from mptcplab.metrics import subflows
+from mptcplab.metrics.counters import read_counters
 from mptcplab.metrics.cpu import shares as cpu_shares
+from mptcplab.metrics.endpoints import read_kernel_endpoints, read_kernel_limits
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
@@ -42,7 +43,6 @@ from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_wor
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
 _SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
-_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 #: Fields of samples by the columns of recordings, with the factor of their unit.
 _SECONDS = {
     "rtt_us": "rtt_s", "rttvar_us": "rttvar_s", "min_rtt_us": "min_rtt_s", "rto_us": "rto_s",
@@ -112,7 +112,7 @@ def _side(recording: Recording, workload: RecordedWorkload) -> _Side:
 
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
-    node = read_nodes(recording.manifest)[name]
+    node = read_nodes(recording)[name]
     own_items = [address for address, place in read_addresses(recording).items() if place.node == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
@@ -134,7 +134,7 @@ def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapp
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
     """
-    counters: dict[str, int] = dict(recording.counter(name, "nstat.json")["kernel"])
+    counters = read_counters(recording, name)
     entries = {gateway.entry for gateway in read_gateways(recording) if gateway.carried}
     if name in entries and own_protocol == "mptcp":
         counters.pop(_ANSWERED_BY_TCP, None)
@@ -148,29 +148,26 @@ def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:
 
 
 def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
-    file = recording.folder / "counters" / host / "mptcp-endpoint.json"
-    for described in recording.counter(host, file.name) if file.exists() else ():
-        flags = (flag for flag in ("signal", "subflow", "backup", "fullmesh", "implicit") if described.get(flag))
+    for endpoint in read_kernel_endpoints(recording, host) or ():
         yield Endpoint(
-            address=described["address"],
-            flags=frozenset(flags),
-            id=described.get("id"),
-            port=described.get("port"),
-            device=described.get("dev"),
+            address=endpoint.address,
+            flags=endpoint.flags,
+            id=endpoint.id,
+            port=endpoint.port,
+            device=endpoint.device,
         )
 
 
 def _limits(recording: Recording, host: str) -> Limits | None:
-    """Return the limits at the end of the run; `ip -j` prints them as plain text in some versions."""
-    file = recording.folder / "counters" / host / "mptcp-limits.json"
-    limits = {name: int(number) for name, number in _LIMIT.findall(file.read_text())} if file.exists() else {}
+    """Return the limits at the end of the run."""
+    limits = read_kernel_limits(recording, host) or {}
     return Limits(**limits) if len(limits) == len(fields(Limits)) else None
 
 
 def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
-    transport = read_nodes(recording.manifest)[host].transport
+    transport = read_nodes(recording)[host].transport
     configured = {name: str(value) for name, value in transport.sysctl.items()} if transport is not None else {}
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
@@ -180,7 +177,7 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     links = read_links(recording)
     happened = instants(recording)
     addresses = {(place.node, place.link): host for host, place in read_addresses(recording).items()}
-    nodes = read_nodes(recording.manifest)
+    nodes = read_nodes(recording)
     backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
         there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
@@ -231,7 +228,7 @@ def _describe_expected(
     recording: Recording, workload: RecordedWorkload, side: _Side, paths: tuple[Path, ...], goodput_bps: float | None
 ) -> Expected:
     ends = workload.ends
-    nodes = read_nodes(recording.manifest)
+    nodes = read_nodes(recording)
     transport = nodes[side.sender].transport
     clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]

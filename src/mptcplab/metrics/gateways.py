@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.counters import dropped_text, mptcp_counts
+from mptcplab.metrics.counters import dropped_text, mptcp_counts, read_counters
 from mptcplab.metrics.manifest import Gateway, read_addresses, read_gateways
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
@@ -211,28 +211,24 @@ def _contradictions(
     recording: Recording, workload: RecordedWorkload, gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
     """Yield a warning for each count of the kernel that contradicts the sockets, or shows what held them up."""
-
-    def counters(node: str) -> dict[str, int]:
-        return dict(recording.counter(node, "nstat.json")["kernel"])
-
     tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
     items = {gateway.entry, gateway.exit} - {workload.client, workload.server}
-    dropped = mptcp_counts([counters(node) for node in sorted(items)]).dropped_beyond_window
+    dropped = mptcp_counts([read_counters(recording, node) for node in sorted(items)]).dropped_beyond_window
     if dropped:
         # The counters of the workload's own hosts have a warning of their own.
         yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(items)))}"
     for node, counter, verb in ((gateway.entry, _OPENED, "opened"), (gateway.exit, _ACCEPTED, "accepted")):
-        known = counters(node).get(counter)
+        known = read_counters(recording, node).get(counter)
         if known is not None and known < inner:
             yield f"gateway {use.name}: its sockets show {inner} MPTCP connections, but {node} {verb} only {known}"
         # A program that asks its servers for MPTCP, too, is answered by plain TCP there.
-        fallbacks = mptcp_counts([counters(node) | {_ANSWERED_BY_TCP: 0}]).fallbacks
+        fallbacks = mptcp_counts([read_counters(recording, node) | {_ANSWERED_BY_TCP: 0}]).fallbacks
         if inner and fallbacks:
             yield f"gateway {use.name}: its sockets show MPTCP, but {node} counted fallbacks to TCP: {fallbacks}"
     outer = ((workload.client, use.client_side, _OPENED), (workload.server, use.server_side, _ACCEPTED))
     for node, protocol, counter in outer:
-        known = counters(node).get(counter) if _is_only_for(recording, node, gateway) else None
+        known = read_counters(recording, node).get(counter) if _is_only_for(recording, node, gateway) else None
         if protocol == "TCP" and known:
             yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"
 

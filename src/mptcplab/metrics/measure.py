@@ -16,7 +16,7 @@ from mptcplab.explain.reason import Finding
 from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
-from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
+from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts, read_counters
 from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.doubted_outage import outage_warnings
 from mptcplab.metrics.ends import Ends
@@ -107,7 +107,7 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
     protocols = {ends.protocol or transports[node].protocol for node in (sender, receiver)}
     requests_mptcp = "mptcp" in protocols
     gateways = tuple(gateway_uses(recording, workload))
-    counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
+    counts = mptcp_counts(read_counters(recording, node) for node in (sender, receiver))
     started = read_starts(recording, ends.sending) if ends.sending is not None else []
     sent = subflows.data_connections(rows[sender], "bytes_acked", min_share=ends.min_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from mptcplab.metrics.column import Scope
-from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.counters import mptcp_counts, read_counters
 from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import has_failed
@@ -56,7 +56,7 @@ def _count_unseen(recording: Recording) -> dict[tuple[str, str], int]:
     for workload in read_workloads(recording):
         nodes = workload.client, workload.server
         if nodes not in numbers and workload.ends.receiving is None:
-            counts = mptcp_counts([recording.counter(workload.server, "nstat.json")["kernel"]])
+            counts = mptcp_counts([read_counters(recording, workload.server)])
             numbers[nodes] = count_unseen(recording.subflows, nodes, counts)
     return numbers
 
@@ -127,7 +127,7 @@ def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bo
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
-    transport = read_nodes(recording.manifest)[host].transport
+    transport = read_nodes(recording)[host].transport
     links = [entry for entry in read_links(recording).values() if host in entry.between]
     if transport is None or len(links) - 1 > min(transport.limits.values()):
         return False
