@@ -118,7 +118,7 @@ def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
     return found[0]
 
 
-def _measure(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
+def _measure_one(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
     return measure_workload(recording, read_workload(recording, name), network)
 
 
@@ -126,13 +126,13 @@ def _measure(recording: Recording, name: str, network: NetworkCounters) -> Workl
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
     network = network_counters(whole.recording)
-    alone = _measure(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
+    alone = _measure_one(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
         beside = _of_only(whole, {mine, f"{other}2"}, tmp_path / other)
-        assert {other: _measure(beside, mine, network)} == {other: alone}
+        assert {other: _measure_one(beside, mine, network)} == {other: alone}
 
 
 REQUESTS_WAIT = """

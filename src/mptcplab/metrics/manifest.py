@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios and programs.
+"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios, events and facts.
 
-``campaign/contract.py`` writes links and paths, ``campaign/record.py`` adds the programs. An entry is read when it is
-asked for, which takes microseconds. Keys of the scenario that only one reader needs stay in :attr:`LinkDirection.keys`.
+``campaign/contract.py`` and ``campaign/record.py`` write them; workloads and programs are read by
+:mod:`mptcplab.workload.recorded`. An entry is read when it is asked for, which takes microseconds. Keys of the scenario
+that only one reader needs stay in :attr:`LinkDirection.keys`.
 """
 
 from __future__ import annotations
@@ -33,15 +34,15 @@ def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
 
 
 @dataclass(frozen=True)
-class Place:
-    """Where an address is: at the interface of ``node`` on ``link``."""
+class AddressOwner:
+    """Whose an address is: that of the interface of ``node`` on ``link``."""
 
     node: str
     link: str
 
 
-#: The place of each address of a run.
-Addresses = Mapping[str, Place]
+#: The owner of each address of a run.
+Addresses = Mapping[str, AddressOwner]
 
 
 @dataclass(frozen=True)
@@ -344,8 +345,8 @@ def read_tracks(recording: Recording) -> dict[str, list[TrackPoint]]:
 
 
 def read_addresses(recording: Recording) -> Addresses:
-    """Return the place of each address of a run."""
-    return {address: Place(**place) for address, place in recording.manifest["addresses"].items()}
+    """Return the owner of each address of a run."""
+    return {address: AddressOwner(**owner) for address, owner in recording.manifest["addresses"].items()}
 
 
 def read_nodes(recording: Recording) -> dict[str, Node]:

@@ -33,7 +33,7 @@ from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
 from mptcplab.report.traces import with_traces
 from mptcplab.results import RecordedRun, Results
-from mptcplab.workload.recorded import read_workloads
+from mptcplab.workload.recorded import RecordedWorkload, read_workloads
 
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000
@@ -137,9 +137,12 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
 def _workloads(recording: Recording) -> Iterator[str]:
     for workload in read_workloads(recording):
         through = [f", through gateway {gateway.name}" for gateway in gateways_of(recording, workload.name)]
-        arrow = "→" if workload.ends.sender == workload.client else "←"
-        nodes = f"{workload.client} {arrow} {workload.server}"
-        yield "".join((f"{workload.name}: {workload.kind}, {nodes}, {workload.goal}", *through))
+        yield "".join((_workload(workload), *through))
+
+
+def _workload(workload: RecordedWorkload) -> str:
+    arrow = "→" if workload.ends.sender == workload.client else "←"
+    return f"{workload.name}: {workload.kind}, {workload.client} {arrow} {workload.server}, {workload.goal}"
 
 
 def _typical_runs(results: Results) -> list[RecordedRun]:
