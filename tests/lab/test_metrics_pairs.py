@@ -19,8 +19,9 @@ import pytest
 
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.metrics.measure import WorkloadMeasurement, measure, measure_workload
-from mptcplab.metrics.network import network_counters
+from mptcplab.metrics.network import NetworkCounters, network_counters
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workload
 from mptcplab.workload.registry import KINDS
 
 from .bench import Bench
@@ -117,17 +118,21 @@ def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
     return found[0]
 
 
+def _measure_one(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
+    return measure_workload(recording, read_workload(recording, name), network)
+
+
 @pytest.mark.parametrize("kind", KINDS)
 def test_metrics_do_not_depend_on_other_workloads(whole: Whole, tmp_path: Path, kind: str) -> None:
     mine = f"{kind}1"
     network = network_counters(whole.recording)
-    alone = measure_workload(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
+    alone = _measure_one(_of_only(whole, {mine}, tmp_path / "alone"), mine, network)
     print(alone)
     assert alone.goodput_bps > 0
     assert {"all": whole.measured[mine]} == {"all": alone}
     for other in KINDS:
         beside = _of_only(whole, {mine, f"{other}2"}, tmp_path / other)
-        assert {other: measure_workload(beside, mine, network)} == {other: alone}
+        assert {other: _measure_one(beside, mine, network)} == {other: alone}
 
 
 REQUESTS_WAIT = """

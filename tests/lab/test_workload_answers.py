@@ -9,7 +9,7 @@ from itertools import pairwise
 import pytest
 
 from mptcplab.metrics.measure import measure
-from mptcplab.workload.outputs import events
+from mptcplab.workload.outputs import read_responses
 
 from .bench import Bench, note
 
@@ -61,8 +61,8 @@ def test_thinking_times_are_exponential(bench: Bench) -> None:
     """Pauses between a response and the next request: their mean, and their deviation, which is the mean too."""
     workload = 'kind = "requests"\nduration = "60 s"\nresponse = "1 kB"\nthink = "60 ms"\ntimes = "exponential"'
     recording = bench.record(_text(workload), "transport.protocol=tcp")[0]
-    answers = events(recording, "it.client", "request")
-    pauses = [(b["asked_ns"] - a["t_ns"]) / 1e6 for a, b in pairwise(answers)]
+    answers = read_responses(recording, "it.client")
+    pauses = [(b.asked_ns - a.t_ns) / 1e6 for a, b in pairwise(answers)]
     mean = sum(pauses) / len(pauses)
     deviation = math.sqrt(sum((one - mean) ** 2 for one in pauses) / len(pauses))
     print(f"n {len(pauses)}, mean {mean:.2f} ms, deviation {deviation:.2f} ms")
@@ -92,7 +92,7 @@ def test_a_short_flow_takes_two_round_trips(bench: Bench) -> None:
 def test_sizes_have_their_mean_and_deviation(bench: Bench, sizes: str, relative_deviation: float) -> None:
     workload = f'kind = "web"\nduration = "50 s"\ninterval = "50 ms"\ntimes = "fixed"\nresponse = "20 kB"\n{sizes}'
     recording = bench.record(_text(workload), "transport.protocol=tcp")[0]
-    found = [one["response"] for one in events(recording, "it.client", "request")]
+    found = [one.response for one in read_responses(recording, "it.client")]
     assert len(found) == 1000, "one every 50 ms"
     mean = sum(found) / len(found)
     deviation = math.sqrt(sum((one - mean) ** 2 for one in found) / len(found))
@@ -108,7 +108,7 @@ def test_pareto_sizes_have_their_tail(bench: Bench) -> None:
         'sizes = "pareto"\nshape = 1.5\nlargest = "500 kB"'
     )
     recording = bench.record(_text(workload), "transport.protocol=tcp")[0]
-    found = [one["response"] for one in events(recording, "it.client", "request")]
+    found = [one.response for one in read_responses(recording, "it.client")]
     beyond = sum(one > 100_000 for one in found) / len(found)
     print(f"least {min(found)}, largest {max(found)}, beyond 100 kB {beyond:.3f}")
     assert min(found) == pytest.approx(10_000, rel=0.02)

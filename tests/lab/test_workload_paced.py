@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 import math
-from typing import Any
 
 import pytest
 
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
-from mptcplab.workload.outputs import events
+from mptcplab.workload.outputs import ConnectionEnd, read_arrivals, read_ends
 
 from .bench import Bench, note
 
@@ -99,7 +98,7 @@ def test_late_packets_of_a_call_are_as_good_as_lost(bench: Bench) -> None:
     for seed in range(1, 5):
         (recording,) = bench.record(text, seed=seed)
         (measured,) = measure(recording)
-        first = events(recording, "it.server", "packets")[0]["delay_ns"][0] / 1e6
+        first = read_arrivals(recording, "it.server")[0].delay_ns[0] / 1e6
         late = 100 * min(1, max(0, (60 - first - 5) / 20))
         print(
             f"first packet {first:.2f} ms, expected late {late:.1f} %, found {measured.metrics['late_percent']:.1f} %"
@@ -191,9 +190,9 @@ def test_same_seed_same_traffic(bench: Bench) -> None:
     cross = 'kind = "udp"\nduration = "5 s"\nrate = "1 Mbit/s"\non = "100 ms"\noff = "100 ms"'
     text = LINE.format(line='delay = "1 ms"', workload=cross)
 
-    def describe(seed: int, out: str | None = None) -> list[dict[str, Any]]:
+    def describe(seed: int, out: str | None = None) -> list[ConnectionEnd]:
         (recording,) = bench.record(text, seed=seed, out=out)
-        return events(recording, "it.server", "end")
+        return read_ends(recording, "it.server")
 
     assert describe(1) == describe(1, "again")
-    assert describe(1)[0]["messages"] != describe(2)[0]["messages"]
+    assert describe(1)[0].messages != describe(2)[0].messages

@@ -14,6 +14,7 @@ from mptcplab.steps import Call, Program, shell
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import WorkloadContext, client, server, wrap_with_mptcpize
 from mptcplab.workload.outputs import NS, Reading, goodput
+from mptcplab.workload.recorded import read_span_ns
 
 
 class Echo(WorkloadBase):
@@ -35,11 +36,10 @@ class Echo(WorkloadBase):
         """See the base class."""
         return 0.1
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def read(self, recording: Recording, name: str) -> Reading:
         """See the base class."""
         received = recording.output(f"{name}.client").strip()
-        assert len(received) == described["letters"], received
-        program = recording.program(f"{name}.client")
-        elapsed = (program["end_ns"] - program["start_ns"]) / NS
+        assert len(received) == self.letters, received
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        elapsed = (end_ns - start_ns) / NS
         return Reading(goodput(len(received), elapsed, name), elapsed)

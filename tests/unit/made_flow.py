@@ -11,6 +11,7 @@ from typing import Any
 from tests.unit.made_counters import write_counters
 from tests.unit.made_manifest import manifest
 
+from mptcplab.metrics.manifest import AddressOwner
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 
@@ -20,6 +21,7 @@ ADDRESSES = {
     "10.0.3.1": {"node": "client", "link": "access2"},
     "10.0.4.2": {"node": "server", "link": "link2"},
 }
+PLACES = {address: AddressOwner(**place) for address, place in ADDRESSES.items()}
 PATHS = (("10.0.1.1:4000", "10.0.2.2:5001"), ("10.0.3.1:4001", "10.0.4.2:5001"))
 
 

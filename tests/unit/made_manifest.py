@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
-from mptcplab.recording.record import FORMAT
+from mptcplab.recording.record import FORMAT, Recording
+from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FIRST_PORT
 from mptcplab.workload.registry import KINDS
 
@@ -29,3 +31,15 @@ def describe(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
         load = {"from": "client", "to": "server", **described}
         made.append({"name": name, **load, "ends": KINDS[load["kind"]].ends(name, load, port)})
     return made
+
+
+def workload(described: dict[str, Any]) -> WorkloadBase:
+    """The workload of a recording with these keys, as its kind."""
+    return KINDS[described["kind"]].from_recording(described)
+
+
+def recording_with(manifest: dict[str, Any]) -> Recording:
+    """A recording that has this manifest and no other file."""
+    recording = Recording(Path("nowhere"))
+    vars(recording)["manifest"] = manifest
+    return recording

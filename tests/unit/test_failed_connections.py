@@ -10,6 +10,7 @@ from typing import Any
 
 import polars as pl
 import pytest
+from tests.unit.made_manifest import workload
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.failed_connections import failure_warnings
@@ -19,9 +20,6 @@ from mptcplab.scenario.load import load
 from mptcplab.steps import Call
 from mptcplab.workload.failures import is_flow
 from mptcplab.workload.flow import Flow
-from mptcplab.workload.outputs import failures_of
-from mptcplab.workload.requests import Requests
-from mptcplab.workload.web import Web
 
 S = 10**9
 REPORTED = {"failures": "report", "kind": "requests"}
@@ -59,14 +57,14 @@ def _recording(
 
 
 def _warnings(recording: Recording, described: dict[str, Any]) -> list[str]:
-    return list(failure_warnings(recording, failures_of(recording, "new", described)))
+    return list(failure_warnings(recording, workload(described).failed_connections(recording, "new")))
 
 
 def test_a_connection_that_is_not_established_is_a_row(tmp_path: Path) -> None:
     """It delivered nothing until it was given up, and what was down then is named."""
     events = ((2 * S, "down", "link2"), (3 * S, "up", "link2"), (5 * S, "down", "link1"), (30 * S, "down", "link3"))
     recording = _recording(tmp_path, _end(0, 18 * S, "connect-timeout"), events=events)
-    reading = Requests.read(recording, "new", REPORTED)
+    reading = workload(REPORTED).read(recording, "new")
     assert (reading.goodput_bps, reading.duration_s, reading.metrics) == (0, 10, {})
     assert _warnings(recording, REPORTED) == [
         "1 of 1 connections were not established: connect-timeout after 10 s; the first at 18 s of the run. "
@@ -98,7 +96,7 @@ def test_a_time_that_is_not_known_is_not_made_up(tmp_path: Path) -> None:
         "1 of 2 connections were not established: ENOBUFS; the first at 9 s of the run",
         "1 of 2 connections were not established: connect-timeout after 10 s; the first at 25 s of the run",
     ]
-    assert Web.read(recording, "new", {**REPORTED, "kind": "web"}).duration_s == 17
+    assert workload({**REPORTED, "kind": "web"}).read(recording, "new").duration_s == 17
 
 
 def test_no_failure_is_read_where_it_would_have_ended_the_run(tmp_path: Path) -> None:
@@ -108,9 +106,9 @@ def test_no_failure_is_read_where_it_would_have_ended_the_run(tmp_path: Path) ->
 
 def test_nothing_delivered_without_a_failure_is_an_error(tmp_path: Path) -> None:
     recording = _recording(tmp_path, _end(0, 9 * S, None))
-    for kind, described in ((Requests, REPORTED), (Flow, {**REPORTED, "kind": "flow", "reverse": False})):
+    for described in (REPORTED, {**REPORTED, "kind": "flow", "reverse": False}):
         with pytest.raises(LabError, match="new: no connection delivered anything"):
-            kind.read(recording, "new", described)
+            workload(described).read(recording, "new")
 
 
 def test_another_reason_for_the_same_status_is_an_error(tmp_path: Path) -> None:
@@ -118,7 +116,7 @@ def test_another_reason_for_the_same_status_is_an_error(tmp_path: Path) -> None:
     err = "flow: connection 0 failed: refused\nflow: no memory for another connection\n"
     recording = _recording(tmp_path, _end(0, 9 * S, "refused"), err=err)
     with pytest.raises(LabError, match=r"new\.client: no memory for another connection"):
-        failures_of(recording, "new", REPORTED)
+        workload(REPORTED).failed_connections(recording, "new")
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.unit.made_manifest import manifest as made_manifest
+from tests.unit.made_manifest import recording_with
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import open_pyplot
@@ -17,11 +18,11 @@ from mptcplab.figure.capacity import capacity_json, shown_capacity
 from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
 from mptcplab.metrics.capacity import _usable_paths, joint_capacity
-from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.metrics.manifest import read_nodes
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload
 
 SCENARIO = """
 title = "Capacity"
@@ -86,7 +87,7 @@ def test_mptcp_has_the_capacity_of_all_paths_and_tcp_of_its_own(tmp_path: Path) 
 def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) -> None:
     """The connection begins on the first path."""
     described = made_manifest({"bulk": {"kind": "flow"}}, addresses={}, programs=[])
-    (ends,) = map(ends_of_workload, described["workloads"])
+    ends = RecordedWorkload.from_json(described["workloads"][0]).ends
     bystander = {"endpoints": "auto", "modes": {}, "limits": {"subflows": 0}}
     described["nodes"] = [
         {"name": "client", "transport": transport}, {"name": "server"}, {"name": "other", "transport": bystander},
@@ -94,7 +95,7 @@ def test_paths_that_mptcp_may_use(transport: dict[str, Any], usable: list[str]) 
     known = {
         name: [(link, "forward"), ("link", "forward")] for name, link in {"one": "access1", "two": "access2"}.items()
     }
-    assert _usable_paths(read_nodes(described), ends, known, ["one"]) == usable
+    assert _usable_paths(read_nodes(recording_with(described)), ends, known, ["one"]) == usable
 
 
 def test_the_capacity_follows_a_trace_step_by_step(tmp_path: Path) -> None:

@@ -11,13 +11,13 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from tests.unit.made_manifest import workload
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of
 from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline
 from mptcplab.workload.outputs import TimedMessages
-from mptcplab.workload.registry import timed_messages
 
 #: A call of a minute: good for 20 s, then ever later; a second from 40 s on is lost.
 DUE = tuple(0.02 * number for number in range(3000) if not 2000 <= number < 2050)
@@ -129,13 +129,13 @@ def test_a_call_over_udp_has_the_time_of_its_messages() -> None:
 )
 def test_messages_have_the_instants_at_which_they_were_due(described: dict[str, Any], latest: float | None) -> None:
     outputs = {
-        "hear.server": {"event": "end", "first_ns": 10_500_000_000, "messages": 4},
+        "hear.server": {"event": "end", "conn": 0, "t_ns": 0, "bytes": 0, "first_ns": 10_500_000_000, "messages": 4},
         "hear.client": {"event": "packets", "seq": [0, 2, 1], "delay_ns": [31_000_000, 32_000_000, 60_000_000]},
     }
     recording: Any = SimpleNamespace(
         output=lambda program: json.dumps(outputs[program], separators=(",", ":")), manifest={"zero_ns": 10**10}
     )
-    found = timed_messages(recording, "hear", described)
+    found = workload(described).timed_messages(recording, "hear")
     if latest is None:
         assert found is None
         return

@@ -15,7 +15,7 @@ from mptcplab.errors import LabError
 from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import timelines
 from mptcplab.metrics.catalog.recovery import workload_recoveries
-from mptcplab.metrics.ends import ends_of_workload, manifest_workload
+from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.instants import changes_rates, has_failed
 from mptcplab.metrics.measure import measure
@@ -23,14 +23,14 @@ from mptcplab.metrics.rows import result_rows
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.result_table import result_table
+from mptcplab.workload.recorded import read_workload
 
 DROPPED = "MPTcpExtNoDSSInWindow"
 
 
 def _use(made: Made) -> GatewayUse:
     recording = made.write()
-    entry = manifest_workload(recording, "fetch")
-    (found,) = gateway_uses(recording, ends_of_workload(entry), entry)
+    (found,) = gateway_uses(recording, read_workload(recording, "fetch"))
     return found
 
 
@@ -134,8 +134,7 @@ def test_a_tunnel_shows_the_workloads_own_protocol_on_both_sides(tmp_path: Path)
 
 def test_a_workload_that_it_does_not_carry_has_no_gateway(tmp_path: Path) -> None:
     recording = Made(tmp_path, gateway={"carried": []}).write()
-    entry = manifest_workload(recording, "fetch")
-    assert gateway_uses(recording, ends_of_workload(entry), entry) == []
+    assert gateway_uses(recording, read_workload(recording, "fetch")) == []
 
 
 def test_connections_to_the_same_port_of_another_node_are_not_inner(tmp_path: Path) -> None:
@@ -239,17 +238,16 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
     recording = made.write()
     for node in ("home", "vps"):
         (tmp_path / "counters" / node / "nstat.json").write_text('{"kernel": {}}')
-    entry = manifest_workload(recording, "fetch")
-    assert gateway_uses(recording, ends_of_workload(entry), entry)[0].warnings == ()
+    assert gateway_uses(recording, read_workload(recording, "fetch"))[0].warnings == ()
 
 
 @pytest.mark.parametrize("inner", [(TOTAL,), (TOTAL, 100)])
 def test_small_messages_need_not_use_all_paths(tmp_path: Path, inner: tuple[int, ...]) -> None:
     """Those of ``requests`` are sent one by one, and sockets count the other direction, too."""
     recording = Made(tmp_path, inner=inner).write()
-    entry = manifest_workload(recording, "fetch")
-    ends = replace(ends_of_workload(entry), is_bulk=False)
-    assert gateway_uses(recording, ends, entry)[0].warnings == ()
+    fetch = read_workload(recording, "fetch")
+    not_bulk = replace(fetch, ends=replace(fetch.ends, is_bulk=False))
+    assert gateway_uses(recording, not_bulk)[0].warnings == ()
 
 
 def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:
@@ -257,8 +255,8 @@ def test_unknown_bytes_are_not_zero(tmp_path: Path) -> None:
     recording = made.write()
     table = recording.subflows.drop("bytes_received").to_dicts()
     samples.write([{**row, "bytes_received": None} for row in table], tmp_path / "subflows.parquet")
-    entry = manifest_workload(recording, "fetch")
-    (use,) = gateway_uses(Recording(tmp_path), ends_of_workload(entry), entry)
+    fetch = read_workload(recording, "fetch")
+    (use,) = gateway_uses(Recording(tmp_path), fetch)
     assert not any("did not pass" in warning for warning in use.warnings)
 
 
@@ -296,7 +294,7 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
         "gateway bond: exit killed",
         "gateway bond: exit started again",
     ]
-    (ends,) = (ends_of_workload(one) for one in recording.manifest["workloads"])
+    (ends,) = ends_of(recording)
     found = workload_recoveries(recording, ends)
     assert [(one.at.is_failure, one.at.place) for one in found] == [
         (True, "gateway bond exit"),
@@ -310,7 +308,7 @@ def test_events_of_a_gateway_are_named_and_are_failures(tmp_path: Path) -> None:
 def test_a_client_of_a_local_entry_has_gaps_too(tmp_path: Path) -> None:
     """Its connections are to the loopback address that it uses, not to the server's port."""
     recording = Made(tmp_path, gateway={"local": {"fetch": "127.0.1.1"}, "mode": "local"}, events=EVENTS).write()
-    (ends,) = (ends_of_workload(one) for one in recording.manifest["workloads"])
+    (ends,) = ends_of(recording)
     assert [one.gap_s for one in workload_recoveries(recording, ends)] == [1, 1]
 
 

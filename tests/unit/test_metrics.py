@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.unit.made_flow import ADDRESSES, Made, seen
+from tests.unit.made_flow import PLACES, Made, seen
 
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
@@ -247,12 +247,12 @@ def test_groups_of_subflows() -> None:
     ],
 )
 def test_path_names(local: str, remote: str, name: str) -> None:
-    assert subflows.path_name({"local": local, "remote": remote}, ADDRESSES) == name
+    assert subflows.path_name({"local": local, "remote": remote}, PLACES) == name
 
 
 def test_shares_of_nothing() -> None:
-    assert subflows.shares([], ADDRESSES) == {}
-    assert subflows.shares([[{"local": "10.0.2.2:1", "remote": "10.0.1.1:1", "bytes_received": 0}]], ADDRESSES) == {}
+    assert subflows.shares([], PLACES) == {}
+    assert subflows.shares([[{"local": "10.0.2.2:1", "remote": "10.0.1.1:1", "bytes_received": 0}]], PLACES) == {}
 
 
 def test_kernel_s_counters() -> None:

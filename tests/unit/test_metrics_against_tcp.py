@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from pydantic import ValidationError
 from tests.unit.commanded import output_of
+from tests.unit.made_manifest import recording_with
 from tests.unit.made_results import make_results
 
 from mptcplab.errors import InputError
@@ -156,12 +157,12 @@ def test_conditions_are_all_but_what_tcp_may_have_of_its_own() -> None:
     def conditions(protocol: str = "tcp", rate: int = 1, release: str = "7", **tables: object) -> str:
         client = {"transport": {"protocol": protocol, "scheduler": protocol, "weights": {"link1": rate}}}
         scenario = {"hosts": {"client": client}, "events": [{"at": 1, "protocol": protocol}], **tables}
-        return hash_conditions({"facts": {"kernel": {"release": release}}, "scenario": scenario})
+        return hash_conditions(recording_with({"facts": {"kernel": {"release": release}}, "scenario": scenario}))
 
     assert conditions() == conditions("mptcp", 2)
     assert conditions() != conditions(release="8")
     assert conditions(links={"via": {"rate": 1}}) != conditions(links={"via": {"rate": 2}}), "a link of this name"
-    assert hash_conditions({}) == "", "a manifest without a scenario says nothing"
+    assert hash_conditions(recording_with({})) == "", "a manifest without a scenario says nothing"
 
 
 def test_a_figure_of_chosen_points_has_what_follows_from_others(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def _recording(folder: Path, direction: str = "upload") -> Recording:
     links = {f"10.0.{line}.1": f"access{line}" for line in (1, 2)} | {
         f"10.0.{line + 2}.2": f"link{line}" for line in (1, 2)
     }
-    addresses = {address: {"link": link} for address, link in links.items()}
+    addresses = {address: {"node": "", "link": link} for address, link in links.items()}
     made = manifest({"bulk": {"kind": "flow", "reverse": not upload}}, addresses=addresses)
     (folder / "manifest.json").write_text(json.dumps(made))
     return Recording(folder)

@@ -28,6 +28,7 @@ from mptcplab.metrics.registry import METRICS
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import TimedMessages
+from mptcplab.workload.recorded import RecordedWorkload
 
 _NS = 10**9
 FAILURE = Instant(4.0, True, "link1")
@@ -119,8 +120,19 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
         delays.append(round(500 if late else _held_up(4.85)(due), 3))
     (folder / "out").mkdir(parents=True)
     head = {"event": "packets", "seq": list(range(500)), "delay_ns": [round(1e6 * one) for one in delays]}
-    end = {"event": "end", "conn": 0, "bytes": 86000, "messages": 500, "first_ns": 0, "last_ns": 10 * _NS}
-    lines: dict[str, list[dict[str, Any]]] = {"talk.client": [end], "talk.server": [{"event": "start"}, head, end]}
+    end = {
+        "event": "end",
+        "conn": 0,
+        "t_ns": 10 * _NS,
+        "bytes": 86000,
+        "messages": 500,
+        "first_ns": 0,
+        "last_ns": 10 * _NS,
+    }
+    lines: dict[str, list[dict[str, Any]]] = {
+        "talk.client": [end],
+        "talk.server": [{"event": "start", "conn": 0, "t_ns": 0}, head, end],
+    }
     for name, some in lines.items():
         text = "".join(json.dumps(one, separators=(",", ":")) + "\n" for one in some)
         (folder / "out" / f"{name}.out").write_text(text)
@@ -143,7 +155,7 @@ def _subject(folder: Path, kind: str, late_before: float) -> Subject:
     recording = Recording(folder)
     (ends,) = ends_of(recording)
     unused: Any = SimpleNamespace(use=SimpleNamespace(with_mptcp=1))
-    return Subject(recording, made["workloads"][0], ends, unused, unused, unused)
+    return Subject(recording, RecordedWorkload.from_json(made["workloads"][0]), ends, unused, unused, unused)
 
 
 @pytest.mark.parametrize("kind", ["voip", "stream"])

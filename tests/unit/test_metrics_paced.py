@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.unit.made_manifest import manifest
+from tests.unit.made_manifest import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
 from mptcplab.workload.emodel import mean_opinion_score, r_factor
 from mptcplab.workload.messages import Message, call_metrics, delay_metrics, messages, stream_metrics
-from mptcplab.workload.registry import read
+from mptcplab.workload.outputs import Arrivals
 
 TEN = [Message(number, delay) for number, delay in enumerate([20, 22, 20, 30, 80, 20, 20, 20, 40, 20])]
 
@@ -45,8 +45,8 @@ def test_a_call_is_played_from_its_first_packet_on() -> None:
 
 
 def test_copies_count_once() -> None:
-    events = [{"seq": [0, 1, 1], "delay_ns": [10**7, 2 * 10**7, 9 * 10**7]}, {"seq": [0], "delay_ns": [10**9]}]
-    assert messages(events) == [Message(0, 10.0), Message(1, 20.0)]
+    arrivals = [Arrivals([0, 1, 1], [10**7, 2 * 10**7, 9 * 10**7]), Arrivals([0], [10**9])]
+    assert messages(arrivals) == [Message(0, 10.0), Message(1, 20.0)]
 
 
 @pytest.mark.parametrize(
@@ -88,12 +88,10 @@ def _recording(folder: Path, described: dict[str, Any], client: list[dict[str, A
 def test_reading_a_stream(tmp_path: Path) -> None:
     """Ten messages of 100 B in 1 s, of which eight arrived, the last one late."""
     described = {"kind": "stream", "duration": "1 s", "deadline": "50 ms", "reverse": False}
-    client = [{"event": "end", "first_ns": 1000, "messages": 10}]
+    client = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "first_ns": 1000, "messages": 10}]
     packets = {"event": "packets", "seq": [*range(8)], "delay_ns": [20_000_000] * 7 + [60_000_000]}
-    server = [packets, {"event": "end", "bytes": 800, "messages": 8, "last_ns": 900_001_000}]
-    reading = read(
-        _recording(tmp_path, described, client, server), "it", described | {"from": "client", "to": "server"}
-    )
+    server = [packets, {"event": "end", "conn": 0, "t_ns": 1000, "bytes": 800, "messages": 8, "last_ns": 900_001_000}]
+    reading = workload(described).read(_recording(tmp_path, described, client, server), "it")
     assert reading.duration_s == 1, "the last message's turn belongs to it"
     assert reading.goodput_bps == 6400
     assert reading.metrics["late_percent"] == pytest.approx(10)
@@ -102,9 +100,9 @@ def test_reading_a_stream(tmp_path: Path) -> None:
 
 def test_reading_cross_traffic_of_which_nothing_arrived(tmp_path: Path) -> None:
     described = {"kind": "udp", "duration": "1 s", "reverse": False, "from": "client", "to": "server"}
-    client = [{"event": "end", "first_ns": 1000, "messages": 10}]
-    server = [{"event": "end", "bytes": 0, "messages": 0, "last_ns": None, "delay_sum_ns": 0}]
-    reading = read(_recording(tmp_path, described, client, server), "it", described)
+    client = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "first_ns": 1000, "messages": 10}]
+    server = [{"event": "end", "conn": 0, "t_ns": 1000, "bytes": 0, "messages": 0, "last_ns": None, "delay_sum_ns": 0}]
+    reading = workload(described).read(_recording(tmp_path, described, client, server), "it")
     assert (reading.goodput_bps, dict(reading.metrics)) == (0, {"lost_percent": 100})
 
 
@@ -114,7 +112,7 @@ def test_reading_flows(tmp_path: Path) -> None:
         {"event": "request", "asked_ns": start * 10**9, "t_ns": start * 10**9 + took * 10**6, "response": 1000}
         for start, took in ((0, 80), (1, 100), (2, 500))
     ]
-    reading = read(_recording(tmp_path, described, answers, []), "it", described)
+    reading = workload(described).read(_recording(tmp_path, described, answers, []), "it")
     assert reading.duration_s == pytest.approx(2.5)
     assert reading.goodput_bps == pytest.approx(8 * 3000 / 2.5)
     assert reading.metrics["flows"] == 3
@@ -124,7 +122,7 @@ def test_reading_flows(tmp_path: Path) -> None:
 def test_nothing_answered_is_an_error(tmp_path: Path) -> None:
     described = {"kind": "requests", "from": "client", "to": "server"}
     with pytest.raises(LabError, match="no request got a response"):
-        read(_recording(tmp_path, described, [], []), "it", described)
+        workload(described).read(_recording(tmp_path, described, [], []), "it")
 
 
 def test_a_damaged_download_is_an_error(tmp_path: Path) -> None:
@@ -134,6 +132,6 @@ def test_a_damaged_download_is_an_error(tmp_path: Path) -> None:
     (tmp_path / "out" / "it.server.err").write_text(line)
     (tmp_path / "out" / "it.client.err").write_text(line + "curl: (56) Recv failure\n")
     with pytest.raises(LabError) as error:
-        read(recording, "it", described)
+        workload(described).read(recording, "it")
     assert error.value.message == "it: a downloaded file differs from the served one"
     assert "Recv failure" in str(error.value.hint)

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.made_results import make_results
 
-from mptcplab.metrics.ends import ends_of_workload
+from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.instants import follows_trace
 from mptcplab.metrics.pauses import pause_warnings
 from mptcplab.plan.compile import compile_plan
@@ -47,7 +47,7 @@ def _recording(folder: Path, rows: str) -> Recording:
 )
 def test_a_long_pause_has_a_warning(tmp_path: Path, rows: str, longest: str | None) -> None:
     recording = _recording(tmp_path, rows)
-    (ends,) = map(ends_of_workload, recording.manifest["workloads"])
+    (ends,) = ends_of(recording)
     found = list(pause_warnings(recording, ends, (), with_mptcp=True))
     if longest is None:
         assert found == []

@@ -134,7 +134,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
                 )
     samples.write(rows, folder / ("connections.parquet" if workload == "flow" else "subflows.parquet"))
     (folder / "out").mkdir()
-    sender = [{"event": "end", "conn": conn, "last_ns": 10 * _NS} for conn in (0, 1)]
+    sender = [{"event": "end", "conn": conn, "t_ns": 10 * _NS, "bytes": 0, "last_ns": 10 * _NS} for conn in (0, 1)]
     (folder / "out" / "bulk.client.out").write_text("".join(json.dumps(event) + "\n" for event in sender))
     (folder / "manifest.json").write_text(json.dumps(manifest({"bulk": {"kind": workload}}, zero_ns=0)))
     if events:

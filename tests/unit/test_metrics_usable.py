@@ -242,9 +242,9 @@ def test_an_outage_between_two_samples_may_be_none(step_s: float, outage: float,
     times = np.sort(np.concatenate([np.arange(0.0, 20.0, step_s) + 1e-6 * number for number in range(3)]))
     known = {usable_curve: Delivery(times, 1000 * times), longest_outage: outage}
     none: Any = None
-    told = list(_sampling_warnings(Subject(none, {}, none, none, none, none, known)))
+    told = list(_sampling_warnings(Subject(none, none, none, none, none, none, known)))
     assert bool(told) == is_told, told
     exact = {usable_curve: Delivery(times, 1000 * times, np.zeros((0, 2))), longest_outage: outage}
-    assert list(_sampling_warnings(Subject(none, {}, none, none, none, none, exact))) == [], (
+    assert list(_sampling_warnings(Subject(none, none, none, none, none, none, exact))) == [], (
         "the receiver reports pauses"
     )

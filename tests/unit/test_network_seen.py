@@ -59,7 +59,8 @@ def _seen(recording: Recording, place: tuple[str, str] = FORWARD) -> DirectionCo
 
 
 def _warnings(recording: Recording) -> list[str]:
-    return list(network_warnings(network_counters(recording)))
+    # Opened again: a recording keeps its events, which tests write anew.
+    return list(network_warnings(network_counters(Recording(recording.folder))))
 
 
 def test_drops_by_loss_and_by_queue_are_distinguished(tmp_path: Path) -> None:
@@ -182,6 +183,7 @@ def test_middleboxes(tmp_path: Path) -> None:
 
 
 def _unused(recording: Recording, shares: Sequence[str]) -> list[str]:
+    recording = Recording(recording.folder)
     (ends,) = ends_of(recording)
     return list(unused_link_warnings(recording, ends, dict.fromkeys(shares, 1.0), network_counters(recording)))
 

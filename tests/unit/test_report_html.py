@@ -34,6 +34,7 @@ from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.stats import mean_interval
+from mptcplab.workload.recorded import RecordedWorkload
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -375,4 +376,4 @@ def test_same_folder_same_bytes(tmp_path: Path) -> None:
 )
 def test_arrows_point_to_who_receives(described: dict[str, Any], expected: str) -> None:
     (load,) = workloads_of({"it": {"from": "a", "to": "b", **described}})
-    assert html_build._workload(load) == expected
+    assert html_build._workload(RecordedWorkload.from_json(load)) == expected

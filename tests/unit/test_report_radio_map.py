@@ -11,6 +11,7 @@ from xml.etree import ElementTree as ET
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.made_manifest import recording_with
 
 from mptcplab.report.radio_map import radio_map
 
@@ -33,11 +34,11 @@ def manifest(
         for node in positions
     ]
     tracks = {node: [[10**9 * at, *place] for at, place in enumerate(track)] for node, track in positions.items()}
-    return {"seed": 3, "radios": radios, "tracks": tracks}
+    return {"seed": 3, "settings": [], "radios": radios, "tracks": tracks}
 
 
 def draw(described: dict[str, Any]) -> ET.Element:
-    picture = radio_map(described)
+    picture = radio_map(recording_with(described))
     assert picture is not None
     return ET.fromstring(str(picture.svg))
 
@@ -75,7 +76,7 @@ def test_a_walk_is_a_line_and_says_its_seed() -> None:
 
 
 def test_without_radios_there_is_none() -> None:
-    assert radio_map({"seed": 1}) is None
+    assert radio_map(recording_with({"seed": 1})) is None
 
 
 @given(

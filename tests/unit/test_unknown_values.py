@@ -26,7 +26,8 @@ from mptcplab.recording import captures, samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.result_table import result_table
 from mptcplab.stats import Interval
-from mptcplab.workload.registry import read
+from mptcplab.workload.recorded import read_workload
+from mptcplab.workload.registry import workload_of
 
 SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
 USE = MptcpUse(connections=1, with_mptcp=0, fell_back=0)
@@ -146,24 +147,24 @@ def test_nothing_delivered_between_samples_has_no_delay() -> None:
 
 
 def test_a_receiver_without_a_report_is_not_one_that_got_nothing(tmp_path: Path) -> None:
-    sender = {"event": "end", "conn": 0, "first_ns": 0, "messages": 50, "last_ns": 10}
-    for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0}])):
+    sender = {"event": "end", "conn": 0, "t_ns": 10, "bytes": 0, "first_ns": 0, "messages": 50, "last_ns": 10}
+    for folder, said in (("nothing", []), ("broken", [{"event": "start", "conn": 0, "t_ns": 0}])):
         (tmp_path / folder).mkdir()
         recording = _recording(tmp_path / folder, "udp", client=[sender], server=said)
-        described = recording.manifest["workloads"][0]
+        workload = workload_of(read_workload(recording, "bulk"))
         if said:
             with pytest.raises(LabError, match="no end"):
-                read(recording, "bulk", described)
+                workload.read(recording, "bulk")
         else:
-            assert read(recording, "bulk", described).metrics == {"lost_percent": 100}
+            assert workload.read(recording, "bulk").metrics == {"lost_percent": 100}
 
 
 def test_data_that_took_no_time_has_no_goodput(tmp_path: Path) -> None:
     start = {"event": "start", "conn": 0, "t_ns": 100}
-    end = {"event": "end", "conn": 0, "connect_ns": 0, "bytes": 5, "last_ns": 100}
+    end = {"event": "end", "conn": 0, "t_ns": 100, "connect_ns": 0, "bytes": 5, "last_ns": 100}
     recording = _recording(tmp_path, client=[start, end], server=[end])
     with pytest.raises(LabError, match="goodput is undefined"):
-        read(recording, "bulk", recording.manifest["workloads"][0])
+        workload_of(read_workload(recording, "bulk")).read(recording, "bulk")
 
 
 def test_a_capture_that_does_not_say_what_it_lost_has_failed() -> None:

@@ -12,11 +12,11 @@ import click
 from mptcplab.errors import InputError
 from mptcplab.explain.answer import Answer, Explanation, answer
 from mptcplab.explain.sources import Sources, read_sources, run_folder
-from mptcplab.metrics.ends import ends_of_workload
 from mptcplab.metrics.evidence import evidence_of
 from mptcplab.metrics.measure import measure_workload
 from mptcplab.metrics.network import network_counters
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workloads
 
 _MAX_LACKING, _MAX_NAMED = 6, 3
 
@@ -41,11 +41,10 @@ def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answe
     """Yield the answer about each workload of a run that uses MPTCP or TCP."""
     recording = Recording(folder)
     network = network_counters(recording)
-    for entry in recording.manifest["workloads"]:
-        measurement = measure_workload(recording, entry["name"], network)
-        ends = ends_of_workload(entry)
-        evidence = evidence_of(recording, ends, entry, network, goodput_bps=measurement.goodput_bps)
-        yield entry["name"], answer(sources, evidence.merge(sources.evidence))
+    for workload in read_workloads(recording):
+        measurement = measure_workload(recording, workload, network)
+        evidence = evidence_of(recording, workload, network, goodput_bps=measurement.goodput_bps)
+        yield workload.name, answer(sources, evidence.merge(sources.evidence))
 
 
 def _lines(found_answer: Answer, workload: str) -> list[str]:

@@ -20,7 +20,8 @@ from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.capacity import capacity_of
 from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
-from mptcplab.metrics.ends import Ends, ends_of, manifest_workload
+from mptcplab.metrics.ends import Ends, ends_of
+from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import timed_messages_of
 from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.radios import radio_samples
@@ -28,6 +29,7 @@ from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.results import subflow_path
+from mptcplab.workload.recorded import read_start_ns, read_workload
 
 #: More subflows or queues than this cannot be distinguished in a figure.
 MAX_LINES = 8
@@ -114,7 +116,7 @@ def timelines(recording: Recording, *, max_values: int) -> list[WorkloadTimeline
 
 
 def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...], max_values: int) -> WorkloadTimeline:
-    addresses = recording.manifest["addresses"]
+    addresses = read_addresses(recording)
     sent, received = _sent_and_received(recording, ends)
     start = _start_ns(recording, ends.workload)
     by_path: dict[str, list[list[Row]]] = {}
@@ -187,11 +189,9 @@ def _sent_and_received(recording: Recording, ends: Ends) -> tuple[list[list[Row]
 
     With a gateway, they are between its two sides, where the paths are.
     """
-    table, addresses = recording.subflows, recording.manifest["addresses"]
+    table, addresses = recording.subflows, read_addresses(recording)
     gateway = next(gateways_of(recording, ends.workload), None)
-    inner = (
-        inner_of(gateway, ends, manifest_workload(recording, ends.workload)["from"]) if gateway is not None else None
-    )
+    inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client) if gateway is not None else None
 
     def side(node: str, program: str | None, column: str) -> list[list[Row]]:
         rows = sockets.last_rows(table, node=node, program=program)
@@ -223,8 +223,7 @@ def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[
 
 
 def _start_ns(recording: Recording, workload: str) -> int:
-    programs = recording.manifest["programs"]
-    return next(int(program["start_ns"]) for program in programs if program["name"] == f"{workload}.client")
+    return read_start_ns(recording, f"{workload}.client")
 
 
 def _edges(instants: Sequence[int], start: int, max_values: int) -> Numbers:

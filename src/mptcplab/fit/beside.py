@@ -12,6 +12,7 @@ from mptcplab.fit.estimate import format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
 from mptcplab.lazy import pl
 from mptcplab.metrics.ends import ends_of
+from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.rows import RunResult
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.record import Recording
@@ -59,7 +60,7 @@ def _round_trips(recording: Recording, sender: str) -> dict[str, float]:
     if not frame.height or "rtt_us" not in frame.columns:
         return {}
     frame = frame.filter((pl.col("node") == sender) & (pl.col("bytes_acked") > 0) & (pl.col("rtt_us") > 0))
-    addresses = recording.manifest["addresses"]
+    addresses = read_addresses(recording)
     times: dict[str, list[float]] = {}
     for row in frame.select("local", "remote", "rtt_us").iter_rows(named=True):
         times.setdefault(_line_name(path_name(row, addresses)), []).append(row["rtt_us"] / 1e6)

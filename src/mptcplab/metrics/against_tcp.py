@@ -16,7 +16,7 @@ from statistics import fmean
 from typing import Any
 
 from mptcplab.metrics.catalog.aggregation import aggregation_benefit
-from mptcplab.metrics.manifest import read_links, read_paths
+from mptcplab.metrics.manifest import read_facts, read_links, read_paths, read_scenario
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.recording.record import Recording
 
@@ -37,11 +37,12 @@ class ComparedRun:
     conditions: str = ""
 
 
-def hash_conditions(manifest: Mapping[str, Any]) -> str:
+def hash_conditions(recording: Recording) -> str:
     """Return the hash of what an MPTCP run and its TCP runs have in common; empty if the manifest does not say it."""
-    if "scenario" not in manifest:
+    scenario = read_scenario(recording)
+    if scenario is None:
         return ""
-    conditions = [manifest["facts"]["kernel"]["release"], _drop_free_keys(manifest["scenario"])]
+    conditions = [read_facts(recording).kernel.release, _drop_free_keys(scenario)]
     return hashlib.sha256(json.dumps(conditions, sort_keys=True).encode()).hexdigest()
 
 

@@ -10,11 +10,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from mptcplab.metrics.manifest import Transport
+from mptcplab.metrics.manifest import Transport, read_addresses
 from mptcplab.metrics.subflows import Row, path_name
 from mptcplab.recording.record import Recording
+from mptcplab.workload.outputs import ConnectionStart
+from mptcplab.workload.recorded import RecordedWorkload
 
 #: Name of the scheduler of connections that were neither seen nor reported.
 NOT_KNOWN = "not known"
@@ -37,37 +38,49 @@ class SubflowAlgorithms:
     schedulers: tuple[str, ...]
 
 
-def requested_algorithms(described: Mapping[str, Any], transport: Transport) -> RequestedAlgorithms:
+@dataclass(frozen=True)
+class _HostAlgorithms:
+    """What was seen on a host: congestion controls and schedulers by the local and remote address of the socket.
+
+    Of ``uncoupled`` subflows, the kernel had no memory to couple the congestion control; None if it is not counted.
+    """
+
+    congestion: Mapping[tuple[str, str], Sequence[str]]
+    schedulers: Mapping[tuple[str, str], Sequence[str]]
+    uncoupled: int | None
+
+
+def requested_algorithms(workload: RecordedWorkload, transport: Transport) -> RequestedAlgorithms:
     """Return the algorithms of a workload whose sending host has ``transport``; the workload's own keys take
     precedence.
     """
     return RequestedAlgorithms(
-        described.get("congestion_control") or transport.congestion_control,
-        described.get("scheduler") or transport.scheduler,
+        workload.congestion_control or transport.congestion_control,
+        workload.scheduler or transport.scheduler,
     )
 
 
 def seen_subflows(
-    recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[Mapping[str, Any]]
+    recording: Recording, node: str, connections: Sequence[Sequence[Row]], started: Iterable[ConnectionStart]
 ) -> list[list[SubflowAlgorithms]]:
     """Return the subflows of each connection with the algorithms seen on ``node``.
 
-    ``started`` are the start events of the ``flow`` that opened them, which have the algorithms of its sockets.
+    ``started`` are the connections that ``flow`` reports, with the algorithms of its sockets.
     """
-    counter = recording.counter(node, "algorithms.json")
-    sockets = {(entry["local"], entry["remote"]): entry for entry in counter["sockets"]}
-    starts = {event["conn"]: event for event in started}
-    addresses = recording.manifest["addresses"]
+    seen = _read_host(recording, node)
+    starts = {start.conn: start for start in started}
+    addresses = read_addresses(recording)
 
     def build_subflow(row: Row) -> SubflowAlgorithms:
-        known = sockets.get((row["local"], row["remote"]), {})
-        start = starts.get(row.get("conn"), {})
+        socket, conn = (row["local"], row["remote"]), row.get("conn")
+        start = starts.get(conn) if conn is not None else None
+        congestion, scheduler = (start.congestion, start.scheduler) if start is not None else (None, None)
         # The row is the sender's, but paths are named from the receiver's side.
         path = path_name({"local": row["remote"], "remote": row["local"]}, addresses)
         return SubflowAlgorithms(
             path,
-            tuple(known.get("congestion") or _as_list(start.get("congestion") or row.get("congestion"))),
-            tuple(known.get("scheduler") or _as_list(start.get("scheduler"))),
+            tuple(seen.congestion.get(socket) or _as_list(congestion or row.get("congestion"))),
+            tuple(seen.schedulers.get(socket) or _as_list(scheduler)),
         )
 
     return [[build_subflow(row) for row in connection] for connection in connections]
@@ -78,10 +91,20 @@ def uncoupling_warnings(recording: Recording, node: str) -> Iterator[str]:
 
     The count covers the host since its creation, so it may include subflows of other workloads.
     """
-    count = recording.counter(node, "algorithms.json").get("uncoupled")
+    count = _read_host(recording, node).uncoupled
     if count:
         subflows = "1 subflow" if count == 1 else f"{count} subflows"
         yield f"the kernel had no memory to couple the congestion control of {subflows} of {node}: uncoupled, like TCP"
+
+
+def _read_host(recording: Recording, node: str) -> _HostAlgorithms:
+    counter = recording.counter(node, "algorithms.json")
+    sockets = {(entry["local"], entry["remote"]): entry for entry in counter["sockets"]}
+    return _HostAlgorithms(
+        {socket: entry.get("congestion") or () for socket, entry in sockets.items()},
+        {socket: entry.get("scheduler") or () for socket, entry in sockets.items()},
+        counter.get("uncoupled"),
+    )
 
 
 def _as_list(name: str | None) -> list[str]:

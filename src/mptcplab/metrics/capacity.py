@@ -14,7 +14,8 @@ from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.manifest import Node, Step, Transport, read_links, read_nodes, read_paths
+from mptcplab.metrics.events import NetworkEvent, read_events
+from mptcplab.metrics.manifest import Node, Step, Transport, read_links, read_nodes, read_paths, read_radio_links
 from mptcplab.metrics.subflows import Row, speaks_mptcp
 from mptcplab.metrics.workload_sockets import gateways_of
 from mptcplab.recording.record import Recording
@@ -55,10 +56,10 @@ class _Links:
     down: set[str] = field(default_factory=set)
     without_address: set[tuple[str, str]] = field(default_factory=set)
 
-    def change(self, event: Row) -> None:
+    def change(self, event: NetworkEvent) -> None:
         """Apply an event."""
-        link, kind, value = event["link"], event["kind"], event["value"] or ""
-        sides = _SIDES.get(event["direction"], _BOTH)
+        link, kind, value = event.link, event.kind, event.value
+        sides = _SIDES.get(event.direction, _BOTH)
         if kind in ("trace", "change"):
             rate = rate_of(value)
             if rate is not None:
@@ -96,10 +97,10 @@ def capacity_of(recording: Recording, ends: Ends, used: Collection[str], receive
     known = read_paths(recording, ends.workload)
     if not used or not set(used) <= set(known) or next(gateways_of(recording, ends.workload), None) is not None:
         return None
-    nodes = read_nodes(recording.manifest)
+    nodes = read_nodes(recording)
     names = _usable_paths(nodes, ends, known, used) if _is_mptcp(recording, ends, received) else used
     paths = [known[name] for name in names]
-    events = sorted(recording.events.iter_rows(named=True), key=lambda entry: int(entry["instant_ns"]))
+    events = sorted(read_events(recording), key=lambda event: event.instant_ns)
     links = _links(recording, {step for path in paths for step in path})
     if links is None or not any(_changes_rate(event, links) for event in events):
         return None
@@ -154,10 +155,10 @@ def _limiting_steps(path: Sequence[Step], rates: Mapping[Step, Numbers]) -> froz
 def _links(recording: Recording, steps: Collection[Step]) -> _Links | None:
     """Return the links as they are before the first event; None if what one carries is unknown."""
     links = read_links(recording)
-    written = recording.manifest.get("scenario", {}).get("links", {})
+    radios = read_radio_links(recording)
     rates, shares = {}, {}
     for link, side in steps:
-        if written.get(link, {}).get("radio") is not None:
+        if link in radios:
             return None
         direction = links[link].side(side)
         payload_bps, rate_bps = direction.payload_bps, direction.rate_bps
@@ -170,10 +171,10 @@ def _links(recording: Recording, steps: Collection[Step]) -> _Links | None:
     return _Links(rates, shares)
 
 
-def _changes_rate(event: Row, links: _Links) -> bool:
+def _changes_rate(event: NetworkEvent, links: _Links) -> bool:
     """Return whether an event sets the rate of one of ``links``."""
-    is_here = any(link == event["link"] for link, _ in links.shares)
-    return is_here and event["kind"] in ("trace", "change") and rate_of(event["value"] or "") is not None
+    is_here = any(link == event.link for link, _ in links.shares)
+    return is_here and event.kind in ("trace", "change") and rate_of(event.value) is not None
 
 
 def rate_of(value: str) -> float | None:
@@ -183,12 +184,12 @@ def rate_of(value: str) -> float | None:
 
 
 def _history(
-    links: _Links, paths: Sequence[Sequence[Step]], events: Iterable[Row]
+    links: _Links, paths: Sequence[Sequence[Step]], events: Iterable[NetworkEvent]
 ) -> tuple[Numbers, dict[Step, Numbers]]:
     """Return the times at which something happens, -inf first, and what each step of the paths carries from then on."""
     steps = sorted({step for path in paths for step in path})
     times, values = [-np.inf], [links.carried_rates(steps)]
-    for instant_ns, of_instant in groupby(events, key=lambda event: int(event["instant_ns"])):
+    for instant_ns, of_instant in groupby(events, key=lambda event: event.instant_ns):
         for event in of_instant:
             links.change(event)
         times.append(instant_ns / _NS)

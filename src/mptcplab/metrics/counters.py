@@ -9,6 +9,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
+from mptcplab.recording.record import Recording
+
+#: The counters of a node in a recording.
+FILE = "nstat.json"
 _PREFIX = "MPTcpExt"
 _BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties", "NoDSSInWindow")
 
@@ -32,6 +36,12 @@ class MptcpCounts:
     opportunistic_bytes: int | None = None
     penalties: int | None = None
     dropped_beyond_window: int | None = None
+
+
+def read_counters(recording: Recording, node: str) -> dict[str, int]:
+    """Return the counters of ``nstat`` of a node at the end of a run, by their names."""
+    counters: dict[str, int] = recording.counter(node, FILE)["kernel"]
+    return dict(counters)
 
 
 def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:

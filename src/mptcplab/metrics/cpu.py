@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.manifest import read_programs
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_programs, read_zero_ns
 
 FILE = "cpu.txt"
 #: A CPU that was busy for this share of a workload's time may have been the limit. A single TCP connection through a
@@ -42,7 +42,7 @@ class CpuUse:
 def cpu_uses(recording: Recording) -> dict[str, CpuUse]:
     """Return the use of each CPU, by the name of its node."""
     files = sorted((recording.folder / "counters").glob(f"*/{FILE}"))
-    return {file.parent.name: parse_use(file.read_text(), zero_ns=recording.manifest["zero_ns"]) for file in files}
+    return {file.parent.name: parse_use(file.read_text(), zero_ns=read_zero_ns(recording)) for file in files}
 
 
 def parse_use(text: str, *, zero_ns: int) -> CpuUse:

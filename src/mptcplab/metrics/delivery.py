@@ -15,7 +15,8 @@ from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import events
+from mptcplab.workload.outputs import read_ends
+from mptcplab.workload.recorded import read_zero_ns
 
 _NS_PER_S = 1e9
 _BITS = 8
@@ -137,9 +138,8 @@ def sent_until_s(recording: Recording, ends: Ends) -> float | None:
     """Return the time at which the sender's application wrote its last data, in s; None if it does not report that."""
     if ends.sending is None:
         return None
-    reported = [event["last_ns"] for event in events(recording, ends.sending, "end")]
-    known = [instant for instant in reported if instant is not None]
-    return (max(known) - recording.manifest["zero_ns"]) / _NS_PER_S if known else None
+    known = [end.last_ns for end in read_ends(recording, ends.sending) if end.last_ns is not None]
+    return (max(known) - read_zero_ns(recording)) / _NS_PER_S if known else None
 
 
 def _read_reported(recording: Recording, program: str) -> Delivery | None:

@@ -6,7 +6,6 @@ Of a workload that a gateway carries, it is the evidence of the connections betw
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from math import inf
@@ -28,20 +27,22 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.waits import min_wait_s, pending_of, waits_of
 from mptcplab.lazy import pl
 from mptcplab.metrics import subflows
+from mptcplab.metrics.counters import read_counters
 from mptcplab.metrics.cpu import shares as cpu_shares
+from mptcplab.metrics.endpoints import read_kernel_endpoints, read_kernel_limits
 from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
-from mptcplab.metrics.manifest import Gateway, Node, read_gateways, read_links, read_nodes, read_programs
+from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
 from mptcplab.metrics.middleboxes import MIDDLEBOXES
 from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about so many, but never to less than one in this time.
 _SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
-_LIMIT = re.compile(r"(subflows|add_addr_accepted)\W+(\d+)")
 #: Fields of samples by the columns of recordings, with the factor of their unit.
 _SECONDS = {
     "rtt_us": "rtt_s", "rttvar_us": "rttvar_s", "min_rtt_us": "min_rtt_s", "rto_us": "rto_s",
@@ -79,10 +80,10 @@ class _Side:
 
 
 def evidence_of(
-    recording: Recording, ends: Ends, entry: Mapping[str, Any], network: NetworkCounters, *, goodput_bps: float | None
+    recording: Recording, workload: RecordedWorkload, network: NetworkCounters, *, goodput_bps: float | None
 ) -> Evidence:
-    """Return what a recording shows of one workload, whose ``entry`` is from the manifest."""
-    side = _side(recording, ends, entry)
+    """Return what a recording shows of one workload."""
+    ends, side = workload.ends, _side(recording, workload)
     paths = tuple(_paths(recording, ends, side))
     seen = tuple(_subflows(recording, ends, side))
     connections = tuple(_connections(recording, side))
@@ -90,7 +91,7 @@ def evidence_of(
         hosts=tuple(_host(recording, ends, side, name) for name in dict.fromkeys((side.client, side.server))),
         subflows=seen,
         connections=connections,
-        expected=_describe_expected(recording, ends, entry, side, paths, goodput_bps),
+        expected=_describe_expected(recording, workload, side, paths, goodput_bps),
         middleboxes=tuple(
             Middlebox(name=count.router, verb=count.verb, option=count.option, packets=count.packets)
             for count in network.get(MIDDLEBOXES)
@@ -100,18 +101,19 @@ def evidence_of(
     )
 
 
-def _side(recording: Recording, ends: Ends, entry: Mapping[str, Any]) -> _Side:
+def _side(recording: Recording, workload: RecordedWorkload) -> _Side:
+    ends = workload.ends
     gateway = next(gateways_of(recording, ends.workload), None)
     if gateway is None:
         programs = {ends.sender: ends.sending, ends.receiver: ends.receiving}
-        return _Side(entry["from"], entry["to"], ends.sender, ends.receiver, programs, None)
-    inner = inner_of(gateway, ends, entry["from"])
+        return _Side(workload.client, workload.server, ends.sender, ends.receiver, programs, None)
+    inner = inner_of(gateway, ends, workload.client)
     return _Side(gateway.entry, gateway.exit, inner.sender, inner.receiver, {}, gateway)
 
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
-    node = read_nodes(recording.manifest)[name]
-    own_items = [address for address, place in recording.manifest["addresses"].items() if place["node"] == name]
+    node = read_nodes(recording)[name]
+    own_items = [address for address, place in read_addresses(recording).items() if place.node == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
     return Host(
@@ -132,7 +134,7 @@ def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapp
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
     """
-    counters: dict[str, int] = dict(recording.counter(name, "nstat.json")["kernel"])
+    counters = read_counters(recording, name)
     entries = {gateway.entry for gateway in read_gateways(recording) if gateway.carried}
     if name in entries and own_protocol == "mptcp":
         counters.pop(_ANSWERED_BY_TCP, None)
@@ -146,29 +148,26 @@ def _protocol(ends: Ends, node: Node, side: _Side) -> str | None:
 
 
 def _endpoints(recording: Recording, host: str) -> Iterator[Endpoint]:
-    file = recording.folder / "counters" / host / "mptcp-endpoint.json"
-    for described in recording.counter(host, file.name) if file.exists() else ():
-        flags = (flag for flag in ("signal", "subflow", "backup", "fullmesh", "implicit") if described.get(flag))
+    for endpoint in read_kernel_endpoints(recording, host) or ():
         yield Endpoint(
-            address=described["address"],
-            flags=frozenset(flags),
-            id=described.get("id"),
-            port=described.get("port"),
-            device=described.get("dev"),
+            address=endpoint.address,
+            flags=endpoint.flags,
+            id=endpoint.id,
+            port=endpoint.port,
+            device=endpoint.device,
         )
 
 
 def _limits(recording: Recording, host: str) -> Limits | None:
-    """Return the limits at the end of the run; `ip -j` prints them as plain text in some versions."""
-    file = recording.folder / "counters" / host / "mptcp-limits.json"
-    limits = {name: int(number) for name, number in _LIMIT.findall(file.read_text())} if file.exists() else {}
+    """Return the limits at the end of the run."""
+    limits = read_kernel_limits(recording, host) or {}
     return Limits(**limits) if len(limits) == len(fields(Limits)) else None
 
 
 def _sysctls(recording: Recording, host: str) -> dict[str, str]:
     file = recording.folder / "counters" / host / "sysctl.txt"
     lines = file.read_text().splitlines() if file.exists() else []
-    transport = read_nodes(recording.manifest)[host].transport
+    transport = read_nodes(recording)[host].transport
     configured = {name: str(value) for name, value in transport.sysctl.items()} if transport is not None else {}
     return configured | {name: value for line in lines for name, _, value in [line.partition(" = ")]}
 
@@ -177,8 +176,8 @@ def _paths(recording: Recording, ends: Ends, side: _Side) -> Iterator[Path]:
     """Yield the workload's paths; their ``client`` and ``server`` are the addresses of those nodes."""
     links = read_links(recording)
     happened = instants(recording)
-    addresses = {(place["node"], place["link"]): host for host, place in recording.manifest["addresses"].items()}
-    nodes = read_nodes(recording.manifest)
+    addresses = {(place.node, place.link): host for host, place in read_addresses(recording).items()}
+    nodes = read_nodes(recording)
     backups = {link for name in (side.client, side.server) for link in nodes[name].backup_links}
     for name, steps in paths_between(recording, ends).items():
         there = {f"{link} {direction}": links[link].side(direction) for link, direction in steps}
@@ -226,14 +225,10 @@ def _down(happened: Sequence[Instant], links: set[str]) -> tuple[tuple[float, fl
 
 
 def _describe_expected(
-    recording: Recording,
-    ends: Ends,
-    entry: Mapping[str, Any],
-    side: _Side,
-    paths: tuple[Path, ...],
-    goodput_bps: float | None,
+    recording: Recording, workload: RecordedWorkload, side: _Side, paths: tuple[Path, ...], goodput_bps: float | None
 ) -> Expected:
-    nodes = read_nodes(recording.manifest)
+    ends = workload.ends
+    nodes = read_nodes(recording)
     transport = nodes[side.sender].transport
     clients = [program for program in read_programs(recording) if program.name.startswith(f"{ends.workload}.client")]
     times = [(span[0] / _NS, span[1] / _NS) for client in clients if (span := client.span_ns) is not None]
@@ -250,15 +245,15 @@ def _describe_expected(
         start_s=min((begin for begin, _ in times), default=None),
         duration_s=max((end for _, end in times), default=0.0) - min((begin for begin, _ in times), default=0.0),
         goodput_bps=goodput_bps if _is_comparable(recording) else None,
-        scheduler=entry.get("scheduler") or (transport and transport.scheduler) or "default",
-        congestion=entry.get("congestion_control") or (transport and transport.congestion_control) or "cubic",
+        scheduler=workload.scheduler or (transport and transport.scheduler) or "default",
+        congestion=workload.congestion_control or (transport and transport.congestion_control) or "cubic",
         gateway=side.gateway.program if side.gateway is not None else None,
     )
 
 
 def _is_comparable(recording: Recording) -> bool:
     """Return whether the goodput of a workload can be compared with what its paths carry: alone, at constant rates."""
-    return len(recording.manifest["workloads"]) == 1 and not changes_rates(recording)
+    return len(read_workloads(recording)) == 1 and not changes_rates(recording)
 
 
 def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow]:
@@ -266,7 +261,7 @@ def _subflows(recording: Recording, ends: Ends, side: _Side) -> Iterator[Subflow
         rows = _thin_samples(recording, name, side.programs.get(name))
         if side.gateway is not None:
             inner = inner_of(side.gateway, ends, side.client)
-            rows = inner_rows(rows, inner, recording.manifest["addresses"])
+            rows = inner_rows(rows, inner, read_addresses(recording))
         else:
             rows = workload_rows(rows, recording, ends, name, side.programs.get(name))
         yield from _subflows_of(rows, recording, name, side.sender)
@@ -297,6 +292,7 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
 
 def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: str) -> Iterator[Subflow]:
     sockets: dict[tuple[Any, ...], list[Row]] = {}
+    addresses = read_addresses(recording)
     for row in rows:
         sockets.setdefault((row.get("conn"), row["local"], row["remote"]), []).append(row)
     for (conn, local, remote), samples in sockets.items():
@@ -309,7 +305,7 @@ def _subflows_of(rows: Iterable[Row], recording: Recording, host: str, sender: s
             local=local,
             remote=remote,
             connection=conn if conn is not None else token if token is not None else (local, remote),
-            path=subflows.path_name(ends, recording.manifest["addresses"]),
+            path=subflows.path_name(ends, addresses),
             is_backup=any(flag & _BACKUP for flag in flags) if flags else None,
             is_mptcp=any(subflows.speaks_mptcp(row) or row.get("subflow_id") is not None for row in samples),
             congestion=next((row["congestion"] for row in reversed(samples) if row.get("congestion")), None),

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from mptcplab.lazy import Numbers, np
 from mptcplab.metrics.delivery import Delivery, delivery
 from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.manifest import read_programs
 from mptcplab.recording.record import Recording
 from mptcplab.stats import jain_index
+from mptcplab.workload.recorded import read_programs, read_workloads
 
 WINDOW_S = 1.0
 
@@ -27,7 +27,7 @@ def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, 
 
 def common_span_s(recording: Recording) -> tuple[float, float] | None:
     """Return the time span in which all workloads of a run ran, in s; None if there is none, or one workload only."""
-    clients = {f"{workload['name']}.client" for workload in recording.manifest["workloads"]}
+    clients = {f"{workload.name}.client" for workload in read_workloads(recording)}
     spans = [span for run in read_programs(recording) if run.name in clients and (span := run.span_ns) is not None]
     begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
     return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None

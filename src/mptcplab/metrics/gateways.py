@@ -13,12 +13,12 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.counters import dropped_text, mptcp_counts
-from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.manifest import Gateway, read_gateways
+from mptcplab.metrics.counters import dropped_text, mptcp_counts, read_counters
+from mptcplab.metrics.manifest import Gateway, read_addresses, read_gateways
 from mptcplab.metrics.subflows import Row
 from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload, read_workloads
 
 _OPENED, _ACCEPTED = "MPTcpExtMPCapableSYNACKRX", "MPTcpExtMPCapableACKRX"
 _ANSWERED_BY_TCP = "MPTcpExtMPCapableFallbackSYNACK"
@@ -81,16 +81,17 @@ class _Sides:
     server: list[Row]
 
 
-def gateway_uses(recording: Recording, ends: Ends, described: Mapping[str, Any]) -> list[GatewayUse]:
-    """Return the gateways that carry the workload of the manifest's entry ``described``, in the scenario's order."""
-    return [_use(recording, ends, described, gateway) for gateway in gateways_of(recording, ends.workload)]
+def gateway_uses(recording: Recording, workload: RecordedWorkload) -> list[GatewayUse]:
+    """Return the gateways that carry a workload, in the scenario's order."""
+    return [_use(recording, workload, gateway) for gateway in gateways_of(recording, workload.name)]
 
 
-def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Gateway) -> GatewayUse:
-    sides = _sides(recording, ends, described, gateway)
+def _use(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -> GatewayUse:
+    ends = workload.ends
+    sides = _sides(recording, workload, gateway)
     is_tunnel = gateway.is_tunnel
     end_to_end = "UDP" if ends.protocol == "udp" else _protocol(sides.client, sides.server)
-    inner = inner_of(gateway, ends, described["from"])
+    inner = inner_of(gateway, ends, workload.client)
     both = {gateway.entry: sides.entry_inner, gateway.exit: sides.exit_inner}
     sent, received = both[inner.sender], both[inner.receiver]
     connections = subflows.data_connections(received, "bytes_received")
@@ -101,10 +102,10 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
         server_side=end_to_end if is_tunnel else _protocol(sides.exit_outer, sides.server),
         carrying=subflows.carrying_subflows(connections),
         congestion=_congestion(recording, inner.sender, sent),
-        shares=subflows.shares(connections, recording.manifest["addresses"]),
+        shares=subflows.shares(connections, read_addresses(recording)),
     )
     inner_warnings = tuple(_inner_warnings(gateway, gateway_use, sides, is_bulk=ends.is_bulk))
-    others = _other_warnings(recording, described, gateway, gateway_use, sides) if gateway_use.inner else ()
+    others = _other_warnings(recording, workload, gateway, gateway_use, sides) if gateway_use.inner else ()
     return replace(
         gateway_use,
         warnings=(*inner_warnings, *others),
@@ -112,13 +113,13 @@ def _use(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway
     )
 
 
-def _sides(recording: Recording, ends: Ends, described: Mapping[str, Any], gateway: Gateway) -> _Sides:
+def _sides(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -> _Sides:
     def rows_of(node: str) -> list[Row]:
         return subflows.last_rows(recording.subflows, node=node, program=None)
 
     entry, exit_ = rows_of(gateway.entry), rows_of(gateway.exit)
-    client, server = described["from"], described["to"]
-    inner, addresses = inner_of(gateway, ends, client), recording.manifest["addresses"]
+    client, server, ends = workload.client, workload.server, workload.ends
+    inner, addresses = inner_of(gateway, ends, client), read_addresses(recording)
     listening = [gateway.listening_port] if gateway.listening_port is not None else []
     return _Sides(
         client=workload_rows(rows_of(client), recording, ends, client, None),
@@ -164,7 +165,7 @@ def _inner_warnings(gateway: Gateway, use: GatewayUse, sides: _Sides, *, is_bulk
 
 
 def _other_warnings(
-    recording: Recording, described: Mapping[str, Any], gateway: Gateway, use: GatewayUse, sides: _Sides
+    recording: Recording, workload: RecordedWorkload, gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
     """Yield where the outer sides, the way of the data, or the kernel's counters contradict the scenario."""
     name = use.name
@@ -172,7 +173,7 @@ def _other_warnings(
         if protocol == "MPTCP" and gateway.listening_port is not None:
             yield f"gateway {name}: the connection on the {side}'s side is MPTCP as well"
     yield from _bypass_warnings(gateway, use, sides)
-    yield from _contradictions(recording, described, gateway, use, sides)
+    yield from _contradictions(recording, workload, gateway, use, sides)
 
 
 def _weak_use_warnings(use: GatewayUse, sides: _Sides, *, is_bulk: bool) -> Iterator[str]:
@@ -207,37 +208,33 @@ def _largest_received(*ends: Sequence[Row]) -> int | None:
 
 
 def _contradictions(
-    recording: Recording, described: Mapping[str, Any], gateway: Gateway, use: GatewayUse, sides: _Sides
+    recording: Recording, workload: RecordedWorkload, gateway: Gateway, use: GatewayUse, sides: _Sides
 ) -> Iterator[str]:
     """Yield a warning for each count of the kernel that contradicts the sockets, or shows what held them up."""
-
-    def counters(node: str) -> dict[str, int]:
-        return dict(recording.counter(node, "nstat.json")["kernel"])
-
     tokens = {row["token"] for row in sides.exit_inner if subflows.speaks_mptcp(row)}
     inner = len(tokens) if use.inner == "MPTCP" else 0
-    items = {gateway.entry, gateway.exit} - {described["from"], described["to"]}
-    dropped = mptcp_counts([counters(node) for node in sorted(items)]).dropped_beyond_window
+    items = {gateway.entry, gateway.exit} - {workload.client, workload.server}
+    dropped = mptcp_counts([read_counters(recording, node) for node in sorted(items)]).dropped_beyond_window
     if dropped:
         # The counters of the workload's own hosts have a warning of their own.
         yield f"gateway {use.name}: {dropped_text(dropped, ' and '.join(sorted(items)))}"
     for node, counter, verb in ((gateway.entry, _OPENED, "opened"), (gateway.exit, _ACCEPTED, "accepted")):
-        known = counters(node).get(counter)
+        known = read_counters(recording, node).get(counter)
         if known is not None and known < inner:
             yield f"gateway {use.name}: its sockets show {inner} MPTCP connections, but {node} {verb} only {known}"
         # A program that asks its servers for MPTCP, too, is answered by plain TCP there.
-        fallbacks = mptcp_counts([counters(node) | {_ANSWERED_BY_TCP: 0}]).fallbacks
+        fallbacks = mptcp_counts([read_counters(recording, node) | {_ANSWERED_BY_TCP: 0}]).fallbacks
         if inner and fallbacks:
             yield f"gateway {use.name}: its sockets show MPTCP, but {node} counted fallbacks to TCP: {fallbacks}"
-    outer = ((described["from"], use.client_side, _OPENED), (described["to"], use.server_side, _ACCEPTED))
+    outer = ((workload.client, use.client_side, _OPENED), (workload.server, use.server_side, _ACCEPTED))
     for node, protocol, counter in outer:
-        known = counters(node).get(counter) if _is_only_for(recording, node, gateway) else None
+        known = read_counters(recording, node).get(counter) if _is_only_for(recording, node, gateway) else None
         if protocol == "TCP" and known:
             yield f"gateway {use.name}: the sockets of {node} show TCP, but its kernel counted MPTCP: {known}"
 
 
 def _is_only_for(recording: Recording, node: str, gateway: Gateway) -> bool:
     """Return whether the counters of a node come from outer sides of the gateway only: it has no other connections."""
-    workloads = (entry["name"] for entry in recording.manifest["workloads"] if node in (entry["from"], entry["to"]))
+    workloads = {workload.name for workload in read_workloads(recording) if node in (workload.client, workload.server)}
     sides = {side for other in read_gateways(recording) for side in (other.entry, other.exit)}
-    return node not in sides and set(workloads) <= set(gateway.carried)
+    return node not in sides and workloads <= set(gateway.carried)

@@ -11,15 +11,16 @@ from __future__ import annotations
 
 from mptcplab.lazy import np
 from mptcplab.metrics.delivery import Delivery, delivery, sent_until_s
-from mptcplab.metrics.ends import Ends, manifest_workload
+from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import TimedMessages
-from mptcplab.workload.registry import timed_messages
+from mptcplab.workload.recorded import read_workload
+from mptcplab.workload.registry import workload_of
 
 
 def usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return what was of use for a workload: messages in time, or else all data that arrived, until it was sent."""
-    messages = timed_messages(recording, ends.workload, manifest_workload(recording, ends.workload))
+    messages = workload_of(read_workload(recording, ends.workload)).timed_messages(recording, ends.workload)
     if messages is not None:
         return timely_delivery(messages)
     curve = delivery(recording, ends)

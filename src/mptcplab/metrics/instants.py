@@ -3,13 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
 from mptcplab.gateway.words import DOWN, UP
-from mptcplab.lazy import pl
-from mptcplab.metrics.manifest import read_links, read_paths
+from mptcplab.metrics.events import NetworkEvent, read_events
+from mptcplab.metrics.manifest import read_links, read_paths, read_tracks
 from mptcplab.node.words import OF_PATH_MANAGERS
 from mptcplab.recording.record import Recording
 
@@ -37,22 +35,23 @@ class Instant:
 
 def instants(recording: Recording) -> list[Instant]:
     """Return failures and restorations in time order. Both directions of a link count as one."""
-    pairs = {(row["instant_ns"], row["kind"], _place(row)) for row in _events(recording) if row["kind"] in _KINDS}
+    events = [event for event in read_events(recording) if event.kind in _KINDS]
+    pairs = {(event.instant_ns, event.kind, _place(event)) for event in events}
     return [Instant(instant / _NS_PER_S, kind in _BEGINS, place) for instant, kind, place in sorted(pairs)]
 
 
 def changes_rates(recording: Recording) -> bool:
     """Return whether the rate of any link may have changed during the run."""
     neutral = (DOWN, UP, *OF_PATH_MANAGERS)
-    return any(row["kind"] not in neutral for row in _events(recording)) or _has_trace(recording)
+    return any(event.kind not in neutral for event in read_events(recording)) or _has_trace(recording)
 
 
 def changes_shape(recording: Recording) -> bool:
     """Return whether a link's rate may have changed while it was up: by an event of another kind, by a trace, or
     because a node with radios moved."""
     neutral = (*_KINDS, *OF_PATH_MANAGERS)
-    changed = any(row["kind"] not in neutral for row in _events(recording)) or _has_trace(recording)
-    return changed or any(len(track) > 1 for track in recording.manifest.get("tracks", {}).values())
+    changed = any(event.kind not in neutral for event in read_events(recording)) or _has_trace(recording)
+    return changed or any(len(track) > 1 for track in read_tracks(recording).values())
 
 
 def follows_trace(recording: Recording, workload: str) -> bool:
@@ -68,44 +67,38 @@ def _has_trace(recording: Recording) -> bool:
 
 def is_emptied(recording: Recording, link: str) -> bool:
     """Return whether an interface of ``link`` lost its carrier or was set down, which empties its queues."""
-    return any(kind == "down" and value != _SILENT for kind, value in _events_of(recording, link))
+    return any(event.kind == "down" and event.value != _SILENT for event in _events_of(recording, link))
 
 
 def is_silent(recording: Recording, link: str) -> bool:
     """Return whether ``link`` failed without a word: its interfaces stayed up."""
-    return any(kind == "down" and value == _SILENT for kind, value in _events_of(recording, link))
+    return any(event.kind == "down" and event.value == _SILENT for event in _events_of(recording, link))
 
 
 def has_failed(recording: Recording, link: str) -> bool:
     """Return whether ``link`` was down for some time, or one of its ends lost its address."""
-    return any(kind in _FAILURES for kind, _ in _events_of(recording, link))
+    return any(event.kind in _FAILURES for event in _events_of(recording, link))
 
 
 def links_without_address(recording: Recording) -> set[tuple[str, str]]:
     """Return the links that lost an address for good, each with the host that the event names; "" if it names none."""
     last: dict[tuple[str, str], str] = {}
-    for row in _events(recording):
-        if row["kind"].startswith("address"):
-            last[row["link"], row["value"] or ""] = row["kind"]
+    for event in read_events(recording):
+        if event.kind.startswith("address"):
+            last[event.link, event.value] = event.kind
     return {place for place, kind in last.items() if kind == _REMOVED}
 
 
-def path_manager_events(recording: Recording) -> list[dict[str, Any]]:
+def path_manager_events(recording: Recording) -> list[NetworkEvent]:
     """Return the events of endpoints and limits, in the order in which they happened."""
-    return [row for row in _events(recording) if row["kind"] in OF_PATH_MANAGERS]
+    return [event for event in read_events(recording) if event.kind in OF_PATH_MANAGERS]
 
 
-def _place(row: Mapping[str, Any]) -> str:
-    if row["kind"] in (_RADIOS_OFF, _RADIOS_ON):
-        return f"radios of {row['link']}"
-    return f"gateway {row['link']} {row['value']}" if row["kind"] in (DOWN, UP) else str(row["link"])
+def _place(event: NetworkEvent) -> str:
+    if event.kind in (_RADIOS_OFF, _RADIOS_ON):
+        return f"radios of {event.link}"
+    return f"gateway {event.link} {event.value}" if event.kind in (DOWN, UP) else event.link
 
 
-def _events_of(recording: Recording, link: str) -> list[tuple[str, str]]:
-    return [(row["kind"], row["value"]) for row in _events(recording) if row["link"] == link]
-
-
-def _events(recording: Recording) -> list[dict[str, Any]]:
-    """Return the events as rows: they are few, and asked for link by link, so that frames would take longer."""
-    file = recording.folder / "events.parquet"
-    return pl.read_parquet(file).to_dicts() if file.exists() else []
+def _events_of(recording: Recording, link: str) -> list[NetworkEvent]:
+    return [event for event in read_events(recording) if event.link == link]

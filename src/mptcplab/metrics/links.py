@@ -24,7 +24,8 @@ from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
 from mptcplab.network.losses import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEATED, Recording
 
-Qdisc = Mapping[str, Any]
+#: Reads a counter of a node, by its file.
+Counters = Callable[[str, str], Any]
 #: The maximum bytes and packets in the samples of each direction's queue.
 Peaks = Mapping[tuple[str, str], tuple[int, int]]
 #: Names of the disciplines' counters of packets marked with "congestion experienced".
@@ -32,6 +33,25 @@ _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
 _EMPTIED = "its interface was down, which empties queues without counting"
 _FEW = "too few bursts to decide"
+
+
+@dataclass(frozen=True)
+class Passed:
+    """What a queueing discipline counted: packets and bytes that left it, drops, marks, and packets still in it."""
+
+    packets: int
+    bytes: int
+    drops: int = 0
+    qlen: int = 0
+    marked: int = 0
+    kind: str = ""
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> Passed:
+        """Return the counters of a discipline in ``tc -s -j qdisc``. CAKE counts marks in each of its tins."""
+        places = (entry, *entry.get("tins", ()))
+        marked = sum(place[key] for place in places for key in _MARKS if key in place)
+        return cls(entry["packets"], entry["bytes"], entry["drops"], entry["qlen"], marked, entry["kind"])
 
 
 @dataclass(frozen=True)
@@ -85,29 +105,27 @@ def direction_counters(recording: Recording) -> list[DirectionCounters]:
     ]
 
 
-def _direction(
-    link: Link, direction: str, read: Callable[[str, str], Any], peaks: Peaks, *, emptied: bool
-) -> DirectionCounters:
+def _direction(link: Link, direction: str, read: Counters, peaks: Peaks, *, emptied: bool) -> DirectionCounters:
     name, side = link.name, link.side(direction)
     chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
     first = chain[0] if chain else _passed_counters(read, link.between, direction, name)
-    below = chain[1]["drops"] if len(chain) > 1 else 0
-    is_random = bool(chain) and first["kind"] == _NETEM
-    lost, dropped = (first["drops"] - below, below) if is_random else (0, first["drops"])
-    offered = first["packets"] + first["drops"] + first["qlen"]
+    below = chain[1].drops if len(chain) > 1 else 0
+    is_random = bool(chain) and first.kind == _NETEM
+    lost, dropped = (first.drops - below, below) if is_random else (0, first.drops)
+    offered = first.packets + first.drops + first.qlen
     expected = None if emptied else side.chances.expected_losses(offered)
     peak_queue_bytes, peak_queue_packets = peaks.get((name, direction), (None, None))
     return DirectionCounters(
         link=name,
         direction=direction,
         asked=side.chances,
-        packets=first["packets"],
-        bytes=first["bytes"],
+        packets=first.packets,
+        bytes=first.bytes,
         lost=lost,
         dropped=dropped,
-        marked=sum(map(_count_marked, chain)),
-        waiting=first["qlen"],
+        marked=sum(discipline.marked for discipline in chain),
+        waiting=first.qlen,
         peak_queue_bytes=peak_queue_bytes,
         peak_queue_packets=peak_queue_packets,
         expected=expected,
@@ -115,16 +133,16 @@ def _direction(
     )
 
 
-def _chain(read: Callable[[str, str], Any], node: str, device: str) -> list[Qdisc]:
+def _chain(read: Counters, node: str, device: str) -> list[Passed]:
     """Return the disciplines of a device from its root down, without the hooks of filters."""
     disciplines = {q.get("parent", ""): q for q in read(node, "tc.json") if q["dev"] == device}
     chain = [disciplines[""]]
     while (below := disciplines.get(f"{chain[-1]['handle']}1")) is not None:
         chain.append(below)
-    return chain
+    return list(map(Passed.from_json, chain))
 
 
-def _passed_counters(read: Callable[[str, str], Any], between: Sequence[str], direction: str, device: str) -> Qdisc:
+def _passed_counters(read: Counters, between: Sequence[str], direction: str, device: str) -> Passed:
     """Return what arrived at the end of a direction without shaping, in the form of a discipline's counters.
 
     An access point has no interface of the link's name: then it is what the other end, the station, has sent.
@@ -133,14 +151,8 @@ def _passed_counters(read: Callable[[str, str], Any], between: Sequence[str], di
     for node, way in ((end, "rx"), (start, "tx")):
         for port in (entry for entry in read(node, "link.json") if entry["ifname"] == device):
             counted = port["stats64"][way]
-            return {"packets": counted["packets"], "bytes": counted["bytes"], "drops": 0, "qlen": 0}
+            return Passed(counted["packets"], counted["bytes"])
     raise LabError(f"the recording has no counters of link '{device}'", hint=REPEATED)
-
-
-def _count_marked(discipline: Qdisc) -> int:
-    """Return the number of marked packets; CAKE counts in each of its tins."""
-    places = (discipline, *discipline.get("tins", ()))
-    return sum(place[key] for place in places for key in _MARKS if key in place)
 
 
 def _peaks(recording: Recording) -> Peaks:

@@ -3,8 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from mptcplab.metrics.counters import FILE as COUNTERS
+from mptcplab.metrics.counters import read_counters
 from mptcplab.recording.record import Recording
 
 FILE = "machine.json"
@@ -27,10 +30,25 @@ PRESSURE = (
 SHORT_OF_MEMORY = "the hosts share one machine, which was short of memory for sockets"
 
 
+@dataclass(frozen=True)
+class Machine:
+    """What all hosts of a run share, see :mod:`mptcplab.guest.machine`; None where the recording predates a value."""
+
+    tcp_pages_peak: int | None
+    tcp_mem_pages: Sequence[int] | None
+    softirq_rounds_delayed: int | None
+
+
+def read_machine(recording: Recording) -> Machine:
+    """Return the state of the machine at the end of a run."""
+    state = recording.machine
+    return Machine(state.get("tcp_pages_peak"), state.get("tcp_mem_pages"), state.get("softirq_rounds_delayed"))
+
+
 def machine_warnings(recording: Recording) -> Iterator[str]:
     """Yield a warning for each effect by which the machine, not the network, may have determined the result."""
     yield from _pressure(recording)
-    rounds = recording.machine.get("softirq_rounds_delayed")
+    rounds = read_machine(recording).softirq_rounds_delayed
     if rounds:
         yield (
             f"the kernel delayed {rounds} rounds of softirqs by 1 ms each, because they raised each other endlessly "
@@ -47,7 +65,8 @@ def _pressure(recording: Recording) -> Iterator[str]:
             "memory: raise the scenario's key `memory`, or use smaller buffers or fewer flows"
         )
         return
-    peak, limits = recording.machine.get("tcp_pages_peak"), recording.machine.get("tcp_mem_pages")
+    machine = read_machine(recording)
+    peak, limits = machine.tcp_pages_peak, machine.tcp_mem_pages
     # MPTCP's own memory is part of the sum, but only a TCP socket that allocates more checks the limit.
     if peak is not None and limits and peak > limits[1]:
         yield (
@@ -62,8 +81,8 @@ def pressure_counts(recording: Recording) -> dict[str, int]:
     The kernel counts on the host whose socket noticed first, but the pressure is on all hosts.
     """
     counts: dict[str, int] = {}
-    for file in sorted((recording.folder / "counters").glob("*/nstat.json")):
-        counters = recording.counter(file.parent.name, file.name)["kernel"]
+    for file in sorted((recording.folder / "counters").glob(f"*/{COUNTERS}")):
+        counters = read_counters(recording, file.parent.name)
         for name in PRESSURE:
             if counters.get(name):
                 counts[name] = counts.get(name, 0) + counters[name]

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
-"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios and programs.
+"""Typed entries of a manifest, for readers of recordings: nodes, links, paths, gateways, radios, events and facts.
 
-``campaign/contract.py`` writes links and paths, ``campaign/record.py`` adds the programs. An entry is read when it is
-asked for, which takes microseconds. Keys of the scenario that only one reader needs stay in :attr:`LinkDirection.keys`.
+``campaign/contract.py`` and ``campaign/record.py`` write them; workloads and programs are read by
+:mod:`mptcplab.workload.recorded`. An entry is read when it is asked for, which takes microseconds. Keys of the scenario
+that only one reader needs stay in :attr:`LinkDirection.keys`.
 """
 
 from __future__ import annotations
@@ -30,6 +31,18 @@ def _parse_all(kind: type[_T], entries: Iterable[Mapping[str, Any]]) -> list[_T]
 
 def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
     return _parse_all(kind, [entry])[0]
+
+
+@dataclass(frozen=True)
+class AddressOwner:
+    """Whose an address is: that of the interface of ``node`` on ``link``."""
+
+    node: str
+    link: str
+
+
+#: The owner of each address of a run.
+Addresses = Mapping[str, AddressOwner]
 
 
 @dataclass(frozen=True)
@@ -154,26 +167,6 @@ class Node:
 
 
 @dataclass(frozen=True)
-class Program:
-    """A program of a run. Its times are in ns from time zero, each None if it is unknown."""
-
-    name: str
-    role: str = ""
-    start_ns: int | None = None
-    end_ns: int | None = None
-
-    @property
-    def span_ns(self) -> tuple[int, int] | None:
-        """Its start and end; None unless both are known."""
-        return None if self.start_ns is None or self.end_ns is None else (self.start_ns, self.end_ns)
-
-    @property
-    def workload(self) -> str:
-        """The name before the last dot: workloads' programs are called ``WORKLOAD.client`` and ``WORKLOAD.server``."""
-        return self.name.rpartition(".")[0]
-
-
-@dataclass(frozen=True)
 class Gateway:
     """A gateway between two nodes.
 
@@ -221,9 +214,144 @@ class Radio:
         return self.role == "station"
 
 
-def read_nodes(manifest: Mapping[str, Any]) -> dict[str, Node]:
+@dataclass(frozen=True)
+class Kernel:
+    """The kernel of a run: its release, the rate of its clock in Hz if known, and the kind of its time.
+
+    ``key`` is the hash of the build.
+    """
+
+    release: str
+    hz: int | None = None
+    time: str = "virtual"
+    key: str = ""
+
+
+@dataclass(frozen=True)
+class Facts:
+    """What determined a run beside its scenario. ``programs`` and ``libraries`` have digests by name."""
+
+    kernel: Kernel
+    mptcplab: str = ""
+    engine: str = ""
+    programs: Mapping[str, str] = field(default_factory=dict)
+    libraries: Mapping[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class RunLabel:
+    """What names a run: its identity, and its point and seed in the experiment."""
+
+    identity: str
+    settings: tuple[tuple[str, str], ...]
+    seed: int
+
+
+@dataclass(frozen=True)
+class TrackPoint:
+    """Where a node is at an instant, in ns from time zero and metres; it moves straight to its next point."""
+
+    at_ns: int
+    x: float
+    y: float
+
+
+@dataclass(frozen=True)
+class ScheduledEvent:
+    """An event as the scenario has it, at an instant from time zero. ``node`` and ``mode`` are empty if it has none."""
+
+    type: str
+    at: Duration
+    link: str
+    node: str
+    mode: str
+
+
+@dataclass(frozen=True)
+class RequestedCapture:
+    """A capture that the scenario asks for: at one link of a node, or all; some with statistics."""
+
+    node: str
+    link: str | None = None
+    statistics: bool = False
+
+
+def read_label(recording: Recording) -> RunLabel:
+    """Return what names a run. :raises TypeError: if it is not of the right types."""
+    manifest = recording.manifest
+    return RunLabel(
+        _check_type(str, manifest.get("identity", recording.folder.name)),
+        tuple((_check_type(str, key), _check_type(str, value)) for key, value in manifest["settings"]),
+        _check_type(int, manifest["seed"]),
+    )
+
+
+def _check_type(kind: type[_T], value: Any) -> _T:
+    """Return ``value``. :raises TypeError: if it is not of the type ``kind``."""
+    if not isinstance(value, kind):
+        raise TypeError(f"{value!r} is not of type {kind.__name__}")
+    return value
+
+
+def read_facts(recording: Recording) -> Facts:
+    """Return what determined a run."""
+    facts = recording.manifest["facts"]
+    kernel = _parse(Kernel, facts["kernel"])
+    _check_type(str, kernel.release)
+    return _parse(Facts, {**facts, "kernel": kernel})
+
+
+def read_duration_ns(recording: Recording) -> int:
+    """Return how long a run took on the engine's clock, from time zero."""
+    return int(recording.manifest["virtual_ns"] - recording.manifest["zero_ns"])
+
+
+def read_scenario(recording: Recording) -> Mapping[str, Any] | None:
+    """Return the resolved scenario, whose keys belong to the kinds of its tables; None if the manifest has none."""
+    scenario: Mapping[str, Any] | None = recording.manifest.get("scenario")
+    return scenario
+
+
+def read_scheduled_events(recording: Recording) -> list[ScheduledEvent]:
+    """Return the events of the scenario, in the order of time."""
+    events = [
+        ScheduledEvent(
+            entry["type"],
+            Duration.parse(entry["at"]),
+            entry.get("link") or "",
+            entry.get("node") or "",
+            entry.get("mode") or "",
+        )
+        for entry in (read_scenario(recording) or {}).get("events", ())
+    ]
+    return sorted(events, key=lambda event: int(event.at))
+
+
+def read_requested_captures(recording: Recording) -> list[RequestedCapture]:
+    """Return the captures that the scenario asks for."""
+    return _parse_all(RequestedCapture, recording.manifest["scenario"]["record"]["captures"])
+
+
+def read_radio_links(recording: Recording) -> set[str]:
+    """Return the links that are between radios."""
+    links = (read_scenario(recording) or {}).get("links", {})
+    return {name for name, link in links.items() if link.get("radio") is not None}
+
+
+def read_tracks(recording: Recording) -> dict[str, list[TrackPoint]]:
+    """Return where the nodes with radios are, by node, in the order of time; empty without radios."""
+    tracks = recording.manifest.get("tracks", {})
+    return {node: [TrackPoint(*point) for point in track] for node, track in tracks.items()}
+
+
+def read_addresses(recording: Recording) -> Addresses:
+    """Return the owner of each address of a run."""
+    return {address: AddressOwner(**owner) for address, owner in recording.manifest["addresses"].items()}
+
+
+def read_nodes(recording: Recording) -> dict[str, Node]:
     """Return the nodes of a run by name, in the order of the scenario."""
-    return {entry["name"]: _node(entry) for entry in manifest["nodes"]}
+    return {entry["name"]: _node(entry) for entry in recording.manifest["nodes"]}
 
 
 def _node(entry: Mapping[str, Any]) -> Node:
@@ -257,24 +385,19 @@ def read_paths(recording: Recording, workload: str) -> dict[str, list[Step]]:
     return {name: [(link, direction) for link, direction in steps] for name, steps in paths.items()}
 
 
-def read_programs(recording: Recording) -> list[Program]:
-    """Return the programs of a run."""
-    return _parse_all(Program, recording.manifest.get("programs", ()))
-
-
 def read_gateways(recording: Recording) -> list[Gateway]:
     """Return the gateways of a run, in the order of the scenario."""
     return _parse_all(Gateway, recording.manifest.get("gateways", ()))
 
 
-def read_radios(manifest: Mapping[str, Any]) -> list[Radio]:
+def read_radios(recording: Recording) -> list[Radio]:
     """Return the radios of a run, in the order of the scenario."""
-    return _parse_all(Radio, manifest.get("radios", ()))
+    return _parse_all(Radio, recording.manifest.get("radios", ()))
 
 
 def transports_of(recording: Recording, *hosts: str) -> dict[str, Transport]:
     """Return the transports of nodes with sockets, by name. :raises LabError: if one has none."""
-    nodes = read_nodes(recording.manifest)
+    nodes = read_nodes(recording)
     transports = {name: nodes[name].transport for name in hosts}
     known = {name: transport for name, transport in transports.items() if transport is not None}
     if len(known) < len(transports):

@@ -11,21 +11,20 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any
 
 from mptcplab.explain.reason import Finding
 from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
 from mptcplab.metrics.complaints import kernel_complaints
-from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts
+from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts, read_counters
 from mptcplab.metrics.cpu import cpu_warnings
 from mptcplab.metrics.doubted_outage import outage_warnings
-from mptcplab.metrics.ends import Ends, ends_of, ends_of_workload, manifest_workload
+from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.failed_connections import failure_warnings
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.late_windows import late_window_warnings
 from mptcplab.metrics.machine import machine_warnings
-from mptcplab.metrics.manifest import Transport, transports_of
+from mptcplab.metrics.manifest import Transport, read_addresses, transports_of
 from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
 from mptcplab.metrics.pauses import pause_warnings
@@ -34,8 +33,9 @@ from mptcplab.metrics.registry import compute_metrics
 from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
 from mptcplab.metrics.workload_sockets import workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import Items, TimedMessages, events, failures_of
-from mptcplab.workload.registry import items, read, timed_messages
+from mptcplab.workload.outputs import Items, TimedMessages, read_starts
+from mptcplab.workload.recorded import RecordedWorkload, read_workload, read_workloads
+from mptcplab.workload.registry import workload_of
 
 _NO_CONNECTION = "no connection was seen carrying data"
 
@@ -72,16 +72,14 @@ class WorkloadMeasurement:
 
 def items_of(recording: Recording) -> dict[str, Items]:
     """Return what each workload of a run delivered one by one, if it does: objects, requests, messages."""
-    pairs = (
-        (end.workload, items(recording, end.workload, manifest_workload(recording, end.workload)))
-        for end in ends_of(recording)
-    )
+    workloads = read_workloads(recording)
+    pairs = ((workload.name, workload_of(workload).items(recording, workload.name)) for workload in workloads)
     return {name: some for name, some in pairs if some is not None}
 
 
 def timed_messages_of(recording: Recording, workload: str) -> TimedMessages | None:
     """Return the messages of a workload with the instants at which they were due, if it sends such."""
-    return timed_messages(recording, workload, manifest_workload(recording, workload))
+    return workload_of(read_workload(recording, workload)).timed_messages(recording, workload)
 
 
 def measure(recording: Recording, network: NetworkCounters | None = None) -> list[WorkloadMeasurement]:
@@ -90,13 +88,12 @@ def measure(recording: Recording, network: NetworkCounters | None = None) -> lis
     :raises LabError: if a program's output is invalid.
     """
     network = network if network is not None else network_counters(recording)
-    return [measure_workload(recording, described["name"], network) for described in recording.manifest["workloads"]]
+    return [measure_workload(recording, workload, network) for workload in read_workloads(recording)]
 
 
-def measure_workload(recording: Recording, name: str, network: NetworkCounters) -> WorkloadMeasurement:
+def measure_workload(recording: Recording, workload: RecordedWorkload, network: NetworkCounters) -> WorkloadMeasurement:
     """Measure one workload of a run. :raises LabError: if a program's output is invalid."""
-    entry = manifest_workload(recording, name)
-    ends = ends_of_workload(entry)
+    name, ends, kind = workload.name, workload.ends, workload_of(workload)
     sender, receiver = ends.sender, ends.receiver
     rows = {
         node: workload_rows(
@@ -104,29 +101,29 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         )
         for node, program in ((sender, ends.sending), (receiver, ends.receiving))
     }
-    reading = read(recording, name, entry)
+    reading = kind.read(recording, name)
     transports = transports_of(recording, sender, receiver)
-    requested = algorithms.requested_algorithms(entry, transports[sender])
+    requested = algorithms.requested_algorithms(workload, transports[sender])
     protocols = {ends.protocol or transports[node].protocol for node in (sender, receiver)}
     requests_mptcp = "mptcp" in protocols
-    gateways = tuple(gateway_uses(recording, ends, entry))
-    counts = mptcp_counts(recording.counter(node, "nstat.json")["kernel"] for node in (sender, receiver))
-    started = events(recording, ends.sending, "start") if ends.sending is not None else []
+    gateways = tuple(gateway_uses(recording, workload))
+    counts = mptcp_counts(read_counters(recording, node) for node in (sender, receiver))
+    started = read_starts(recording, ends.sending) if ends.sending is not None else []
     sent = subflows.data_connections(rows[sender], "bytes_acked", min_share=ends.min_share)
     seen = algorithms.seen_subflows(recording, sender, sent, started)
     sockets = _sockets(recording, sent, rows[receiver], ends, algorithms.congestion_names(seen))
     sockets = _with_counted_fallbacks(sockets, counts) if requests_mptcp else sockets
-    opens_tcp = _opens_tcp(ends, entry, transports)
+    opens_tcp = _opens_tcp(workload, transports)
     if opens_tcp:
         # A listening MPTCP socket calls each plain TCP connection a fallback, also of a client that never asked.
         sockets = replace(sockets, use=replace(sockets.use, fell_back=0))
     if ends.receiving is None:  # other programs report their own sockets
-        sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[entry["from"], entry["to"]]))
-    subject = Subject(recording, entry, ends, reading, sockets, counts)
+        sockets = replace(sockets, use=replace(sockets.use, unseen=network.unseen[workload.client, workload.server]))
+    subject = Subject(recording, workload, ends, reading, sockets, counts)
     values = compute_metrics(subject)
-    failures = failures_of(recording, name, entry)
+    failures = kind.failed_connections(recording, name)
     reported = requests_mptcp and bool(sockets.use.connections or not failures.failed)
-    use = tuple(_use_warnings(sockets, entry, ends, transports, opens_tcp=opens_tcp)) if reported else ()
+    use = tuple(_use_warnings(sockets, workload, transports, opens_tcp=opens_tcp)) if reported else ()
     idle = tuple(_idle_warnings(sockets, ends, transports)) if reported else ()
     unused = tuple(unused_link_warnings(recording, ends, sockets.shares, network)) if _spreads(sockets, ends) else ()
     sides = (*(use if sockets.use.connections else (_NO_CONNECTION,)), *idle, *unused)
@@ -155,7 +152,7 @@ def measure_workload(recording: Recording, name: str, network: NetworkCounters) 
         ),
         metrics={name: value for name, value in values.items() if value != math.inf},
         never=tuple(name for name, value in values.items() if value == math.inf),
-        reasons=reasons_of(recording, ends, entry, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
+        reasons=reasons_of(recording, workload, network, goodput_bps=reading.goodput_bps, with_mptcp=requests_mptcp),
         is_bulk=ends.is_bulk,
         gateways=gateways,
         mptcp_faults=_mptcp_faults(sides if requests_mptcp and not opens_tcp else None, gateways),
@@ -195,7 +192,7 @@ def _sockets(
             subflows=max((len(group) for group in with_mptcp), default=0),
             carrying=subflows.carrying_subflows(with_mptcp),
         ),
-        shares=subflows.shares(received, recording.manifest["addresses"]),
+        shares=subflows.shares(received, read_addresses(recording)),
         retransmitted_bytes=subflows.sum_known(rows, "bytes_retrans"),
         sent_bytes=subflows.sum_known(rows, "bytes_sent"),
         congestion=congestion,
@@ -210,9 +207,9 @@ def _with_counted_fallbacks(sockets: Sockets, counts: MptcpCounts) -> Sockets:
     return replace(sockets, use=replace(use, fell_back=min(use.connections, counts.fallbacks)))
 
 
-def _opens_tcp(ends: Ends, entry: Mapping[str, Any], transports: Mapping[str, Transport]) -> bool:
+def _opens_tcp(workload: RecordedWorkload, transports: Mapping[str, Transport]) -> bool:
     """Return whether the side that connects is set to TCP: only it can ask for MPTCP."""
-    return ends.protocol is None and transports[entry["from"]].protocol == "tcp"
+    return workload.ends.protocol is None and transports[workload.client].protocol == "tcp"
 
 
 def _is_subflow(row: Row) -> bool:
@@ -247,7 +244,7 @@ def _count_fallbacks(received: list[list[Row]]) -> int:
 
 
 def _use_warnings(
-    sockets: Sockets, entry: Mapping[str, Any], ends: Ends, transports: Mapping[str, Transport], *, opens_tcp: bool
+    sockets: Sockets, workload: RecordedWorkload, transports: Mapping[str, Transport], *, opens_tcp: bool
 ) -> Iterator[str]:
     """Yield how the sockets of a workload differ from MPTCP on several subflows, for which its hosts are set."""
     backups = _backup_links(transports)
@@ -261,8 +258,8 @@ def _use_warnings(
         yield f"{use.fell_back} of {use.connections} connections fell back to TCP"
     elif use.with_mptcp < use.connections:
         plain = f"{use.connections - use.with_mptcp} of {use.connections} connections are plain TCP"
-        yield f"{plain}, since {entry['from']} is set to TCP" if opens_tcp else f"MPTCP was requested, but {plain}"
-    elif ends.is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
+        yield f"{plain}, since {workload.client} is set to TCP" if opens_tcp else f"MPTCP was requested, but {plain}"
+    elif workload.ends.is_bulk and use.single and not (backups and use.subflows > 1) and not use.is_doubtful:
         some = subflows.describe_share(use.single, use.with_mptcp)
         shown = " that samples show" if some and use.unseen else ""
         yield f"MPTCP was in use, but only one subflow carried data{some}{shown}"

@@ -7,7 +7,7 @@ alone or in a list.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -17,6 +17,7 @@ from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.subflows import Sockets
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import Reading
+from mptcplab.workload.recorded import RecordedWorkload
 
 _T = TypeVar("_T")
 
@@ -25,12 +26,12 @@ _T = TypeVar("_T")
 class Subject:
     """One workload of one run: the argument of the functions that compute metrics.
 
-    ``described`` is the workload's entry in the manifest, ``reading`` the results that its programs reported,
+    ``workload`` is what the manifest says of it, ``reading`` the results that its programs reported,
     ``sockets`` the samples of its sockets, and ``counts`` the MPTCP counters of its hosts.
     """
 
     recording: Recording
-    described: Mapping[str, Any]
+    workload: RecordedWorkload
     ends: Ends
     reading: Reading
     sockets: Sockets

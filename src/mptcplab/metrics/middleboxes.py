@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from mptcplab.metrics.column import Column, Display, Scope
 from mptcplab.metrics.manifest import read_nodes
@@ -28,7 +27,7 @@ def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
     """Return the counts of every rule of every router, in the order of the scenario."""
     return [
         MiddleboxCount(node.name, verb, option, packets)
-        for node in read_nodes(recording.manifest).values()
+        for node in read_nodes(recording).values()
         if node.middlebox
         for (verb, option), packets in zip(node.middlebox, _read_counts(recording, node.name), strict=True)
     ]
@@ -36,7 +35,7 @@ def middlebox_counts(recording: Recording) -> list[MiddleboxCount]:
 
 def _read_counts(recording: Recording, router: str) -> Iterator[int]:
     for entry in recording.counter(router, "nft.json")["nftables"]:
-        rule: Mapping[str, Any] = entry.get("rule", {})
+        rule = entry.get("rule", {})
         if rule.get("table") == _TABLE:
             yield from (part["counter"]["packets"] for part in rule["expr"] if "counter" in part)
 

@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from mptcplab.metrics.column import Scope
-from mptcplab.metrics.counters import mptcp_counts
+from mptcplab.metrics.counters import mptcp_counts, read_counters
 from mptcplab.metrics.endpoints import ENDPOINTS, endpoint_warnings
-from mptcplab.metrics.ends import Ends, ends_of_workload
+from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.instants import has_failed
 from mptcplab.metrics.links import LINKS
 from mptcplab.metrics.manifest import read_links, read_nodes, read_paths
@@ -19,6 +19,7 @@ from mptcplab.metrics.radios import ACCESS_POINTS, RADIO_LINKS, radio_warnings
 from mptcplab.metrics.subflows import count_unseen
 from mptcplab.network.losses import CONFIDENCE
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workloads
 
 _T = TypeVar("_T")
 #: What a run counts beside its workloads, in the order of results.json.
@@ -52,10 +53,10 @@ def network_counters(recording: Recording) -> NetworkCounters:
 def _count_unseen(recording: Recording) -> dict[tuple[str, str], int]:
     """Return what samples miss between the nodes of workloads whose sockets are sampled from outside."""
     numbers: dict[tuple[str, str], int] = {}
-    for entry in recording.manifest["workloads"]:
-        nodes = entry["from"], entry["to"]
-        if nodes not in numbers and ends_of_workload(entry).receiving is None:
-            counts = mptcp_counts([recording.counter(entry["to"], "nstat.json")["kernel"]])
+    for workload in read_workloads(recording):
+        nodes = workload.client, workload.server
+        if nodes not in numbers and workload.ends.receiving is None:
+            counts = mptcp_counts([read_counters(recording, workload.server)])
             numbers[nodes] = count_unseen(recording.subflows, nodes, counts)
     return numbers
 
@@ -126,7 +127,7 @@ def _is_path_meant(recording: Recording, ends: Ends, links: Sequence[str]) -> bo
 
 def _is_meant(recording: Recording, host: str, link: str) -> bool:
     """Return whether a node's path manager should use a link while others work, and may have enough subflows."""
-    transport = read_nodes(recording.manifest)[host].transport
+    transport = read_nodes(recording)[host].transport
     links = [entry for entry in read_links(recording).values() if host in entry.between]
     if transport is None or len(links) - 1 > min(transport.limits.values()):
         return False

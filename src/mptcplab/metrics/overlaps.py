@@ -8,10 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from mptcplab.metrics.manifest import read_programs
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.recording.record import Recording
-from mptcplab.units import Duration
+from mptcplab.workload.recorded import read_programs, read_workloads
 
 #: Workloads that overlap by less than this do not change each other's results: the last data may be a queue's.
 TOLERANCE_S = 0.1
@@ -36,8 +35,7 @@ def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasureme
         for measurement in measured
         if measurement.workload in begins
     }
-    workloads = (entry for entry in recording.manifest["workloads"] if entry["name"] in begins)
-    starts = {workload["name"]: int(Duration.parse(workload.get("start", "0 ns"))) for workload in workloads}
+    starts = {workload.name: int(workload.start) for workload in read_workloads(recording) if workload.name in begins}
     values = {
         later: {
             earlier: _part(begins[later], ends[later], ends[earlier]) if begins[earlier] < begins[later] else 0.0

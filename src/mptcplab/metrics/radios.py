@@ -20,6 +20,7 @@ from mptcplab.metrics.column import HIDDEN, Column, Display, Scope
 from mptcplab.metrics.manifest import Radio, read_radios
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
+from mptcplab.workload.recorded import read_zero_ns
 
 #: Events of a station, and of an access point about a station.
 ASSOCIATED, DISASSOCIATED, ROAMED = "associated", "disassociated", "roamed"
@@ -141,7 +142,7 @@ def associations(recording: Recording) -> tuple[Association, ...]:
 
 def changes_of_stations(recording: Recording) -> list[Association]:
     """Return the associations that stations saw from time zero on."""
-    stations = {radio.node for radio in read_radios(recording.manifest) if radio.is_station}
+    stations = {radio.node for radio in read_radios(recording) if radio.is_station}
     return [
         association
         for association in associations(recording)
@@ -152,7 +153,7 @@ def changes_of_stations(recording: Recording) -> list[Association]:
 @lru_cache(maxsize=_KEPT)
 def radio_links(recording: Recording) -> list[RadioLink]:
     """Return the radio links of a run by station and access point, in the order of the scenario."""
-    radios = read_radios(recording.manifest)
+    radios = read_radios(recording)
     if not radios:
         return []
     stations = {link: radio.node for radio in radios if radio.is_station for link in radio.links}
@@ -228,12 +229,13 @@ def _group_samples(samples: Iterable[RadioSample]) -> dict[tuple[str, str, str],
 
 
 def _log(recording: Recording) -> _Log:
-    return _read(recording) if recording.manifest.get("radios") else _Log()
+    return _read(recording) if read_radios(recording) else _Log()
 
 
 @lru_cache(maxsize=_KEPT)
 def _read(recording: Recording) -> _Log:
-    radios = read_radios(recording.manifest)
+    radios = read_radios(recording)
+    zero_ns = read_zero_ns(recording)
     samples: list[RadioSample] = []
     changes: list[Association] = []
     with reporting_damage(f"what radios heard in {recording.folder} cannot be read", hint=REPEATED):
@@ -241,7 +243,7 @@ def _read(recording: Recording) -> _Log:
             places = _LineEnds(node, radios)
             for line in map(json.loads, recording.output(program).splitlines()):
                 place = places.place_of(line)
-                time_ns = line["at_ns"] - int(recording.manifest["zero_ns"])
+                time_ns = line["at_ns"] - zero_ns
                 if place is None:
                     continue
                 if "event" in line:

@@ -7,7 +7,7 @@ have both. Hints, which merely agree with the evidence, are only in JSON.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,10 @@ from mptcplab.explain.reason import STRONG, Finding
 from mptcplab.explain.registry import explain
 from mptcplab.metrics.alike import merge_similar_warnings
 from mptcplab.metrics.cpu import shares
-from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.evidence import evidence_of
 from mptcplab.metrics.network import NetworkCounters
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import RecordedWorkload
 
 
 @dataclass(frozen=True)
@@ -51,8 +51,7 @@ class RowReason:
 
 def reasons_of(
     recording: Recording,
-    ends: Ends,
-    entry: Mapping[str, Any],
+    workload: RecordedWorkload,
     network: NetworkCounters,
     *,
     goodput_bps: float,
@@ -60,8 +59,8 @@ def reasons_of(
 ) -> tuple[Finding, ...]:
     """Return what applies to a workload. Without MPTCP, that is only what limits any connection: the CPUs."""
     if not with_mptcp:
-        return tuple(explain(Evidence(cpus=shares(recording, ends) or None)))
-    return tuple(explain(evidence_of(recording, ends, entry, network, goodput_bps=goodput_bps)))
+        return tuple(explain(Evidence(cpus=shares(recording, workload.ends) or None)))
+    return tuple(explain(evidence_of(recording, workload, network, goodput_bps=goodput_bps)))
 
 
 def reasons_of_row(members: Iterable[tuple[int, Iterable[Finding]]]) -> tuple[RowReason, ...]:

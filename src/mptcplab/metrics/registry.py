@@ -64,8 +64,6 @@ def compute_metrics(subject: Subject) -> dict[str, float]:
     unknown = ", ".join(name for name in subject.reading.metrics if name not in METRICS)
     if unknown:
         hint = "define a Metric of this name in the module of the kind"
-        raise InputError(
-            f"workloads of kind {subject.described['kind']} report undefined metrics: {unknown}", hint=hint
-        )
+        raise InputError(f"workloads of kind {subject.workload.kind} report undefined metrics: {unknown}", hint=hint)
     values = ((name, metric.compute(subject)) for name, metric in METRICS.items())
     return {name: value for name, value in values if value is not None}

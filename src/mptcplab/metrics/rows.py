@@ -22,6 +22,7 @@ from mptcplab.metrics.column import Column, Display
 from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
 from mptcplab.metrics.gateways import text_of_all
+from mptcplab.metrics.manifest import read_facts, read_label
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import NetworkCounters, network_counters
 from mptcplab.metrics.overlaps import Earlier, earlier_workloads
@@ -259,33 +260,25 @@ def run_result(recording: Recording, settings: Settings | None = None) -> RunRes
 
 
 def _run_result(recording: Recording, settings: Settings | None) -> RunResult:
-    manifest = recording.manifest
+    label, kernel = read_label(recording), read_facts(recording).kernel
     network = network_counters(recording)
     measured = tuple(measure(recording, network))
     together = common_span_s(recording)
-    own_pairs = tuple((_check_type(str, key), _check_type(str, value)) for key, value in manifest["settings"])
     return RunResult(
-        settings=own_pairs if settings is None else settings,
-        seed=_check_type(int, manifest["seed"]),
-        identity=_check_type(str, manifest.get("identity", recording.folder.name)),
-        kernel=_check_type(str, manifest["facts"]["kernel"]["release"]),
+        settings=label.settings if settings is None else settings,
+        seed=label.seed,
+        identity=label.identity,
+        kernel=kernel.release,
         measured=measured,
         network=network,
         jain=jain_index([measurement.goodput_bps for measurement in measured]) if together else None,
         jain_1s=mean_jain_over_time(recording, *together) if together else None,
-        hz=manifest["facts"]["kernel"].get("hz"),
-        time=manifest["facts"]["kernel"].get("time", "virtual"),
-        conditions=hash_conditions(manifest),
+        hz=kernel.hz,
+        time=kernel.time,
+        conditions=hash_conditions(recording),
         earlier=earlier_workloads(recording, measured),
         path_rates={measurement.workload: path_rates(recording, measurement.workload) for measurement in measured},
     )
-
-
-def _check_type(kind: type[_T], value: Any) -> _T:
-    """Return ``value``. :raises TypeError: if it is not of the type ``kind``."""
-    if not isinstance(value, kind):
-        raise TypeError(f"{value!r} is not of type {kind.__name__}")
-    return value
 
 
 def result_rows(recordings: Iterable[Recording]) -> list[ResultRow]:

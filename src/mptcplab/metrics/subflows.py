@@ -10,10 +10,10 @@ from typing import Any
 
 from mptcplab.lazy import pl
 from mptcplab.metrics.counters import MptcpCounts
+from mptcplab.metrics.manifest import Addresses
+from mptcplab.workload.recorded import CONTROL_SHARE
 
 Row = dict[str, Any]
-#: A connection with less than this share of the largest connection's bytes is a control connection (iperf3 has one).
-CONTROL_SHARE = 0.01
 #: A subflow with less than this share is reported as idle.
 _IDLE_SHARE = 0.01
 #: MPTCP_SUBFLOW_FLAG_MCAP_REM and MPTCP_SUBFLOW_FLAG_JOIN_REM, include/uapi/linux/mptcp.h.
@@ -192,9 +192,10 @@ def speaks_mptcp(row: Row) -> bool:
     return bool(row.get("token")) and (flags is None or bool(flags & _ANSWERED))
 
 
-def path_name(row: Row, addresses: Mapping[str, Mapping[str, str]]) -> str:
+def path_name(row: Row, addresses: Addresses) -> str:
     """Return the subflow's path by the links of its two addresses, the sampled node's last: ``access1>link1``."""
-    links = [addresses.get(_host(row[key]), {}).get("link", _host(row[key])) for key in ("remote", "local")]
+    hosts = [_host(row[key]) for key in ("remote", "local")]
+    links = [addresses[host].link if host in addresses else host for host in hosts]
     return links[0] if links[0] == links[1] else ">".join(links)
 
 
@@ -227,7 +228,7 @@ def data_connections(rows: Iterable[Row], column: str, *, min_share: float = CON
     return [connection for connection, total in pairs if total is not None and total > bound]
 
 
-def shares(connections: Iterable[list[Row]], addresses: Mapping[str, Mapping[str, str]]) -> dict[str, float]:
+def shares(connections: Iterable[list[Row]], addresses: Addresses) -> dict[str, float]:
     """Return each path's share of the payload that subflows received, duplicates by reinjection included. Sums to 1."""
     by_path: dict[str, int] = {}
     for connection in connections:

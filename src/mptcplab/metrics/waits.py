@@ -5,7 +5,8 @@ from __future__ import annotations
 
 from mptcplab.metrics.ends import Ends
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import NS, events
+from mptcplab.workload.outputs import NS, read_responses
+from mptcplab.workload.recorded import read_zero_ns
 
 
 def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]:
@@ -13,6 +14,6 @@ def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]
 
     Empty for workloads without requests, or whose programs do not report them.
     """
-    answers = events(recording, ends.receiving, "request") if ends.receiving is not None else []
-    zero_ns = recording.manifest["zero_ns"] if answers else 0
-    return [((answer["asked_ns"] - zero_ns) / NS, (answer["t_ns"] - zero_ns) / NS) for answer in answers]
+    answers = read_responses(recording, ends.receiving) if ends.receiving is not None else []
+    zero_ns = read_zero_ns(recording) if answers else 0
+    return [((answer.asked_ns - zero_ns) / NS, (answer.t_ns - zero_ns) / NS) for answer in answers]

@@ -3,14 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from mptcplab.metrics import subflows
-from mptcplab.metrics.ends import Ends, manifest_workload
-from mptcplab.metrics.manifest import Gateway, read_gateways
+from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.manifest import Addresses, Gateway, read_gateways
 from mptcplab.metrics.subflows import Row
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workload
 
 
 @dataclass(frozen=True)
@@ -34,7 +35,7 @@ def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: s
     """
     if program is not None:
         return list(rows)
-    if node == manifest_workload(recording, ends.workload)["from"]:
+    if node == read_workload(recording, ends.workload).client:
         for gateway in read_gateways(recording):
             address = gateway.local.get(ends.workload)
             if address is not None:
@@ -54,15 +55,15 @@ def inner_of(gateway: Gateway, ends: Ends, client: str) -> Inner:
     return Inner(sender, receiver, gateway.exit, gateway.port)
 
 
-def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Mapping[str, Mapping[str, str]]) -> list[Row]:
+def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Addresses) -> list[Row]:
     """Return one side's ``rows`` that are subflows of inner connections."""
 
     def begins_at_exit(row: Row) -> bool:
         """Return whether one of the row's two addresses belongs to the gateway's exit."""
-        ends = (row[end].rpartition(":") for end in ("local", "remote"))
-        return any(
-            int(port) == inner.port and addresses.get(host.strip("[]"), {}).get("node") == inner.exit
-            for host, _, port in ends
-        )
+        for host, _, port in (row[end].rpartition(":") for end in ("local", "remote")):
+            place = addresses.get(host.strip("[]"))
+            if int(port) == inner.port and place is not None and place.node == inner.exit:
+                return True
+        return False
 
     return [row for some in subflows.group(rows).values() if any(map(begins_at_exit, some)) for row in some]

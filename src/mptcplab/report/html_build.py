@@ -15,6 +15,7 @@ from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import widen_intervals
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
+from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
 from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
 from mptcplab.metrics.workload_sockets import gateways_of
@@ -32,6 +33,7 @@ from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
 from mptcplab.report.traces import with_traces
 from mptcplab.results import RecordedRun, Results
+from mptcplab.workload.recorded import RecordedWorkload, read_workloads
 
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000
@@ -109,7 +111,7 @@ def _scenario_to_draw(recording: Recording) -> Mapping[str, Any]:
 
 def _map(firsts: Sequence[RecordedRun]) -> Iterator[Picture]:
     """Yield the map of the first run, if it has radios."""
-    picture = radio_map(firsts[0].recording.manifest) if firsts else None
+    picture = radio_map(firsts[0].recording) if firsts else None
     if picture is not None:
         yield picture
 
@@ -133,17 +135,14 @@ def _first_of_each_point(runs: Iterable[RecordedRun]) -> list[RecordedRun]:
 
 
 def _workloads(recording: Recording) -> Iterator[str]:
-    for described in recording.manifest["workloads"]:
-        through = [f", through gateway {gateway.name}" for gateway in gateways_of(recording, described["name"])]
-        yield "".join((_workload(described), *through))
+    for workload in read_workloads(recording):
+        through = [f", through gateway {gateway.name}" for gateway in gateways_of(recording, workload.name)]
+        yield "".join((_workload(workload), *through))
 
 
-def _workload(load: dict[str, Any]) -> str:
-    files = f"{load['files']} files of " if load.get("files", 1) > 1 else ""
-    goal = files + " for ".join(str(load[key]) for key in ("size", "duration") if load.get(key))
-    arrow = "→" if load["ends"]["sender"] == load["from"] else "←"
-    several = f", {load['connections']} connections" if load.get("connections", 1) > 1 else ""
-    return f"{load['name']}: {load['kind']}, {load['from']} {arrow} {load['to']}, {goal}{several}"
+def _workload(workload: RecordedWorkload) -> str:
+    arrow = "→" if workload.ends.sender == workload.client else "←"
+    return f"{workload.name}: {workload.kind}, {workload.client} {arrow} {workload.server}, {workload.goal}"
 
 
 def _typical_runs(results: Results) -> list[RecordedRun]:
@@ -189,7 +188,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         left_out=max((line.left_out for of_one in lines for line in of_one), default=0),
         several=len(results.recorded) > len(typical),
         marked=any(point["marks"] for point in points),
-        with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
+        with_gateways=any(read_gateways(run.recording) for run in shown),
         with_capacity=any(line.capacity for of_one in lines for line in of_one),
     )
     drawn = [line for of_one in lines for line in of_one]
@@ -277,16 +276,17 @@ def _files(results: Results, title: str) -> Iterable[tuple[str, str]]:
 
 def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Yield everything that the results depend on; several values if runs differ."""
-    facts = [recording.manifest["facts"] for recording in results.recordings]
-    identities = {recording.manifest["identity"] for recording in results.recordings}
+    facts = [read_facts(recording) for recording in results.recordings]
+    identities = {read_label(recording).identity for recording in results.recordings}
     log = [line for line in results.log if line.get("run") in identities]
-    yield "mptcplab", _distinct_texts(fact["mptcplab"] for fact in facts)
-    for time in sorted({_time(fact) for fact in facts}):
-        yield kernel_kind(time), _distinct_texts(_kernel(fact["kernel"]) for fact in facts if _time(fact) == time)
-    yield "Engine", _distinct_texts(f"{fact['engine']}: {clock_text(_time(fact))}" for fact in facts)
-    programs = (f"{name} {digest}" for fact in facts for name, digest in fact["programs"].items())
+    yield "mptcplab", _distinct_texts(fact.mptcplab for fact in facts)
+    for time in sorted({fact.kernel.time for fact in facts}):
+        kernels = (fact.kernel for fact in facts if fact.kernel.time == time)
+        yield kernel_kind(time), _distinct_texts(map(_kernel, kernels))
+    yield "Engine", _distinct_texts(f"{fact.engine}: {clock_text(fact.kernel.time)}" for fact in facts)
+    programs = (f"{name} {digest}" for fact in facts for name, digest in fact.programs.items())
     yield "Programs (name, digest of the file)", _distinct_texts(programs)
-    libraries = (f"{name} {digest}" for fact in facts for name, digest in fact["libraries"].items())
+    libraries = (f"{name} {digest}" for fact in facts for name, digest in fact.libraries.items())
     yield "Libraries (name, digest of the file)", _distinct_texts(libraries)
     hosts = (json.dumps(line.get("host", {}), sort_keys=True) for line in log)
     yield "Host", tuple(_host(json.loads(host)) for host in _distinct_texts(hosts))
@@ -296,22 +296,12 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     runs = len(results.recordings)
     known = [float(line["wall_seconds"]) for line in latest.values() if "wall_seconds" in line]
     wall = f", {sum(known):.1f} s of wall time (sum over {'runs' if len(known) == runs else f'{len(known)} of them'})"
-    virtual = (
-        sum(
-            this_recording.manifest["virtual_ns"] - this_recording.manifest["zero_ns"]
-            for this_recording in results.recordings
-        )
-        / 1e9
-    )
+    virtual = sum(map(read_duration_ns, results.recordings)) / 1e9
     yield "Time", (f"{runs} runs, {virtual:.1f} s on the engine's clock{wall if known else ''}",)
 
 
-def _time(fact: Mapping[str, Any]) -> str:
-    return str(fact["kernel"].get("time", "virtual"))
-
-
-def _kernel(fact: dict[str, Any]) -> str:
-    return f"{kernel_text(fact['release'], fact.get('hz'))}, build {fact['key'][:16]}"
+def _kernel(kernel: Kernel) -> str:
+    return f"{kernel_text(kernel.release, kernel.hz)}, build {kernel.key[:16]}"
 
 
 def _distinct_texts(values: Iterable[Any]) -> tuple[str, ...]:

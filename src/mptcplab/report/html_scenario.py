@@ -7,11 +7,14 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from mptcplab.errors import LabError
+from mptcplab.metrics.manifest import read_label, read_links, read_nodes, read_scenario
 from mptcplab.node.registry import kind_of
-from mptcplab.recording.record import Recording
+from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.report.scenario_toml import leave_to_traces, scenario_toml, tables_without_defaults
 from mptcplab.report.traces import trace_steps
 from mptcplab.scenario.schema import Scenario
+from mptcplab.workload.recorded import read_workloads
 
 
 def to_toml(recording: Recording, *, title: str) -> str:
@@ -22,19 +25,20 @@ def to_toml(recording: Recording, *, title: str) -> str:
     except ValidationError:  # recorded by a version with other keys: unchanged
         tables = scenario
     leave_to_traces(tables, trace_steps(recording))
-    return scenario_toml(tables, first={"title": tables.pop("title"), "seed": recording.manifest["seed"]})
+    return scenario_toml(tables, first={"title": tables.pop("title"), "seed": read_label(recording).seed})
 
 
 def scenario_of(recording: Recording) -> dict[str, Any]:
     """Return the resolved scenario in the order of its file, which determines addresses; manifests sort by name."""
-    scenario: dict[str, Any] = recording.manifest["scenario"]
-    described = recording.manifest
+    scenario = read_scenario(recording)
+    if scenario is None:
+        raise LabError(f"the manifest of {recording.folder} has no scenario", hint=REPEATED)
     names: dict[str, list[str]] = {
-        "links": [link["name"] for link in described["links"]],
-        "workloads": [workload["name"] for workload in described["workloads"]],
+        "links": list(read_links(recording)),
+        "workloads": [workload.name for workload in read_workloads(recording)],
     }
-    for node in described["nodes"]:
-        names.setdefault(kind_of(node["kind"]).table, []).append(node["name"])
+    for node in read_nodes(recording).values():
+        names.setdefault(kind_of(node.kind).table, []).append(node.name)
     return {**scenario, **{key: {name: scenario[key][name] for name in order} for key, order in names.items()}}
 
 

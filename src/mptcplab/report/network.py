@@ -9,7 +9,7 @@ from typing import Any, TypeVar
 from mptcplab.metrics.column import Column, Scope, ScopeRow
 from mptcplab.metrics.endpoints import ENDPOINTS
 from mptcplab.metrics.links import LINKS, DirectionCounters
-from mptcplab.metrics.manifest import read_radios
+from mptcplab.metrics.manifest import DIRECTIONS, read_links, read_radios
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.network_rows import scope_rows
 from mptcplab.metrics.points import short_names
@@ -34,19 +34,21 @@ _LINK_HEADS = ("link", "direction", "as asked for")
 def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     """Return the texts about links in the manifests of some runs, by point."""
     return {
-        (result.settings, link["name"], side): (
-            _arrow(link["between"], side),
-            _configured_words(recording.manifest, link, side),
-        )
+        (result.settings, link, side): (arrow, configured)
         for result, recording in runs
-        for link in with_traces({link["name"]: link for link in recording.manifest["links"]}, recording).values()
-        for side in ("forward", "backward")
+        for link, side, arrow, configured in _words(recording)
     }
 
 
-def _configured_words(manifest: Mapping[str, Any], link: Mapping[str, Any], side: str) -> str:
-    is_radio = any(link["name"] in radio.links for radio in read_radios(manifest))
-    return "radio" if is_radio else ", ".join(direction_words([link[side]]))
+def _words(recording: Recording) -> Iterator[tuple[str, str, str, str]]:
+    """Yield the texts about each direction of each link of a run."""
+    links = read_links(recording)
+    radios = {link for radio in read_radios(recording) for link in radio.links}
+    keys = {name: {side: link.side(side).keys for side in DIRECTIONS} for name, link in links.items()}
+    for name, shown in with_traces(keys, recording).items():
+        for side in DIRECTIONS:
+            configured = "radio" if name in radios else ", ".join(direction_words([shown[side]]))
+            yield name, side, _arrow(links[name].between, side), configured
 
 
 def _arrow(between: Sequence[str], side: str) -> str:

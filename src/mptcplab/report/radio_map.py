@@ -10,11 +10,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from markupsafe import Markup
 
-from mptcplab.metrics.manifest import Radio, read_radios
+from mptcplab.metrics.manifest import Radio, read_label, read_radios, read_tracks
+from mptcplab.recording.record import Recording
 from mptcplab.report.topology import Picture
 
 _WIDTH, _MAX_HEIGHT, _MIN_HEIGHT, _MARGIN = 640.0, 480.0, 110.0, 46.0
@@ -28,17 +28,19 @@ Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 
-def radio_map(manifest: Mapping[str, Any]) -> Picture | None:
-    """Return the map of the run that ``manifest`` describes; None without radios."""
-    tracks = {node: [(x, y) for _, x, y in track[:_MAX_CORNERS]] for node, track in manifest.get("tracks", {}).items()}
+def radio_map(recording: Recording) -> Picture | None:
+    """Return the map of a run; None without radios."""
+    tracks = {
+        node: [(point.x, point.y) for point in track[:_MAX_CORNERS]] for node, track in read_tracks(recording).items()
+    }
     if not tracks:
         return None
-    radios = read_radios(manifest)
+    radios = read_radios(recording)
     places = {node: "{:g}, {:g} m".format(*track[0]) for node, track in tracks.items()}
     text = "; ".join(f"{node} at {place}" for node, place in places.items())
     moving = [node for node, track in tracks.items() if len(set(track)) > 1]
     text += f"; moving: {', '.join(moving)}" if moving else ""
-    seed = f", seed {manifest['seed']}" if moving and "seed" in manifest else ""
+    seed = f", seed {read_label(recording).seed}" if moving else ""
     return Picture(_Map(tracks, radios, f"Positions of radios{seed}: {text}").svg(), text, swept=False)
 
 

@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any
 from mptcplab.errors import MissingError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import Scope
-from mptcplab.metrics.ends import Ends, ends_of, manifest_workload
+from mptcplab.metrics.ends import Ends, ends_of
+from mptcplab.metrics.manifest import Addresses, read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
@@ -24,6 +25,7 @@ from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows,
 from mptcplab.recording.record import Recording
 from mptcplab.results.columns import CALL, FRAMES, type_of, types
 from mptcplab.results.run import RecordedRun
+from mptcplab.workload.recorded import read_workload
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -123,7 +125,7 @@ def subflows(recorded: Sequence[RecordedRun]) -> pl.DataFrame:
     return _complete("subflows", recorded, _concatenate((run, _with_places(run.recording)) for run in recorded))
 
 
-def subflow_path(row: Mapping[str, Any], addresses: dict[str, Any], *, sends: bool) -> str:
+def subflow_path(row: Mapping[str, Any], addresses: Addresses, *, sends: bool) -> str:
     """Return a subflow's path as tables name it, the sender's link first, from a sample of either side."""
     return path_name({"local": row["remote"], "remote": row["local"]} if sends else dict(row), addresses)
 
@@ -145,7 +147,7 @@ def _with_places(recording: Recording) -> pl.DataFrame:
     workloads, senders = _owners(recording, sockets), set()
     for ends in ends_of(recording):
         senders.add((ends.sender, ends.sending))
-    addresses = recording.manifest["addresses"]
+    addresses = read_addresses(recording)
     known = [
         {
             **socket,
@@ -178,10 +180,10 @@ def _owners(recording: Recording, sockets: Sequence[dict[str, Any]]) -> dict[tup
 
 def _carried_rows(recording: Recording, ends: Ends, sockets: Sequence[dict[str, Any]]) -> Iterator[dict[str, Any]]:
     for gateway in gateways_of(recording, ends.workload):
-        inner = inner_of(gateway, ends, manifest_workload(recording, ends.workload)["from"])
+        inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client)
         for node in (inner.sender, inner.receiver):
             own_sockets = [socket for socket in sockets if socket["node"] == node and socket.get("program") is None]
-            yield from inner_rows(own_sockets, inner, recording.manifest["addresses"])
+            yield from inner_rows(own_sockets, inner, read_addresses(recording))
 
 
 def _concatenate(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:

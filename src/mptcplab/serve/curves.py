@@ -12,6 +12,7 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.figure.rates import coarsen, stack
 from mptcplab.figure.timelines import timelines
+from mptcplab.metrics.manifest import read_label
 from mptcplab.metrics.points import short_names
 from mptcplab.recording.record import Recording
 
@@ -36,15 +37,15 @@ def read_curves(folder: Path) -> list[Curve]:
     """Return the curves of a recording; none if it cannot be read, or has no samples."""
     try:
         recording = Recording(folder)
-        settings = dict(recording.manifest["settings"])
+        settings = dict(read_label(recording).settings)
         curves = []
         for timeline in map(coarsen, timelines(recording, max_values=_MAX_VALUES)):
             if len(timeline.edges) > 1 and timeline.received:
                 rates, _ = stack(timeline)
                 group = _label(settings, timeline.workload)
                 values = tuple(round(float(rate), 3) for rate in rates)
-                curves.append(Curve(group, int(recording.manifest["seed"]), timeline.edges, values))
-    except (LabError, OSError, KeyError, ValueError):
+                curves.append(Curve(group, read_label(recording).seed, timeline.edges, values))
+    except (LabError, OSError, KeyError, TypeError, ValueError):
         return []
     return curves
 

@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from functools import cache
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar
 
-from pydantic import Field, SerializerFunctionWrapHandler, model_serializer, model_validator
+from pydantic import Field, SerializerFunctionWrapHandler, TypeAdapter, model_serializer, model_validator
 
 from mptcplab.errors import Mistake
 from mptcplab.fields import (
@@ -25,7 +26,8 @@ from mptcplab.steps import Program
 from mptcplab.units import Duration, Size
 from mptcplab.workload import cost
 from mptcplab.workload.context import WorkloadContext
-from mptcplab.workload.outputs import Items, Reading, TimedMessages
+from mptcplab.workload.outputs import Failures, Items, Reading, TimedMessages
+from mptcplab.workload.recorded import Ends
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -38,7 +40,7 @@ class WorkloadBase(Part):
     """The base of all workloads.
 
     A kind is a subclass whose ``kind`` is its name. Its fields are the keys in a scenario. Its methods return programs
-    and estimates; its class methods read a recording, which describes the workload by its resolved keys.
+    and estimates, and read a recording, whose manifest has the same keys: see :meth:`from_recording`.
     """
 
     misnomers: ClassVar[Misnomers] = {
@@ -140,19 +142,33 @@ class WorkloadBase(Part):
         return 8 * float(size) / capacity_bps if size is not None else 0.0
 
     @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def from_recording(cls, keys: Mapping[str, Any]) -> WorkloadBase:
+        """Return the workload of a recording, from its ``keys`` in the manifest.
+
+        Only the types of values are checked: a recording stays readable if a later check of scenarios refuses its
+        workload, and has no keys that are newer. :raises ValueError: if a value is not of its type.
+        """
+        values = {name: adapter.validate_python(keys[key]) for name, key, adapter in _adapters(cls) if key in keys}
+        return cls.model_construct(set(values), **values)
+
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the results that the workload's programs report. :raises LabError: if their output is corrupt."""
         raise NotImplementedError
 
-    @classmethod
-    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items | None:  # noqa: ARG003
+    def items(self, recording: Recording, name: str) -> Items | None:  # noqa: ARG002
         """Return what a workload of a recording delivered one by one; None for a kind that sends a single stream."""
         return None
 
-    @classmethod
-    def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:  # noqa: ARG003
+    def timed_messages(self, recording: Recording, name: str) -> TimedMessages | None:  # noqa: ARG002
         """Return the messages of a workload that sends them at scheduled instants; None for another kind."""
         return None
+
+    def failed_connections(self, recording: Recording, name: str) -> Failures:  # noqa: ARG002
+        """Return the failed connections of a workload; none if a failure would end the run.
+
+        :raises LabError: if a program ended with the status of a failed connection for another reason.
+        """
+        return Failures(0, ())
 
     @property
     def latest_start(self) -> Duration:
@@ -176,25 +192,22 @@ class WorkloadBase(Part):
 
     @classmethod
     def ends(cls, name: str, described: Mapping[str, Any], port: int) -> dict[str, Any]:
-        """Return the ends of a workload for a recording: hosts, reporting programs, protocol and ports.
-
-        ``sender`` and ``receiver`` are the hosts of the payload; ``sending`` and ``receiving`` their programs, None if
-        these do not sample their own sockets; ``protocol`` is that of the workload itself; ``ports`` carry its data.
-        """
+        """Return the ends of a workload for a manifest, as JSON data: see :class:`mptcplab.workload.recorded.Ends`."""
         sides = [(described["from"], f"{name}.client"), (described["to"], f"{name}.server")]
         if cls.sends_to_client(described):
             sides.reverse()
         (sender, sending), (receiver, receiving) = sides
-        return {
-            "sender": sender,
-            "receiver": receiver,
-            "sending": sending if cls.samples_itself else None,
-            "receiving": receiving if cls.samples_itself else None,
-            "protocol": cls.only_protocol or described.get("protocol"),
-            "ports": list(cls.data_ports(port)),
-            "is_bulk": cls.is_bulk,
-            "has_control_connections": cls.has_control_connections,
-        }
+        return Ends(
+            workload=name,
+            sender=sender,
+            receiver=receiver,
+            sending=sending if cls.samples_itself else None,
+            receiving=receiving if cls.samples_itself else None,
+            protocol=cls.only_protocol or described.get("protocol"),
+            ports=tuple(cls.data_ports(port)),
+            is_bulk=cls.is_bulk,
+            has_control_connections=cls.has_control_connections,
+        ).to_json()
 
     @property
     def advances_time(self) -> bool:
@@ -229,3 +242,13 @@ class WorkloadBase(Part):
         if duration is not None and duration >= self.timeout:
             hint = f'set a longer timeout, like timeout = "{Duration(2 * duration)}"'
             raise conflict(f"is not less than the timeout of {self.timeout}", hint, "duration")
+
+
+@cache
+def _adapters(kind: type[WorkloadBase]) -> tuple[tuple[str, str, TypeAdapter[Any]], ...]:
+    """Return the name, the key and the parser of each field."""
+    adapters = []
+    for name, field in kind.model_fields.items():
+        checked: Any = Annotated[(field.annotation, *field.metadata)] if field.metadata else field.annotation
+        adapters.append((name, field.alias or name, TypeAdapter(checked)))
+    return tuple(adapters)

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from pydantic import Field, model_validator
@@ -16,7 +16,18 @@ from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
-from mptcplab.workload.outputs import NS, Item, Items, Reading, completion_metrics, error_events, goodput, streams
+from mptcplab.workload.outputs import (
+    NS,
+    Checksum,
+    Item,
+    Items,
+    Reading,
+    completion_metrics,
+    goodput,
+    read_checksums,
+    read_curl_reports,
+)
+from mptcplab.workload.recorded import read_span_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -126,50 +137,37 @@ class Download(WorkloadBase):
         """See the base class."""
         return cost.bulk(self.size, self.connections, None, capacity_bps)
 
-    @classmethod
-    def _count_broken(
-        cls, fetched: list[dict[str, Any]], served: dict[str, Any], described: Mapping[str, Any]
-    ) -> int | None:
+    def _count_broken(self, fetched: Sequence[Checksum], served: Checksum) -> int | None:
         """Return the number of downloads that broke and were repeated; None if not every file arrived in the end."""
-        broken = len([entry for entry in fetched if entry != served])
+        broken = len([checksum for checksum in fetched if checksum != served])
         whole = len(fetched) - broken
-        # Recordings of earlier versions have no `retries`.
-        return broken if whole == described["files"] and (described.get("retries") or not broken) else None
+        return broken if whole == self.files and (self.retries or not broken) else None
 
-    @classmethod
-    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
+    def _read_times_s(self, recording: Recording, name: str) -> list[float]:
+        """Return the times of the complete downloads."""
+        return [report.time_total for report in read_curl_reports(recording, f"{name}.client") if not report.exitcode]
+
+    def items(self, recording: Recording, name: str) -> Items:
         """See the base class; times are those of curl, from its start to the last byte."""
-        done = [
-            error_event
-            for error_event in error_events(recording, f"{name}.client", "curl")
-            if not error_event.get("exitcode")
-        ]
-        item = (Item(number, float(entry["time_total"])) for number, entry in enumerate(done))
-        return Items("objects", "completion time", "s", tuple(item))
+        times = self._read_times_s(recording, name)
+        return Items("objects", "completion time", "s", tuple(Item(number, time) for number, time in enumerate(times)))
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def read(self, recording: Recording, name: str) -> Reading:
         """Compare every download with the served file; the duration is that of the client's program."""
-        (served,) = streams(recording, f"{name}.server")
-        fetched = streams(recording, f"{name}.client")
-        broken = cls._count_broken(fetched, served, described)
+        (served,) = read_checksums(recording, f"{name}.server")
+        fetched = read_checksums(recording, f"{name}.client")
+        broken = self._count_broken(fetched, served)
         if broken is None:
             errors = recording.output(f"{name}.client", "err").splitlines()
             errors = [line for line in errors if line.startswith("curl:")]
             hint = f"{errors[0]} (see out/{name}.client.err)" if errors else f"see out/{name}.client.err"
             raise LabError(f"{name}: a downloaded file differs from the served one", hint=hint)
-        client = recording.program(f"{name}.client")
-        elapsed = (client["end_ns"] - client["start_ns"]) / NS
-        received = int(served["bytes"]) * described["files"]
-        done = [
-            error_event
-            for error_event in error_events(recording, f"{name}.client", "curl")
-            if not error_event.get("exitcode")
-        ]
-        times = [float(entry["time_total"]) for entry in done]
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        elapsed = (end_ns - start_ns) / NS
+        times = self._read_times_s(recording, name)
         metrics = completion_metrics(times) if len(times) > 1 else {}
-        metrics |= {"broken_downloads": float(broken)} if described.get("retries") else {}
-        return Reading(goodput(received, elapsed, name), elapsed, metrics)
+        metrics |= {"broken_downloads": float(broken)} if self.retries else {}
+        return Reading(goodput(served.bytes * self.files, elapsed, name), elapsed, metrics)
 
 
 def _repeat(line: str, retries: int) -> str:

@@ -4,13 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field
 
 from mptcplab.steps import Call, shell
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW
+from mptcplab.workload.outputs import Failures, read_failures
+
+if TYPE_CHECKING:
+    from mptcplab.recording.record import Recording
 
 #: The status of ``flow`` if a connection failed. It is the same if the system refused something.
 _FAILED_STATUS = 1
@@ -22,6 +26,8 @@ class WorkloadWithFailures(WorkloadBase):
     """A workload of ``flow``, whose connections may fail without ending the run."""
 
     recorded_if_set: ClassVar[tuple[str, ...]] = (*WorkloadBase.recorded_if_set, "failures")
+    connects_at_once: ClassVar[bool] = False
+    """Its client opens all its connections when it starts."""
 
     failures: Literal["end", "report"] = Field(
         default="end", description="a connection that fails ends the run, or is counted in a warning below the table"
@@ -32,6 +38,12 @@ class WorkloadWithFailures(WorkloadBase):
         if self.failures == "end":
             return call
         return shell(f"{_BEFORE}{call}{_AFTER}", call)
+
+    def failed_connections(self, recording: Recording, name: str) -> Failures:
+        """See the base class; as its client saw them."""
+        if self.failures == "end":
+            return Failures(0, ())
+        return read_failures(recording, name, at_once=self.connects_at_once)
 
 
 def is_flow(argv: Sequence[str]) -> bool:

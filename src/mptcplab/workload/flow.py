@@ -16,7 +16,16 @@ from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE
 from mptcplab.workload.context import FLOW, WorkloadContext, algorithms, client, microseconds, server
 from mptcplab.workload.failures import WorkloadWithFailures
-from mptcplab.workload.outputs import NS, Reading, completion_metrics, events, goodput, reading_of_failures
+from mptcplab.workload.outputs import (
+    NS,
+    ConnectionEnd,
+    Reading,
+    completion_metrics,
+    goodput,
+    read_ends,
+    read_starts,
+    reading_of_failures,
+)
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -28,6 +37,7 @@ class Flow(WorkloadWithFailures):
     samples_itself = True
     is_bulk = True
     can_be_forwarded = True
+    connects_at_once = True
     smallest: ClassVar[Mapping[str, Any]] = {"size": "1 kB"}
     misnomers: ClassVar[Misnomers] = {"read_quantum": ("read_interval",), "checksum": ("check", "verify", "integrity")}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
@@ -88,62 +98,56 @@ class Flow(WorkloadWithFailures):
         """See the base class."""
         return self.connections * cost.sample_log_bytes(samples, subflows)
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the first SYN to the last byte that the receiving application read."""
         client, server = f"{name}.client", f"{name}.server"
-        receiver, sender = (client, server) if described["reverse"] else (server, client)
-        ends = {program: events(recording, program, "end") for program in (client, server)}
-        connect_ns = {event["conn"]: event["connect_ns"] for event in ends[client]}
-        starts = events(recording, client, "start")
-        began = {event["conn"]: event["t_ns"] - connect_ns[event["conn"]] for event in starts}
+        receiver, sender = (client, server) if self.reverse else (server, client)
+        ends = {program: read_ends(recording, program) for program in (client, server)}
+        connect_ns = {end.conn: end.connect_ns for end in ends[client] if end.connect_ns is not None}
+        starts = read_starts(recording, client)
+        began = {start.conn: start.t_ns - connect_ns[start.conn] for start in starts}
         if not began:
-            return reading_of_failures(recording, name, described)
+            return reading_of_failures(recording, name, self.failed_connections(recording, name))
         started = min(began.values())
-        received = sum(event["bytes"] for event in ends[receiver])
-        finished = max((event["last_ns"] or started for event in ends[receiver]), default=started)
-        if described["checksum"] and not any(event.get("error") for some in ends.values() for event in some):
+        received = sum(end.bytes for end in ends[receiver])
+        finished = max((end.last_ns or started for end in ends[receiver]), default=started)
+        if self.checksum and not any(end.error for some in ends.values() for end in some):
             _compare_checksums(ends[client], ends[server], name)
         elapsed = (finished - started) / NS
-        metrics = {**sent_rates(ends[sender]), **_completions(recording, ends, began, described, name)}
+        metrics = {**sent_rates(ends[sender]), **self._completions(recording, ends, began, name)}
         return Reading(goodput(received, elapsed, name), elapsed, metrics)
 
+    def _completions(
+        self, recording: Recording, ends: Mapping[str, Sequence[ConnectionEnd]], began: Mapping[int, int], name: str
+    ) -> dict[str, float]:
+        """Return the completion times of several connections of a given size, from SYN to last byte."""
+        if self.size is None or self.connections < 2:
+            return {}
+        client, server = f"{name}.client", f"{name}.server"
+        if self.reverse:
+            last = {end.conn: end.last_ns for end in ends[client]}
+        else:
+            numbers = {start.conn: start.client_conn for start in read_starts(recording, server)}
+            last = {number: end.last_ns for end in ends[server] if (number := numbers[end.conn]) is not None}
+        times = [(at - began[conn]) / NS for conn, at in last.items() if at and conn in began]
+        return completion_metrics(times)
 
-def sent_rates(ends: Sequence[Mapping[str, Any]]) -> dict[str, float]:
+
+def sent_rates(ends: Sequence[ConnectionEnd]) -> dict[str, float]:
     """Return the rate at which programs wrote to their sockets, in Mbit/s, as iperf 2's client reports it.
 
     The bytes that the kernel took, over the time from the first established connection to the end of writing. Nothing
     if a connection ended before its sender had written all, or if writing took no time.
     """
-    firsts = [end["first_ns"] for end in ends if end.get("first_ns") is not None]
-    lasts = [end["last_ns"] for end in ends if end.get("last_ns") is not None]
+    firsts = [end.first_ns for end in ends if end.first_ns is not None]
+    lasts = [end.last_ns for end in ends if end.last_ns is not None]
     if not ends or not len(firsts) == len(lasts) == len(ends):
         return {}
     elapsed_s = (max(lasts) - min(firsts)) / NS
-    return {"sent_mbps": 8 * sum(end["bytes"] for end in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
+    return {"sent_mbps": 8 * sum(end.bytes for end in ends) / elapsed_s / 1e6} if elapsed_s > 0 else {}
 
 
-def _completions(
-    recording: Recording,
-    ends: Mapping[str, list[dict[str, Any]]],
-    began: Mapping[int, int],
-    described: Mapping[str, Any],
-    name: str,
-) -> dict[str, float]:
-    """Return the completion times of several connections of a given size, from SYN to last byte."""
-    if described.get("size") is None or described.get("connections", 1) < 2:
-        return {}
-    client, server = f"{name}.client", f"{name}.server"
-    if described["reverse"]:
-        last = {event["conn"]: event["last_ns"] for event in ends[client]}
-    else:
-        numbers = {event["conn"]: event["client_conn"] for event in events(recording, server, "start")}
-        last = {numbers[event["conn"]]: event["last_ns"] for event in ends[server]}
-    times = [(at - began[conn]) / NS for conn, at in last.items() if at and conn in began]
-    return completion_metrics(times)
-
-
-def _compare_checksums(sent: list[dict[str, Any]], received: list[dict[str, Any]], name: str) -> None:
-    if sorted(event["checksum"] for event in sent) != sorted(event["checksum"] for event in received):
+def _compare_checksums(sent: Sequence[ConnectionEnd], received: Sequence[ConnectionEnd], name: str) -> None:
+    if sorted(str(end.checksum) for end in sent) != sorted(str(end.checksum) for end in received):
         hint = "see whether a middlebox has `damage`; without one, report a bug of the kernel or of `flow`"
         raise LabError(f"{name}: the received payload is corrupt", hint=hint)

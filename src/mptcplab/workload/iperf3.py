@@ -73,8 +73,7 @@ class Iperf3(WorkloadBase):
         packets = cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
         return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the counts of iperf3's server, from the client's report."""
         try:
             report = json.loads(recording.output(f"{name}.client"))

@@ -7,13 +7,12 @@ clock.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 from mptcplab.workload.emodel import mean_opinion_score, r_factor
-from mptcplab.workload.outputs import percentiles
+from mptcplab.workload.outputs import Arrivals, percentiles
 
 _MS = 1e6
 
@@ -26,11 +25,11 @@ class Message:
     delay_ms: float
 
 
-def messages(events: Sequence[Mapping[str, Any]]) -> list[Message]:
-    """Return the messages in a receiver's ``packets`` events, in the order of arrival, without duplicates."""
+def messages(arrivals: Iterable[Arrivals]) -> list[Message]:
+    """Return the messages of a receiver's reports, in the order of arrival, without duplicates."""
     found_messages: dict[int, Message] = {}
-    for event in events:
-        for number, delay_ns in zip(event["seq"], event["delay_ns"], strict=True):
+    for some in arrivals:
+        for number, delay_ns in zip(some.seq, some.delay_ns, strict=True):
             found_messages.setdefault(number, Message(number, delay_ns / _MS))
     return list(found_messages.values())
 

@@ -6,22 +6,22 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from mptcplab.errors import LabError
 from mptcplab.stats import nearest_rank_quantile
+from mptcplab.workload.recorded import read_start_ns, read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
 
+_T = TypeVar("_T")
 #: The head of a line of ``flow`` that has the kind of an event: {"event":"interval".
 _HEAD = 24
 NS = 1e9
 MS = 1e6
-#: Kinds whose client opens all its connections when it starts.
-_AT_ONCE = ("flow", "requests")
 #: The reason of a handshake that ``flow`` gave up, and the time after which it does so.
 _GIVEN_UP, _PATIENCE_S = "connect-timeout", 10.0
 #: What ``flow`` writes to its standard error of a connection that failed.
@@ -99,25 +99,121 @@ class TimedMessages:
     size: int = 0
 
 
-def events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
-    """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
-    lines = recording.output(program).splitlines()
-    return [json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD]]
+@dataclass(frozen=True)
+class ConnectionStart:
+    """A connection that ``flow`` established: its number there and at its client, and its algorithms if known."""
+
+    conn: int
+    t_ns: int
+    client_conn: int | None = None
+    congestion: str | None = None
+    scheduler: str | None = None
 
 
-def error_events(recording: Recording, program: str, kind: str) -> list[dict[str, Any]]:
-    """Return events of one kind that a program wrote to its standard error, among other lines."""
-    lines = recording.output(program, "err").splitlines()
-    head = json.dumps({"event": kind}, separators=(",", ":")).removesuffix("}")
-    return [json.loads(line) for line in lines if line.startswith(head)]
+@dataclass(frozen=True)
+class ConnectionEnd:
+    """The end of a connection of ``flow``: the ``bytes`` or ``messages`` that this side sent or received.
+
+    Instants are in ns since boot, those of the first and the last byte None without any. ``connect_ns`` is the time of
+    the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is a word
+    of ``flow`` or an errno's name.
+    """
+
+    conn: int
+    t_ns: int
+    bytes: int
+    messages: int | None = None
+    first_ns: int | None = None
+    last_ns: int | None = None
+    connect_ns: int | None = None
+    delay_sum_ns: int = 0
+    error: str | None = None
+    checksum: str | None = None
 
 
-def streams(recording: Recording, program: str) -> list[dict[str, Any]]:
-    """Return bytes and checksums as ``flow pattern`` and ``flow sum`` report them. :raises LabError: for none."""
-    entries = error_events(recording, program, "stream")
+@dataclass(frozen=True)
+class Response:
+    """A response of ``response`` bytes to a request of ``asked_ns`` that was complete at ``t_ns``, since boot."""
+
+    t_ns: int
+    asked_ns: int
+    response: int
+
+
+@dataclass(frozen=True)
+class Arrivals:
+    """The numbers and delays of messages that arrived."""
+
+    seq: Sequence[int]
+    delay_ns: Sequence[int]
+
+
+@dataclass(frozen=True)
+class Checksum:
+    """What ``flow pattern`` and ``flow sum`` report of the data that went through them."""
+
+    bytes: int
+    checksum: str
+
+
+@dataclass(frozen=True)
+class CurlReport:
+    """What ``curl`` reports of a download: its time in s from the start to the last byte, and its exit status."""
+
+    time_total: float
+    exitcode: int = 0
+
+
+def read_starts(recording: Recording, program: str) -> list[ConnectionStart]:
+    """Return the connections that a ``flow`` established."""
+    return _parse_events(ConnectionStart, _events(recording, program, "start"))
+
+
+def read_ends(recording: Recording, program: str) -> list[ConnectionEnd]:
+    """Return the ends of the connections of a ``flow``."""
+    return _parse_events(ConnectionEnd, _events(recording, program, "end"))
+
+
+def read_responses(recording: Recording, program: str) -> list[Response]:
+    """Return the responses that a ``flow`` got."""
+    return _parse_events(Response, _events(recording, program, "request"))
+
+
+def read_arrivals(recording: Recording, program: str) -> list[Arrivals]:
+    """Return the messages that a ``flow`` received, some at a time."""
+    return _parse_events(Arrivals, _events(recording, program, "packets"))
+
+
+def read_checksums(recording: Recording, program: str) -> list[Checksum]:
+    """Return what ``flow pattern`` or ``flow sum`` reports. :raises LabError: if that is nothing."""
+    entries = _parse_events(Checksum, _error_events(recording, program, "stream"))
     if not entries:
         raise LabError(f"{program} reported no checksum", hint=f"see out/{program}.err")
     return entries
+
+
+def read_curl_reports(recording: Recording, program: str) -> list[CurlReport]:
+    """Return the reports of every ``curl`` of a program."""
+    return _parse_events(CurlReport, _error_events(recording, program, "curl"))
+
+
+def _events(recording: Recording, program: str, kind: str) -> Iterable[Mapping[str, Any]]:
+    """Return events of one kind, found by the head of lines, so that the many samples are not parsed."""
+    lines = recording.output(program).splitlines()
+    return (json.loads(line) for line in lines if f'"{kind}"' in line[:_HEAD])
+
+
+def _error_events(recording: Recording, program: str, kind: str) -> Iterable[Mapping[str, Any]]:
+    """Return events of one kind that a program wrote to its standard error, among other lines."""
+    lines = recording.output(program, "err").splitlines()
+    head = json.dumps({"event": kind}, separators=(",", ":")).removesuffix("}")
+    return (json.loads(line) for line in lines if line.startswith(head))
+
+
+def _parse_events(kind: type[_T], events: Iterable[Mapping[str, Any]]) -> list[_T]:
+    """Return events as a class whose fields have the names of their keys. :raises TypeError: if they lack one."""
+    names = [entry.name for entry in fields(kind)]  # type: ignore[arg-type]
+    return [kind(**{name: event[name] for name in names if name in event}) for event in events]
 
 
 def goodput(received: int, elapsed_s: float, name: str) -> float:
@@ -146,29 +242,27 @@ def completion_metrics(times_s: list[float]) -> dict[str, float]:
     return {"completion_mean_s": mean, **percentiles(times_s, "completion", "s", (50, 95, 99))}
 
 
-def failures_of(recording: Recording, name: str, described: Mapping[str, Any]) -> Failures:
-    """Return the failed connections of a workload as its client saw them; none if a failure would end the run.
+def read_failures(recording: Recording, name: str, *, at_once: bool) -> Failures:
+    """Return the failed connections of a workload as its client saw them; ``at_once`` it opened all when it started.
 
     :raises LabError: if a program ended with the same status for another reason.
     """
-    if described.get("failures") != "report":
-        return Failures(0, ())
     for side in ("server", "client"):
         _check_reasons(recording, f"{name}.{side}")
     program = f"{name}.client"
-    zero_ns = recording.manifest["zero_ns"]
-    begun = recording.program(program)["start_ns"] + zero_ns if described["kind"] in _AT_ONCE else None
-    started = {event["conn"]: event["t_ns"] for event in events(recording, program, "start")}
-    ends = events(recording, program, "end")
+    zero_ns = read_zero_ns(recording)
+    begun = read_start_ns(recording, program) + zero_ns if at_once else None
+    started = {start.conn: start.t_ns for start in read_starts(recording, program)}
+    ends = read_ends(recording, program)
     failed = (
         Failure(
-            end["error"],
-            (end["t_ns"] - zero_ns) / NS,
-            _duration(end, started.get(end["conn"], begun)),
-            end["conn"] in started,
+            end.error,
+            (end.t_ns - zero_ns) / NS,
+            _duration(end, started.get(end.conn, begun)),
+            end.conn in started,
         )
         for end in ends
-        if end["error"] and end["error"] != _INTERRUPTED
+        if end.error and end.error != _INTERRUPTED
     )
     return Failures(len(ends), tuple(failed))
 
@@ -179,19 +273,18 @@ def _check_reasons(recording: Recording, program: str) -> None:
             raise LabError(f"{program}: {line.removeprefix('flow: ')}", hint=f"see out/{program}.err")
 
 
-def _duration(end: Mapping[str, Any], begun_ns: int | None) -> float | None:
-    if end["error"] == _GIVEN_UP:
+def _duration(end: ConnectionEnd, begun_ns: int | None) -> float | None:
+    if end.error == _GIVEN_UP:
         return _PATIENCE_S
-    return None if begun_ns is None else (end["t_ns"] - begun_ns) / NS
+    return None if begun_ns is None else (end.t_ns - begun_ns) / NS
 
 
-def reading_of_failures(recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+def reading_of_failures(recording: Recording, name: str, failures: Failures) -> Reading:
     """Return the result of a workload that delivered nothing: no goodput until the last of its connections failed.
 
     :raises LabError: if no connection failed.
     """
-    failures = failures_of(recording, name, described).failed
-    if not failures:
+    if not failures.failed:
         raise LabError(f"{name}: no connection delivered anything", hint=f"see out/{name}.client.err")
-    start_s = recording.program(f"{name}.client")["start_ns"] / NS
-    return Reading(0.0, max(failure.at_s for failure in failures) - start_s)
+    start_s = read_start_ns(recording, f"{name}.client") / NS
+    return Reading(0.0, max(failure.at_s for failure in failures.failed) - start_s)

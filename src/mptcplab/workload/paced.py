@@ -16,7 +16,18 @@ from mptcplab.workload import cost
 from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.messages import Message, messages
-from mptcplab.workload.outputs import NS, Item, Items, Reading, TimedMessages, events
+from mptcplab.workload.outputs import (
+    NS,
+    ConnectionEnd,
+    Item,
+    Items,
+    Reading,
+    TimedMessages,
+    read_arrivals,
+    read_ends,
+    read_starts,
+)
+from mptcplab.workload.recorded import read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -33,6 +44,8 @@ class TimedWorkload(WorkloadBase):
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
     advice: ClassVar[Mapping[str, str]] = {"direction": REVERSE_ADVICE}
 
+    if TYPE_CHECKING:
+        reverse: bool  # a field of each kind, in its place among the others
     duration: Time = Field(description="time to send for", examples=["10 s"])
 
     @property
@@ -79,27 +92,28 @@ class TimedWorkload(WorkloadBase):
         """See the base class."""
         return cost.sample_log_bytes(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def _sides(self, name: str) -> tuple[str, str]:
+        """Return the programs that send and receive the messages."""
+        client, server = f"{name}.client", f"{name}.server"
+        return (server, client) if self.reverse else (client, server)
+
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the received bytes over the configured duration, or longer if the last message arrived later."""
-        sides = (f"{name}.client", f"{name}.server")
-        sending, receiving = reversed(sides) if described.get("reverse") else sides
-        (sender,), received = events(recording, sending, "end"), events(recording, receiving, "end")
-        if not received and events(recording, receiving, "start"):
+        sending, receiving = self._sides(name)
+        (sender,), received = read_ends(recording, sending), read_ends(recording, receiving)
+        if not received and read_starts(recording, receiving):
             raise LabError(f"{name}: the receiver's report has no end", hint=f"see out/{receiving}.out")
         # A receiver without any output has received nothing.
-        report: Mapping[str, Any] = received[0] if received else {"bytes": 0, "messages": 0, "last_ns": None}
-        began = int(sender["first_ns"])
-        finished = int(report["last_ns"] or began)
+        report = received[0] if received else ConnectionEnd(conn=0, t_ns=0, bytes=0, messages=0)
+        if sender.first_ns is None or sender.messages is None:
+            raise LabError(f"{name}: the sender's report has no messages", hint=f"see out/{sending}.out")
+        finished = report.last_ns or sender.first_ns
         # The last message's interval ends with the duration: a stream without loss has the configured rate.
-        elapsed = max(int(Duration.parse(described["duration"])), finished - began) / NS
-        metrics = cls._metrics(recording, receiving, described, int(sender["messages"]), report)
-        return Reading(8 * int(report["bytes"]) / elapsed, elapsed, metrics)
+        elapsed = max(int(self.duration), finished - sender.first_ns) / NS
+        metrics = self._metrics(recording, receiving, sender.messages, report)
+        return Reading(8 * report.bytes / elapsed, elapsed, metrics)
 
-    @classmethod
-    def _metrics(
-        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, report: Mapping[str, Any]
-    ) -> dict[str, float]:
+    def _metrics(self, recording: Recording, receiver: str, sent: int, report: ConnectionEnd) -> dict[str, float]:
         """Return the metrics of the ``sent`` messages; ``report`` is the last event of the receiver's output."""
         raise NotImplementedError
 
@@ -107,6 +121,8 @@ class TimedWorkload(WorkloadBase):
 class PacedWorkload(TimedWorkload):
     """A workload whose receiver reports the delay of each message."""
 
+    if TYPE_CHECKING:
+        interval: Duration  # a field of each kind, with a default of its own
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
         default=None, description="protocol of its sockets; default: that of each host's transport"
     )
@@ -130,44 +146,38 @@ class PacedWorkload(TimedWorkload):
         if self.reverse:
             yield "--download"
 
-    @classmethod
-    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:
+    def items(self, recording: Recording, name: str) -> Items:
         """See the base class; delays of the messages that arrived."""
-        receiver = f"{name}.client" if described.get("reverse") else f"{name}.server"
-        arrived = cls._read_messages(recording, receiver)
+        arrived = self._read_messages(recording, self._sides(name)[1])
         return Items("messages", "delay", "ms", tuple(Item(message.number, message.delay_ms) for message in arrived))
 
-    @classmethod
-    def timed_messages(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> TimedMessages | None:
+    def timed_messages(self, recording: Recording, name: str) -> TimedMessages | None:
         """See the base class; the first message is due when sending begins."""
-        sides = (f"{name}.client", f"{name}.server")
-        sending, receiving = reversed(sides) if described.get("reverse") else sides
-        ends = events(recording, sending, "end")
-        if not ends or ends[0].get("first_ns") is None:
+        sending, receiving = self._sides(name)
+        ends = read_ends(recording, sending)
+        if not ends or ends[0].first_ns is None or ends[0].messages is None:
             return None
-        begun_s = (int(ends[0]["first_ns"]) - int(recording.manifest["zero_ns"])) / NS
-        interval_s = int(Duration.parse(described["interval"])) / NS
-        arrived = cls._read_messages(recording, receiving)
-        lost = sorted(set(range(int(ends[0]["messages"]))) - {message.number for message in arrived})
+        begun_s = (ends[0].first_ns - read_zero_ns(recording)) / NS
+        interval_s = int(self.interval) / NS
+        arrived = self._read_messages(recording, receiving)
+        lost = sorted(set(range(ends[0].messages)) - {message.number for message in arrived})
         return TimedMessages(
             tuple(begun_s + interval_s * message.number for message in arrived),
             tuple(message.delay_ms for message in arrived),
             tuple(begun_s + interval_s * number for number in lost),
-            cls._latest_ms(arrived, described),
+            self._latest_ms(arrived),
             interval_s,
-            cls._size(described),
+            self._size(),
         )
 
-    @classmethod
-    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
+    def _latest_ms(self, arrived: Sequence[Message]) -> float:
         """Return the largest delay in ms of a message that is not late."""
         raise NotImplementedError
 
-    @classmethod
-    def _size(cls, described: Mapping[str, Any]) -> int:
+    def _size(self) -> int:
         """Return the bytes of each message."""
         raise NotImplementedError
 
     @staticmethod
     def _read_messages(recording: Recording, receiver: str) -> list[Message]:
-        return messages(events(recording, receiver, "packets"))
+        return messages(read_arrivals(recording, receiver))

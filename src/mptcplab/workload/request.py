@@ -15,7 +15,8 @@ from mptcplab.steps import Call, Program
 from mptcplab.units import Size
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
 from mptcplab.workload.failures import WorkloadWithFailures
-from mptcplab.workload.outputs import NS, Item, Items, Reading, events, goodput, reading_of_failures
+from mptcplab.workload.outputs import NS, Item, Items, Reading, goodput, read_responses, reading_of_failures
+from mptcplab.workload.recorded import read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -107,30 +108,26 @@ class RequestWorkload(WorkloadWithFailures):
         if self.shape_or_default:
             yield from ("--shape-milli", str(round(1000 * self.shape_or_default)))
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the results; times are from the request to the last byte of its response."""
-        answers = events(recording, f"{name}.client", "request")
-        if not answers and described.get("failures") == "report":
-            return reading_of_failures(recording, name, described)
+        answers = read_responses(recording, f"{name}.client")
+        if not answers and self.failures == "report":
+            return reading_of_failures(recording, name, self.failed_connections(recording, name))
         if not answers:
             raise LabError(f"{name}: no request got a response", hint=f"see out/{name}.client.err")
-        times = [(answer["t_ns"] - answer["asked_ns"]) / NS for answer in answers]
-        elapsed = (
-            max(answer["t_ns"] for answer in answers) - min(this_answer["asked_ns"] for this_answer in answers)
-        ) / NS
-        rate = goodput(sum(answer["response"] for answer in answers), elapsed, name)
-        return Reading(rate, elapsed, cls._metrics(times))
+        times = [(answer.t_ns - answer.asked_ns) / NS for answer in answers]
+        elapsed = (max(answer.t_ns for answer in answers) - min(answer.asked_ns for answer in answers)) / NS
+        rate = goodput(sum(answer.response for answer in answers), elapsed, name)
+        return Reading(rate, elapsed, self._metrics(times))
 
-    @classmethod
-    def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
+    def items(self, recording: Recording, name: str) -> Items:
         """See the base class; from the request to the last byte of its response."""
-        zero_ns = recording.manifest["zero_ns"]
+        zero_ns = read_zero_ns(recording)
         item = (
-            Item(number, (event["t_ns"] - event["asked_ns"]) / NS, (event["asked_ns"] - zero_ns) / NS)
-            for number, event in enumerate(events(recording, f"{name}.client", "request"))
+            Item(number, (answer.t_ns - answer.asked_ns) / NS, (answer.asked_ns - zero_ns) / NS)
+            for number, answer in enumerate(read_responses(recording, f"{name}.client"))
         )
-        return Items(cls.noun, cls.time, "s", tuple(item))
+        return Items(self.noun, self.time, "s", tuple(item))
 
     @classmethod
     def _metrics(cls, times_s: list[float]) -> dict[str, float]:

@@ -27,6 +27,8 @@ class Requests(RequestWorkload):
         "think": ("think_time", "pause", "wait"),
     }
 
+    connects_at_once = True
+
     kind: Literal["requests"]
     duration: Time | None = Field(default=None, description="time to send requests for")
     count: Whole | None = Field(

@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Misnomers, Time, value_error
 from mptcplab.units import Duration, Size
 from mptcplab.workload.messages import Message, stream_metrics
-from mptcplab.workload.outputs import MS
+from mptcplab.workload.outputs import MS, ConnectionEnd
 from mptcplab.workload.paced import PacedWorkload
 
 if TYPE_CHECKING:
@@ -47,17 +47,12 @@ class Stream(PacedWorkload):
     def _count(self) -> float:
         return float(self.duration) / float(self.interval)
 
-    @classmethod
-    def _metrics(
-        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
-    ) -> dict[str, float]:
-        arrived = cls._read_messages(recording, receiver)
-        return stream_metrics(arrived, sent, cls._latest_ms(arrived, described))
+    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionEnd) -> dict[str, float]:
+        arrived = self._read_messages(recording, receiver)
+        return stream_metrics(arrived, sent, self._latest_ms(arrived))
 
-    @classmethod
-    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:  # noqa: ARG003
-        return int(Duration.parse(described["deadline"])) / MS
+    def _latest_ms(self, arrived: Sequence[Message]) -> float:  # noqa: ARG002
+        return int(self.deadline) / MS
 
-    @classmethod
-    def _size(cls, described: Mapping[str, Any]) -> int:
-        return int(Size.parse(described["packet"]))
+    def _size(self) -> int:
+        return int(self.packet)

@@ -20,7 +20,8 @@ from mptcplab.units import Size
 from mptcplab.workload import cost
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
-from mptcplab.workload.outputs import NS, Reading, goodput, streams
+from mptcplab.workload.outputs import NS, Reading, goodput, read_checksums
+from mptcplab.workload.recorded import read_span_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
@@ -70,13 +71,12 @@ class Transfer(WorkloadBase):
         """See the base class."""
         return cost.bulk(self.size, 1, None, capacity_bps)
 
-    @classmethod
-    def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:  # noqa: ARG003
+    def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the start of the client's program to its end."""
-        sums = {side: streams(recording, f"{name}.{side}")[0] for side in ("client", "server")}
+        sums = {side: read_checksums(recording, f"{name}.{side}")[0] for side in ("client", "server")}
         if sums["client"] != sums["server"]:
             hint = f"see out/{name}.client.err and out/{name}.server.err"
             raise LabError(f"{name}: the received data differs from the data sent", hint=hint)
-        client = recording.program(f"{name}.client")
-        elapsed = (client["end_ns"] - client["start_ns"]) / NS
-        return Reading(goodput(int(sums["server"]["bytes"]), elapsed, name), elapsed)
+        start_ns, end_ns = read_span_ns(recording, f"{name}.client")
+        elapsed = (end_ns - start_ns) / NS
+        return Reading(goodput(sums["server"].bytes, elapsed, name), elapsed)

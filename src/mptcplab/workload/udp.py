@@ -12,7 +12,7 @@ from mptcplab.errors import Mistake
 from mptcplab.fields import Boolean, Microseconds, Misnomers, TimeDistribution, idle, value_error
 from mptcplab.units import Rate, Size
 from mptcplab.workload.context import microseconds
-from mptcplab.workload.outputs import MS
+from mptcplab.workload.outputs import MS, ConnectionEnd
 from mptcplab.workload.paced import MAX_DATAGRAM, MIN_PACKET, TimedWorkload
 
 if TYPE_CHECKING:
@@ -82,10 +82,7 @@ class Udp(TimedWorkload):
         on, off = float(self.on or 1), float(self.off or 0)
         return float(self.duration) / self.interval_ns * on / (on + off)
 
-    @classmethod
-    def _metrics(
-        cls, _recording: Recording, _receiver: str, _: Mapping[str, Any], sent: int, report: Mapping[str, Any]
-    ) -> dict[str, float]:
-        count = report["messages"]
+    def _metrics(self, _recording: Recording, _receiver: str, sent: int, report: ConnectionEnd) -> dict[str, float]:
+        count = report.messages or 0
         metrics = {"lost_percent": 100 * max(0.0, 1 - count / sent)} if sent else {}
-        return metrics | ({"delay_mean_ms": report["delay_sum_ns"] / count / MS} if count else {})
+        return metrics | ({"delay_mean_ms": report.delay_sum_ns / count / MS} if count else {})

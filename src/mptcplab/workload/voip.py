@@ -3,23 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import Field, model_validator
 
 from mptcplab.fields import Misnomers, Time, value_error, whole_multiple
 from mptcplab.units import Duration
 from mptcplab.workload.messages import Message, call_metrics
-from mptcplab.workload.outputs import MS
+from mptcplab.workload.outputs import MS, ConnectionEnd
 from mptcplab.workload.paced import PacedWorkload
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
-
-
-def _packet(interval: Duration) -> int:
-    return int(interval) * 8 // 10**6 + 12
 
 
 class Voip(PacedWorkload):
@@ -46,7 +42,7 @@ class Voip(PacedWorkload):
     @property
     def packet(self) -> int:
         """Bytes of each packet: 8,000 samples of one byte per second, and RTP's header."""
-        return _packet(self.interval)
+        return int(self.interval) * 8 // 10**6 + 12
 
     def _messages(self) -> Iterator[str]:
         return self._options(self.packet, self.interval)
@@ -54,18 +50,13 @@ class Voip(PacedWorkload):
     def _count(self) -> float:
         return float(self.duration) / float(self.interval)
 
-    @classmethod
-    def _metrics(
-        cls, recording: Recording, receiver: str, described: Mapping[str, Any], sent: int, _: Mapping[str, Any]
-    ) -> dict[str, float]:
-        times = (int(Duration.parse(described[key])) / MS for key in ("playout", "interval"))
-        return call_metrics(cls._read_messages(recording, receiver), sent, *times)
+    def _metrics(self, recording: Recording, receiver: str, sent: int, _: ConnectionEnd) -> dict[str, float]:
+        arrived = self._read_messages(recording, receiver)
+        return call_metrics(arrived, sent, int(self.playout) / MS, int(self.interval) / MS)
 
-    @classmethod
-    def _latest_ms(cls, arrived: Sequence[Message], described: Mapping[str, Any]) -> float:
+    def _latest_ms(self, arrived: Sequence[Message]) -> float:
         # The play-out buffer begins with the first packet that arrives.
-        return (arrived[0].delay_ms if arrived else 0.0) + int(Duration.parse(described["playout"])) / MS
+        return (arrived[0].delay_ms if arrived else 0.0) + int(self.playout) / MS
 
-    @classmethod
-    def _size(cls, described: Mapping[str, Any]) -> int:
-        return _packet(Duration.parse(described["interval"]))
+    def _size(self) -> int:
+        return self.packet

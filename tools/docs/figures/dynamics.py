@@ -14,9 +14,10 @@ import numpy as np
 import polars as pl
 from numpy.typing import NDArray
 
-from mptcplab.metrics.ends import ends_of_workload, manifest_workload
+from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.subflows import path_name
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workload
 
 Numbers = NDArray[np.float64]
 _NS_PER_S = 1e9
@@ -121,9 +122,10 @@ def window_samples(recording: Recording, workload: str, path: str, begin_s: floa
 
 def _subflows(recording: Recording, workload: str, *, sending: bool) -> Iterator[tuple[str, pl.DataFrame]]:
     """Yield the path and the samples, in time order, of each subflow of one side."""
-    ends = ends_of_workload(manifest_workload(recording, workload))
+    ends = read_workload(recording, workload).ends
     program = ends.sending if sending else ends.receiving
     rows = recording.subflows.filter(pl.col("program") == program).sort("time_ns", maintain_order=True)
+    addresses = read_addresses(recording)
     for (_, local, remote), group in rows.group_by("conn", "local", "remote", maintain_order=True):
         sides = {"local": remote, "remote": local} if sending else {"local": local, "remote": remote}
-        yield path_name(sides, recording.manifest["addresses"]), group
+        yield path_name(sides, addresses), group

@@ -15,6 +15,7 @@ from mptcplab.metrics.instants import changes_rates
 from mptcplab.metrics.manifest import Step, read_links, read_paths
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_workloads
 
 
 def aggregation_benefit(goodput_bps: float, alone_bps: Sequence[float]) -> float | None:
@@ -57,7 +58,7 @@ def path_capacities(recording: Recording, workload: str, paths: Iterable[str]) -
 def _benefit_of_capacity(subject: Subject) -> float | None:
     """Return the benefit of a bulk transfer that was alone in a network with constant rates."""
     recording, ends, sockets = subject.recording, subject.ends, subject.sockets
-    if len(recording.manifest["workloads"]) > 1 or not ends.is_bulk or changes_rates(recording):
+    if len(read_workloads(recording)) > 1 or not ends.is_bulk or changes_rates(recording):
         return None
     if not sockets.use.with_mptcp or len(sockets.shares) < 2:
         return None

@@ -14,6 +14,7 @@ from mptcplab.capture.recorded import links_of
 from mptcplab.capture.statistics import Statistics
 from mptcplab.fields import LOOPBACK
 from mptcplab.metrics.column import Display
+from mptcplab.metrics.manifest import read_label, read_requested_captures
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
@@ -27,9 +28,9 @@ def _files(recording: Recording) -> list[Path]:
     if not captures:
         return []
     wanted: dict[str, set[str | None]] = {}
-    for capture in recording.manifest["scenario"]["record"]["captures"]:
-        if capture.get("statistics"):
-            wanted.setdefault(capture["node"], set()).add(capture["link"])
+    for capture in read_requested_captures(recording):
+        if capture.statistics:
+            wanted.setdefault(capture.node, set()).add(capture.link)
     names = [
         f"{node}-{name}"
         for node, links in wanted.items()
@@ -42,7 +43,7 @@ def _files(recording: Recording) -> list[Path]:
 def _statistics(subject: Subject) -> NodeStatistics | None:
     recording = subject.recording
     files = _files(recording)
-    return node_statistics(files, recording.manifest["identity"]) if files else None
+    return node_statistics(files, read_label(recording).identity) if files else None
 
 
 def _entry(

@@ -7,9 +7,9 @@ import json
 
 from mptcplab.metrics.column import Display
 from mptcplab.metrics.fairness import common_span_s
-from mptcplab.metrics.manifest import read_programs
 from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import read_programs, read_zero_ns
 
 #: The output of the daemon, see mptcplab/plan/steering.py.
 _LOG = "steering"
@@ -26,9 +26,7 @@ def switches(recording: Recording) -> float | None:
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
     times_s = [
-        (this_line["t_ns"] - int(recording.manifest["zero_ns"])) / _NS
-        for this_line in lines
-        if this_line["event"] == "switch"
+        (this_line["t_ns"] - read_zero_ns(recording)) / _NS for this_line in lines if this_line["event"] == "switch"
     ]
     begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
     return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
