@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
@@ -55,7 +54,7 @@ def experiment(results: Results) -> ExperimentSection:
         anchor="experiment",
         title=results.title,
         question=results.question,
-        tables=(*first, replace(last, notes=(*last.notes, *paired_notes(rows, results.folder)))),
+        tables=(*first, last.with_notes(*paired_notes(rows, results.folder))),
         figures=_sweep(rows),
         rows=rows,
         command=command,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing, tidy
 from mptcplab.report.html_model import Drawing
-from mptcplab.report.table import Table, number
+from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
     CLASSES,
     IN_ALL,
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 #: Okabe and Ito's colours, which colour-blind readers can distinguish.
 _COLOURS = {IN_ALL: "#009E73", IN_SOME: "#56B4E9", IN_NONE: "#D55E00"}
-_STYLES = {IN_ALL: "green", IN_SOME: "yellow", IN_NONE: "bold red"}
+_EMPHASES: dict[str, Emphasis] = {IN_ALL: "good", IN_SOME: "fair", IN_NONE: "bad"}
 #: A picture has columns of at most this many values, of this height each, in inches.
 _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
@@ -45,36 +45,30 @@ _LEVEL = 0.05
 def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
     """Return a line for each published value: its range over the beds, the share in its band, and what moves it."""
     by_number = {selected.number: selected for selected in tables}
-    columns = ("table", "row", "column", "published", "tolerance", "smallest", "median", "largest", "in the band")
-    rows: list[tuple[str, ...]] = []
-    styles: list[tuple[int, int, str]] = []
-    for value in cloud.values:
-        if value.known:
-            styles.append((len(rows), len(columns), _STYLES[value.verdict]))
-            rows.append(_line(value, by_number[value.table]))
-    numeric = frozenset(columns[3:])
-    title = f"{cloud.study}: published values over {_beds_text(cloud)}"
-    notes = tuple(summarise(cloud))
-    return Table(title, (*columns, "verdict", "moved by"), tuple(rows), numeric, notes, tuple(styles), keys=3)
+    columns = (
+        *key_columns("table", "row", "column"),
+        *number_columns("published", "tolerance", "smallest", "median", "largest", "in the band"),
+        *("verdict", "moved by"),
+    )
+    rows = (_line(value, by_number[value.table]) for value in cloud.values if value.known)
+    return Table.of(f"{cloud.study}: published values over {_beds_text(cloud)}", columns, rows, summarise(cloud))
 
 
 def claims_table(cloud: Cloud) -> Table:
     """Return a line for each claim: the share of the beds in which it holds, of those in which it can be judged."""
-    rows: list[tuple[str, ...]] = []
-    styles: list[tuple[int, int, str]] = []
+    rows = []
     for claim in cloud.claims:
         share = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else NONE
-        if claim.judged:
-            styles.append((len(rows), 3, _STYLES[claim.verdict]))
-        verdict = claim.verdict.replace("agrees", "holds")
+        emphasis: Emphasis = _EMPHASES[claim.verdict] if claim.judged else ""
+        verdict = Cell(claim.verdict.replace("agrees", "holds"), emphasis=emphasis)
         rows.append((claim.table, claim.text, share, verdict, ", ".join(claim.moved_by) or NONE))
     title = f"{cloud.study}: claims over {_beds_text(cloud)}"
     note = (
         "A bed has one run for each cell: a claim holds in a bed if the values of these runs are as claimed. A trend "
         "is judged by its first and last row."
     )
-    columns = ("table", "claim", "holds", "verdict", "moved by")
-    return Table(title, columns, tuple(rows), frozenset({"holds"}), (note,), tuple(styles))
+    columns = ("table", "claim", *number_columns("holds"), "verdict", "moved by")
+    return Table.of(title, columns, rows, [note])
 
 
 def summarise(cloud: Cloud) -> Iterator[str]:
@@ -224,6 +218,6 @@ def _line(value: CloudValue, selected: SelectedTable) -> tuple[str, ...]:
         f"± {value.tolerance:g} %",
         *numbers,
         f"{sum(value.within)} of {len(value.within)}",
-        value.verdict,
+        Cell(value.verdict, emphasis=_EMPHASES[value.verdict]),
         ", ".join(value.moved_by) or NONE,
     )

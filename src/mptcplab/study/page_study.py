@@ -214,13 +214,11 @@ def table_section(
 
 def _link_verdicts(table: Table, judged: JudgedTable, anchor: str) -> Table:
     """Return the table with links from verdicts to sheets."""
-    if VERDICT not in table.columns:
+    if VERDICT not in table.headings:
         return table
-    at, cells = table.columns.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
-    links = [
-        (line, at, anchor_of_cell(anchor, *place)) for line, place in enumerate(places_of(judged)) if place in cells
-    ]
-    return replace(table, links=tuple(links))
+    at, cells = table.headings.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
+    lines = enumerate(places_of(judged))
+    return table.with_links({(line, at): anchor_of_cell(anchor, *place) for line, place in lines if place in cells})
 
 
 def _table(form: TableForm) -> Table:
