@@ -14,7 +14,8 @@ import pytest
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of
-from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.over_time import draw_over_time
+from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline
 from mptcplab.workload.outputs import TimedMessages
 from mptcplab.workload.registry import timed_messages

@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
-from mptcplab.figure.capacity import capacity_json
 from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import widen_intervals
+from mptcplab.figure.time_chart import OF_MESSAGES, PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.points import point_text
@@ -35,12 +35,14 @@ from mptcplab.results import RecordedRun, Results
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000
 _MIN_VALUES, _MAX_VALUES = 24, 500
+#: The panels of figures over time; the script has no curves of messages.
+_PANELS = tuple(panel for panel in PANELS if panel != OF_MESSAGES)
 _MAX_POINTS = 1000
 _MAX_RUN_LINES = 1000
 
 #: When a section has figures over time: always, or only if events happen. The latter is for pages with many sections,
 #: each of which gets a smaller part of the numbers.
-OverTime = Literal["all", "events"]
+TimeFigures = Literal["all", "events"]
 _SHARE_OF_MANY = 4
 
 
@@ -74,7 +76,7 @@ def section(
     rows: Sequence[ResultRow],
     command: Sequence[str],
     whole: tuple[ReportCommand, ...],
-    over_time: OverTime = "all",
+    over_time: TimeFigures = "all",
     changes: Sequence[str] = (),
 ) -> ExperimentSection:
     """Return a section, with everything that does not depend on the source of its tables."""
@@ -171,15 +173,16 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         [timeline for line in timelines(run.recording, max_values=max_values) for timeline in widen_intervals([line])]
         for run in shown
     ]
+    charts = [[OverTime("", (RunColumn("", line),), _PANELS) for line in of_one] for of_one in lines]
     points = [
         {
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
             "seed": run.result.seed,
             "run": run.result.identity,
-            "workloads": [{**line.to_json(), **capacity_json(line)} for line in of_one],
+            "workloads": [chart.to_json() for chart in of_one],
             "marks": marks(run.recording),
         }
-        for run, of_one in zip(shown, lines, strict=True)
+        for run, of_one in zip(shown, charts, strict=True)
     ]
     caption = _caption(
         points=len(typical),
@@ -191,13 +194,13 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
         with_capacity=any(line.capacity for of_one in lines for line in of_one),
     )
-    drawn = [line for of_one in lines for line in of_one]
-    optional = {"queue": any(line.queues for line in drawn), "rssi": any(line.rssi for line in drawn)}
-    panels = ("goodput", "rtt", "cwnd", *(panel for panel, is_drawn in optional.items() if is_drawn))
+    with_data = {panel for of_one in charts for chart in of_one for panel in chart.shown}
+    panels = tuple(panel for panel in _PANELS if panel in with_data)
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
     choices = [(axis.name, axis.labels) for axis in axes]
     choices += [("Workload", tuple(names))] if len(names) > 1 else []
-    data = {"axes": len(axes), "workloads": names, "points": points}
+    about = {panel: {"label": PANELS[panel].label, "zero": panel not in WITHOUT_ZERO} for panel in panels}
+    data = {"axes": len(axes), "workloads": names, "panels": about, "points": points}
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
