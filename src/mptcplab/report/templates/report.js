@@ -254,7 +254,7 @@
 
   function drawLines(section, drawing) {
     const unit = drawing.y.split(", ").pop();
-    drawCurves(section.querySelector(".figure"), drawing.axis, drawing.series, drawing.y, unit, "");
+    drawCurves(section.querySelector(".figure"), drawing.axis, drawing.series, drawing.y, unit, "", drawing.limits);
   }
 
   // ---- one run over time ---------------------------------------------------------------------------------------
