@@ -23,9 +23,8 @@ _INTERVALS, _LEAST = 120, 10
 _LOGARITHMIC = 20.0
 #: Up to so large a factor, an axis of one number per power of ten would have too few.
 _FEW_POWERS = 100.0
-#: Black, since colours stand for paths.
-_COLOUR, _MARK = "black", "#D55E00"
-_MEDIAN, _HIGH, _LATEST, _LATE = "median", "95th percentile", "limit", "late or lost"
+#: The name of the line of ``latest_ms``.
+LIMIT = "limit"
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,16 @@ class Delays:
         return min(known, default=1.0), max(known, default=1.0)
 
     @property
+    def is_logarithmic(self) -> bool:
+        """True if the delays differ so much that their axis is logarithmic."""
+        low, high = self.spans
+        return high > _LOGARITHMIC * low
+
+    @property
     def note(self) -> str:
         """A sentence about the lines and marks."""
         length = self.edges[1] - self.edges[0]
-        marks = f"; marks: some were beyond the {_LATEST}, or lost" if self.bad else ""
+        marks = f"; marks: some were beyond the {LIMIT}, or lost" if self.bad else ""
         return f"delay: of the messages that were due in each {length:.2g} s{marks}"
 
 
@@ -81,33 +86,6 @@ def delays_of(
         if (here > latest_ms).any():
             bad.append(round(float(edges[number] + edges[number + 1]) / 2, 5))
     return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
-
-
-def draw_delays(axes: Axes, delays: Delays) -> None:
-    """Draw lines of the median and the 95th percentile, the limit, and a mark for intervals with bad messages."""
-    for values, width, style, label in ((delays.high, 0.9, ":", _HIGH), (delays.median, 1.3, "-", _MEDIAN)):
-        # A value holds until the end of its interval.
-        axes.plot(
-            delays.edges,
-            (*values, values[-1]),
-            drawstyle="steps-post",
-            color=_COLOUR,
-            linestyle=style,
-            linewidth=width,
-            label=label,
-        )
-    axes.axhline(delays.latest_ms, color="0.4", linestyle=(0, (6, 3)), linewidth=0.8, zorder=1, label=_LATEST)
-    if delays.bad:
-        axes.plot(
-            delays.bad,
-            [0.96] * len(delays.bad),
-            "|",
-            transform=axes.get_xaxis_transform(),
-            color=_MARK,
-            markersize=5,
-            label=_LATE,
-            zorder=4,
-        )
 
 
 def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
 from mptcplab.figure.capacity import CAPACITY, mark_cut
-from mptcplab.figure.delays import draw_delays, scale_delays, scale_round_trips
+from mptcplab.figure.delays import scale_delays, scale_round_trips
 from mptcplab.figure.paper import points, title_letters
 from mptcplab.figure.rates import stack
 from mptcplab.figure.time_chart import (
@@ -38,7 +38,10 @@ _Style = tuple[str, str | tuple[int, tuple[int, ...]]]
 _LOOKS: dict[Role, dict[str, Any]] = {
     "capacity": {"color": "0.45", "linewidth": 0.9},
     "goodput": {"color": "black", "linewidth": 1.2},
+    "high": {"color": "black", "linewidth": 0.9, "linestyle": ":"},
+    "median": {"color": "black", "linewidth": 1.3},
 }
+_LATE_COLOUR = "#D55E00"
 #: A figure that is narrower than this part of its usual width has its legend below.
 _NARROW = 0.85
 #: Letters of an axis label that a low panel has room for.
@@ -65,10 +68,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
     for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
-            if panel == OF_MESSAGES:
-                _draw_messages(axes, column.timeline)
-            else:
-                _draw_panel(axes, figure.curves(column.timeline, panel))
+            _draw_panel(axes, figure.curves(column.timeline, panel))
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
@@ -118,13 +118,6 @@ def _samples(timeline: WorkloadTimeline) -> list[float]:
     return [value for line in timeline.rtt for value in line.values if value]
 
 
-def _draw_messages(axes: Axes, timeline: WorkloadTimeline) -> None:
-    if timeline.delays is not None:
-        draw_delays(axes, timeline.delays)
-    axes.margins(x=0.01)
-    grid(axes)
-
-
 def _draw_panel(axes: Axes, curves: Sequence[ChartCurve]) -> None:
     areas = [curve for curve in curves if curve.role == "area"]
     if areas:
@@ -142,8 +135,26 @@ def _draw_panel(axes: Axes, curves: Sequence[ChartCurve]) -> None:
         elif curve.role == "line":
             colour, dashes = _colour_and_dashes(curve)
             axes.plot(curve.times, _values(curve), color=colour, linestyle=dashes, linewidth=1.1, label=curve.name)
+        elif curve.role == "limit":
+            limit, dashes = curve.values[0] or 0.0, (0, (6, 3))
+            axes.axhline(limit, color="0.4", linestyle=dashes, linewidth=0.8, zorder=1, label=curve.name)
+        elif curve.role == "late":
+            _mark_late(axes, curve)
     axes.margins(x=0.01)
     grid(axes)
+
+
+def _mark_late(axes: Axes, curve: ChartCurve) -> None:
+    axes.plot(
+        curve.times,
+        [0.96] * len(curve.times),
+        "|",
+        transform=axes.get_xaxis_transform(),
+        color=_LATE_COLOUR,
+        markersize=5,
+        label=curve.name,
+        zorder=4,
+    )
 
 
 def _values(curve: ChartCurve) -> list[float]:

@@ -7,6 +7,7 @@ what :meth:`OverTime.to_json` has.
 
 from __future__ import annotations
 
+import math
 import string
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -14,6 +15,7 @@ from functools import cached_property
 from typing import Any, Literal
 
 from mptcplab.figure.capacity import CAPACITY, end_of_axis, shown_capacity
+from mptcplab.figure.delays import LIMIT, Delays
 from mptcplab.figure.rates import stack, widen_intervals
 from mptcplab.figure.time_notes import GOODPUT, notes
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, path_of
@@ -61,16 +63,18 @@ _COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
 _USUAL, _PEAK, _ABOVE, _ROOM = 0.99, 1.5, 1.15, 1.05
 
 #: What a curve is, and so how it looks: the rate of a path, stacked on others; the rate of what was in order for the
-#: application; what the paths could carry; samples.
-Role = Literal["area", "goodput", "capacity", "line"]
+#: application; what the paths could carry; samples; of messages the median and the 95th percentile of the delay, how
+#: late they may be, and when some were late or lost.
+Role = Literal["area", "goodput", "capacity", "line", "median", "high", "limit", "late"]
 
 
 @dataclass(frozen=True)
 class ChartCurve:
     """One curve of a panel. ``times`` are in s, and None interrupts it.
 
-    Lines join their values. A value of the others holds until the next time, and the last two values are equal.
-    ``colour`` numbers the paths of the chart, and ``dashes`` the curves of a path; goodput and capacity are of all.
+    Lines join their values. A value of the others holds until the next time, and the last two values are equal. Late
+    messages have marks at the upper end of the panel. ``colour`` numbers the paths of the chart, and ``dashes`` the
+    curves of a path: areas and lines have both.
     """
 
     role: Role
@@ -82,7 +86,7 @@ class ChartCurve:
 
     def to_json(self) -> dict[str, Any]:
         """Return JSON data for the page's script."""
-        looks = {} if self.role in ("goodput", "capacity") else {"colour": self.colour, "dashes": self.dashes}
+        looks = {"colour": self.colour, "dashes": self.dashes} if self.role in ("area", "line") else {}
         times = {} if self.role == "area" else {"t": self.times}
         return {"role": self.role, "name": self.name, **looks, **times, "v": self.values}
 
@@ -170,13 +174,13 @@ class OverTime:
         return _COLUMN * len(self.columns) + _LEGEND, sum(self.heights) + _FRAME + 0.16 * len(self.key)
 
     def curves(self, timeline: WorkloadTimeline, panel: str) -> list[ChartCurve]:
-        """Return the curves of a panel in the column of a timeline; the panel of messages has no curves of paths."""
+        """Return the curves of a panel in the column of a timeline."""
+        if panel == OF_MESSAGES:
+            return [] if timeline.delays is None else list(_delay_curves(timeline.delays))
         looks = self._looks(panel)
         if panel == "rate":
             areas = list(_areas(timeline, looks)) if len(timeline.edges) > 1 else []
             return [*areas, *_lines_above(timeline)] if areas else []
-        if panel == OF_MESSAGES:
-            return []
         names = {line: _label(line.name, looks) for line in _lines(timeline, panel)}
         return [ChartCurve("line", name, line.times, line.values, *looks[name]) for line, name in names.items()]
 
@@ -186,6 +190,8 @@ class OverTime:
         panels: dict[str, Any] = {}
         for panel in self.shown:
             panels[panel] = {"curves": [curve.to_json() for curve in self.curves(timeline, panel)]}
+            if panel == OF_MESSAGES and timeline.delays is not None and timeline.delays.is_logarithmic:
+                panels[panel]["log"] = True
             if panel == "rate":
                 end = end_of_axis([timeline], None)
                 twice = {"twice": round(timeline.twice_percent, 1)} if timeline.twice_percent else {}
@@ -245,6 +251,19 @@ def _lines_above(timeline: WorkloadTimeline) -> Iterator[ChartCurve]:
         yield ChartCurve("capacity", CAPACITY, times, values)
     if goodput is not None:
         yield ChartCurve("goodput", GOODPUT, goodput.times, goodput.values)
+
+
+def _delay_curves(delays: Delays) -> Iterator[ChartCurve]:
+    curves: tuple[tuple[Role, str, tuple[float, ...]], ...] = (
+        ("high", "95th percentile", delays.high),
+        ("median", "median", delays.median),
+    )
+    for role, name, values in curves:
+        known = (None if math.isnan(value) else value for value in (*values, values[-1]))
+        yield ChartCurve(role, name, delays.edges, tuple(known))
+    yield ChartCurve("limit", LIMIT, (delays.edges[0], delays.edges[-1]), (delays.latest_ms, delays.latest_ms))
+    if delays.bad:
+        yield ChartCurve("late", "late or lost", delays.bad, (delays.spans[1],) * len(delays.bad))
 
 
 def _names(columns: Sequence[RunColumn], panel: str) -> list[str]:

@@ -11,7 +11,7 @@ from typing import Any, Literal
 from mptcplab.figure.axis import Axis
 from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import widen_intervals
-from mptcplab.figure.time_chart import OF_MESSAGES, PANELS, WITHOUT_ZERO, OverTime, RunColumn
+from mptcplab.figure.time_chart import PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.points import point_text
@@ -35,8 +35,6 @@ from mptcplab.results import RecordedRun, Results
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000
 _MIN_VALUES, _MAX_VALUES = 24, 500
-#: The panels of figures over time; the script has no curves of messages.
-_PANELS = tuple(panel for panel in PANELS if panel != OF_MESSAGES)
 _MAX_POINTS = 1000
 _MAX_RUN_LINES = 1000
 
@@ -173,7 +171,7 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         [timeline for line in timelines(run.recording, max_values=max_values) for timeline in widen_intervals([line])]
         for run in shown
     ]
-    charts = [[OverTime("", (RunColumn("", line),), _PANELS) for line in of_one] for of_one in lines]
+    charts = [[OverTime("", (RunColumn("", line),)) for line in of_one] for of_one in lines]
     points = [
         {
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
@@ -193,13 +191,17 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         marked=any(point["marks"] for point in points),
         with_gateways=any(run.recording.manifest.get("gateways") for run in shown),
         with_capacity=any(line.capacity for of_one in lines for line in of_one),
+        with_delays=any(line.delays for of_one in lines for line in of_one),
     )
     with_data = {panel for of_one in charts for chart in of_one for panel in chart.shown}
-    panels = tuple(panel for panel in _PANELS if panel in with_data)
+    panels = tuple(panel for panel in PANELS if panel in with_data)
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
     choices = [(axis.name, axis.labels) for axis in axes]
     choices += [("Workload", tuple(names))] if len(names) > 1 else []
-    about = {panel: {"label": PANELS[panel].label, "zero": panel not in WITHOUT_ZERO} for panel in panels}
+    about = {
+        panel: {"label": PANELS[panel].label, "unit": PANELS[panel].unit, "zero": panel not in WITHOUT_ZERO}
+        for panel in panels
+    }
     data = {"axes": len(axes), "workloads": names, "panels": about, "points": points}
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
@@ -214,6 +216,7 @@ def _caption(
     marked: bool,
     with_gateways: bool,
     with_capacity: bool,
+    with_delays: bool,
 ) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
@@ -236,6 +239,11 @@ def _caption(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "
         "link."
     )
+    if with_delays:
+        parts.append(
+            "Delay: of the messages that were due in each interval of the curves. Marks: some of them were beyond the "
+            "limit, or lost."
+        )
     if thinned:
         parts.append(
             f"Curves have at most {thinned} values: rates are averaged over longer intervals, the other curves keep "

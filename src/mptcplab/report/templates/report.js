@@ -7,6 +7,7 @@
   const DARK = ["#3D9BE0", "#F0782A", "#2BC298", "#E39AC6", "#F2B134", "#9AD8FA", "#B0B0B0", "#C9A94F"];
   const DASHES = ["solid", "dash", "dot", "dashdot"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+  const LATE = 1;
   const MAX_LINES = 12;
   const FEW_LINES = 6;
   const SCALES = { linear: "", log: " (logarithmic)", even: " (not to scale)" };
@@ -291,36 +292,47 @@
   // The curves of a panel; one that other points have, but not this one, is empty.
   function drawPanel(div, about, chart, marks) {
     const panel = chart.panels[div.dataset.panel] ?? { curves: [] };
-    const traces = panel.curves.map((curve) => timeTrace(curve, panel));
+    const traces = panel.curves.map((curve) => timeTrace(curve, panel, about.unit));
     const areas = traces.filter((trace) => trace.stackgroup);
     if (areas.length > 1) {
       const total = panel.t.map((_, at) => areas.reduce((sum, area) => sum + area.y[at], 0));
-      traces.splice(areas.length, 0, stepTrace("total", panel.t, total, { width: panel.twice ? 0.75 : 1.5 }));
+      traces.splice(areas.length, 0, stepTrace("total", panel.t, total, about.unit, { width: panel.twice ? 0.75 : 1.5 }));
     }
     // The capacity may be many times what arrives, which has to be seen.
-    const yaxis = panel.end ? { range: [0, panel.end] } : about.zero ? {} : { rangemode: "normal" };
+    const yaxis = panel.end ? { range: [0, panel.end] }
+      : panel.log ? { type: "log", rangemode: "normal", dtick: "D2" } : about.zero ? {} : { rangemode: "normal" };
     const named = div === div.parentElement.querySelector(".figure");
-    plot(div, traces, { x: "time, s", y: about.label, hovermode: "x unified", xaxis: { range: chart.span }, yaxis, marks, named });
+    plot(div, traces, { x: "time, s", y: about.label + SCALES[panel.log ? "log" : "linear"], hovermode: "x unified", xaxis: { range: chart.span }, yaxis, marks, named });
   }
 
-  const stepTrace = (name, x, y, line) => ({
+  const stepTrace = (name, x, y, unit, line) => ({
     x, y, name: plain(name), type: "scatter", mode: "lines", line: { shape: "hv", color: colours().ink, ...line },
-    hovertemplate: "%{y:.2f} Mbit/s",
+    hovertemplate: `%{y:.2f} ${unit}`,
   });
 
-  function timeTrace(curve, panel) {
+  // How curves look that are not of one path. Data that arrived on two subflows is in the total twice.
+  const LOOKS = {
+    goodput: { width: 2.5 }, capacity: { width: 1, dash: "dot" },
+    median: { width: 1.8 }, high: { width: 1, dash: "dot" }, limit: { width: 1, dash: "dash" },
+  };
+
+  function timeTrace(curve, panel, unit) {
     const colour = colours().lines[curve.colour % LIGHT.length];
     if (curve.role === "area") {
-      const area = stepTrace(curve.name, panel.t, curve.v, { color: colour, width: 1 });
+      const area = stepTrace(curve.name, panel.t, curve.v, unit, { color: colour, width: 1 });
       return { ...area, stackgroup: "paths", fillcolor: faded(colour, 0.45) };
     }
-    // Data that arrived on two subflows is in the total twice.
-    if (curve.role === "goodput") {
-      return stepTrace(`${curve.name} (${panel.twice} % arrived twice)`, curve.t, curve.v, { width: 2.5 });
+    if (LOOKS[curve.role]) {
+      const name = curve.role === "goodput" ? `${curve.name} (${panel.twice} % arrived twice)` : curve.name;
+      return stepTrace(name, curve.t, curve.v, unit, LOOKS[curve.role]);
     }
-    if (curve.role === "capacity") return stepTrace(curve.name, curve.t, curve.v, { width: 1, dash: "dot" });
+    const common = { x: curve.t, y: curve.v, name: plain(curve.name), type: "scatter" };
+    if (curve.role === "late") {
+      const color = colours().lines[LATE];
+      return { ...common, mode: "markers", hovertemplate: "some", marker: { size: 9, symbol: "line-ns-open", color } };
+    }
     return {
-      x: curve.t, y: curve.v, name: plain(curve.name), type: "scatter", hovertemplate: "%{y}",
+      ...common, hovertemplate: "%{y}",
       mode: curve.t.length < 40 ? "lines+markers" : "lines",
       marker: { size: 4.5, symbol: SYMBOLS[curve.colour % SYMBOLS.length] },
       line: { color: colour, width: 1.6, dash: DASHES[curve.dashes % DASHES.length] },
