@@ -45,7 +45,7 @@ def ratio_table(ratios: Sequence[Ratio], load: tuple[float, float]) -> Table:
         rows.append((ratio.name, spread(ratio.values), number(ratio.target), reached, str(len(ratio.values)), middle))
     notes = (_SPREAD_NOTE, f"On a {machine()}.", f"Load average before and after: {load[0]:.1f}, {load[1]:.1f}.")
     columns = ("ratio", *number_columns("measured", "target, at least"), "reached", "n", "of the median repeat")
-    return Table.of("Ratios", columns, rows, notes)
+    return Table.build("Ratios", columns, rows, notes)
 
 
 def _middle(values: Sequence[float]) -> int:
@@ -76,7 +76,7 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"
-    return Table.of(title, (*columns, f"at most {algorithms.MAX_RATIO:g}"), rows, notes)
+    return Table.build(title, (*columns, f"at most {algorithms.MAX_RATIO:g}"), rows, notes)
 
 
 def overhead_table(results: dict[str, list[Usage]]) -> Table:
@@ -98,7 +98,7 @@ def overhead_table(results: dict[str, list[Usage]]) -> Table:
         f"n = {len(whole)}. Stages: differences of medians of plans that each do one thing more.",
         "recording is Python on this side, which counts in wall time only.",
     )
-    return Table.of("Overhead of a run", ("stage", "CPU s", "wall s", "target"), rows, notes)
+    return Table.build("Overhead of a run", ("stage", "CPU s", "wall s", "target"), rows, notes)
 
 
 def curve_table(curve: Curve) -> Table:
@@ -109,7 +109,7 @@ def curve_table(curve: Curve) -> Table:
     )
     notes = (f"{proportionality(curve)}", f"{_SPREAD_NOTE} Boot and set-up subtracted.")
     columns = (curve.axis, *number_columns("packets x hops", "CPU s", "ns per packet and hop"))
-    return Table.of(f"Cost against {curve.name}", columns, rows, notes)
+    return Table.build(f"Cost against {curve.name}", columns, rows, notes)
 
 
 def proportionality(curve: Curve) -> str:

@@ -101,7 +101,7 @@ def test_latex_has_no_character_of_its_own_meaning() -> None:
     assert escape_latex("-5.1 ± <0.01") == r"$-$5.1 $\pm$ $<$0.01"
     assert escape_latex('["4 KiB"]') == '{[}"4 KiB"{]}', "an option of the rule above it, at the beginning of a row"
     assert escape_latex("1-4, multi-path") == "1-4, multi-path", "hyphens"
-    table = Table.of("t", ("a", "b"), [("x", "1")], ["first\nsecond"])
+    table = Table.build("t", ("a", "b"), [("x", "1")], ["first\nsecond"])
     assert table.to_latex().splitlines()[-2:] == ["% first", "% second"]
 
 

@@ -135,7 +135,7 @@ def test_short_names(keys: list[str], names: list[str]) -> None:
     assert list(short_names(keys).values()) == names
 
 
-TABLE = Table.of("A title", ("name", *number_columns("Mbit/s")), (("a|b", "1.5"), ('say "x", y', "20")), ["A note."])
+TABLE = Table.build("A title", ("name", *number_columns("Mbit/s")), (("a|b", "1.5"), ('say "x", y', "20")), ["A note."])
 
 
 def test_markdown() -> None:
@@ -167,7 +167,7 @@ def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.D
     # Three characters stand between two columns, and two around all.
     width = sum(longest) + 3 * len(columns) + 2 + data.draw(st.integers(0, 60))
     console = Console(width=width, file=io.StringIO(), record=True)
-    console.print(to_rich(Table.of("", columns, rows), width))
+    console.print(to_rich(Table.build("", columns, rows), width))
     said = console.export_text()
     assert sorted(said.replace("─", " ").split()) == sorted(word for column in words for word in column), said
     assert all(len(line) <= width for line in said.splitlines()), said
@@ -175,7 +175,7 @@ def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.D
 
 def test_brackets_are_not_markup() -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(to_rich(Table.of("t", ("a",), (("[red]x[/red]",),)), console.width))
+    console.print(to_rich(Table.build("t", ("a",), (("[red]x[/red]",),)), console.width))
     assert "[red]x[/red]" in console.export_text()
 
 

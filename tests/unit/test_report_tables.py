@@ -92,7 +92,7 @@ def test_a_wide_table_says_below_what_all_rows_have() -> None:
     assert same.startswith("The same in all rows: s 10.0")
     assert "CC on sockets cubic" in same
     assert as_asked == "As asked for in all rows: scheduler."
-    narrow = Table.of("links", ("link", "lost"), (("a", "0"), ("b", "0")), notes=("a note",))
+    narrow = Table.build("links", ("link", "lost"), (("a", "0"), ("b", "0")), notes=("a note",))
     assert narrow_tables([narrow]) == (narrow,)
 
 

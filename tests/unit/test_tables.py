@@ -76,7 +76,7 @@ def test_a_change_has_its_sign() -> None:
 
 
 _SAME = "10 Mbit/s over two links"
-WIDE = Table.of(
+WIDE = Table.build(
     "Wide",
     (
         TableColumn("scheduler", is_key=True),
@@ -120,7 +120,7 @@ def test_columns_and_order_are_chosen() -> None:
     assert chosen.headings == ("completion ms", "scheduler")
     assert [row[1] for row in chosen.rows] == ["blest", "default", "ecf"]
     assert [row[0] for row in choose(WIDE, [], "Goodput Mbit/s").rows] == ["ecf", "default", "blest"]
-    delays = Table.of("", ("delay",), (("10 ms",), ("9 ms",), ("",), ("100 ms",)))
+    delays = Table.build("", ("delay",), (("10 ms",), ("9 ms",), ("",), ("100 ms",)))
     assert [row[0] for row in choose(delays, [], "delay").rows] == ["9 ms", "10 ms", "100 ms", ""]
     with pytest.raises(InputError, match="no column 'goodputs'") as caught:
         choose(WIDE, ["goodputs"], None)
@@ -175,14 +175,14 @@ def test_chosen_columns_keep_what_tells_rows_apart_and_what_refers_to_notes() ->
     identical = Note("(identical): equal values.", about=r"\(identical\)")
     marked = (identical, "[1] Warning: slow.", "[2] Not available: no such thing.", "Mean.")
     rows = (("a", "x", "1.00 (identical)", "5.0", "3"), ("a", "y", "2.00", "6.0", "3 [1]"), ("b", "y", "3", "7.0", "3"))
-    table = Table.of("", (*key_columns("name", "workload"), "late", "s", "n"), rows, marked)
+    table = Table.build("", (*key_columns("name", "workload"), "late", "s", "n"), rows, marked)
     assert choose(table, ["workload", "s"], None).headings == ("name", "workload", "s", "n")
     two = table.with_rows([0, 2])
     assert choose(two, ["workload", "s"], None).headings == ("workload", "s"), "no row is ambiguous, none has a mark"
     assert choose(two, ["s", "s"], None).headings == ("name", "workload", "s")
     assert choose(table, ["name", "workload", "s"], None).notes == marked[1:]
     assert choose(table, ["name", "workload", "late"], None).notes == marked
-    unnamed = Table.of("", ("", "scheduler"), (("1", "blest"),))
+    unnamed = Table.build("", ("", "scheduler"), (("1", "blest"),))
     with pytest.raises(InputError) as caught:
         choose(unnamed, [], "%")
     assert caught.value.hint == "use one of scheduler"
@@ -266,7 +266,7 @@ def test_nothing_wraps_in_a_pipe(tmp_path: Path) -> None:
     code = (
         "from mptcplab.cli.common import print_table\nfrom mptcplab.report.table import Table\n"
         "row = tuple(f'{n} some words' for n in range(40))\n"
-        "print_table(Table.of('t', tuple(f'column {n}' for n in range(40)), (row,) * 3, ['a long note ' * 40]))\n"
+        "print_table(Table.build('t', tuple(f'column {n}' for n in range(40)), (row,) * 3, ['a long note ' * 40]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     lines = [line for line in done.stdout.splitlines() if line.strip()]

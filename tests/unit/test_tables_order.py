@@ -127,23 +127,23 @@ def test_probabilities_below_the_smallest_printed_one_are_numbers() -> None:
         Cell("< 0.0001", 1e-9),
         "",
     )
-    table = Table.of("", ("p",), [(cell,) for cell in cells])
+    table = Table.build("", ("p",), [(cell,) for cell in cells])
     assert [row[0] for row in choose(table, (), "p").rows] == [cells[3], cells[1], cells[0], cells[2], ""]
     assert [getattr(row[0], "number", None) for row in choose(table, (), "p").rows] == [1e-9, 2e-9, 0.04, 1.0, None]
 
 
 def test_settings_are_ordered_as_quantities() -> None:
-    table = Table.of("", ("delay",), (("1 s",), ("20 ms",), ("5 ms",), ("0.5 s",)))
+    table = Table.build("", ("delay",), (("1 s",), ("20 ms",), ("5 ms",), ("0.5 s",)))
     assert _first(choose(table, (), "delay")) == ["5 ms", "20 ms", "0.5 s", "1 s"]
-    table = Table.of("", ("rate",), (("1 Gbit/s",), ("50 Mbit/s",), ("800 kbit/s",)))
+    table = Table.build("", ("rate",), (("1 Gbit/s",), ("50 Mbit/s",), ("800 kbit/s",)))
     assert _first(choose(table, (), "-rate")) == ["1 Gbit/s", "50 Mbit/s", "800 kbit/s"]
     buffers = tuple((f'["4 KiB", "{size}", "{size}"]',) for size in ("1 MB", "256 kB", "4 MB"))
-    sizes = [row.split('"')[3] for row in _first(choose(Table.of("", ("tcp_rmem",), buffers), (), "tcp_rmem"))]
+    sizes = [row.split('"')[3] for row in _first(choose(Table.build("", ("tcp_rmem",), buffers), (), "tcp_rmem"))]
     assert sizes == ["256 kB", "1 MB", "4 MB"], "lists of quantities"
 
 
 def test_cells_without_a_value_are_last_in_both_orders() -> None:
     rows = ((Cell("10 [1]", 10),), ("not available [2]",), (Cell("9", 9),))
-    table = Table.of("", ("n",), rows)
+    table = Table.build("", ("n",), rows)
     assert _first(choose(table, (), "n")) == ["9", "10 [1]", "not available [2]"]
     assert _first(choose(table, (), "-n")) == ["10 [1]", "9", "not available [2]"]

@@ -76,7 +76,7 @@ def _show(title: str, calibrations: list[SideCalibration]) -> None:
         for calibration in calibrations
         for sample in calibration.samples
     )
-    print_table(Table.of(title, ("side", "load", *numbers), rows, ["Per byte of the payload that arrived."]))
+    print_table(Table.build(title, ("side", "load", *numbers), rows, ["Per byte of the payload that arrived."]))
     for calibration in calibrations:
         click.echo(f"{calibration.side}:  cpu = {_toml(calibration)}")
     click.echo()

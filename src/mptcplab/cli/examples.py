@@ -36,6 +36,6 @@ def _show_list(listed: list[Example], *, as_json: bool) -> None:
         click.echo(json.dumps({"examples": documents}))
         return
     rows = ((f"{MARK}{example.name}", example.title) for example in listed)
-    print_table(Table.of("Scenarios that come with mptcplab", ("name", "about"), rows))
+    print_table(Table.build("Scenarios that come with mptcplab", ("name", "about"), rows))
     text = "Run one: mptcplab run @NAME. Copy one: mptcplab examples NAME > my.toml"
     console(stderr=True).print(text, markup=False, soft_wrap=True)

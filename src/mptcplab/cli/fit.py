@@ -221,7 +221,7 @@ def _lines_table(observation: Observation) -> Table:
         ):
             notes.append(f"{noun} of {line.name} {estimate.origin(form)}.")
     columns = ("line", "payload", *number_columns("rate", "round trip", "queue", "random loss"))
-    return Table.of(f"Lines of {observation.name}", columns, rows, notes)
+    return Table.build(f"Lines of {observation.name}", columns, rows, notes)
 
 
 def _show_results(
@@ -254,7 +254,7 @@ def _beside_table(comparisons: Sequence[ComparedQuantity], repeats: int) -> Tabl
     )
     columns = ("quantity", *number_columns("observed", "twin (95 % interval)", "difference"))
     note = f"The twin ran with {repeats} {'seed' if repeats == 1 else 'seeds'}. The observation is one transfer."
-    return Table.of("The twin beside the observation", columns, rows, [note])
+    return Table.build("The twin beside the observation", columns, rows, [note])
 
 
 def _advice_table(advice: Sequence[Advice]) -> Table:
@@ -270,7 +270,7 @@ def _advice_table(advice: Sequence[Advice]) -> Table:
     )
     columns = ("change", *number_columns("goodput", "95 % interval", "round trip under load"), "verdict")
     note = "The intervals hold for all changes at the same time (Bonferroni). Runs are compared in pairs of one seed."
-    return Table.of("Changes of the twin, the most useful first", columns, rows, [note])
+    return Table.build("Changes of the twin, the most useful first", columns, rows, [note])
 
 
 def _line_document(line: Any) -> dict[str, Any]:

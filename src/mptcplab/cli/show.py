@@ -178,4 +178,4 @@ def _runs(experiment: Experiment) -> Table:
         (*unavailable.settings.values(), f"not available: {unavailable.reason}")
         for unavailable in experiment.unavailable
     )
-    return Table.of("Runs", (*names.values(), "seeds"), (*rows, *lacking))
+    return Table.build("Runs", (*names.values(), "seeds"), (*rows, *lacking))

@@ -48,10 +48,10 @@ class Delays:
         return min(known, default=1.0), max(known, default=1.0)
 
     @property
-    def is_logarithmic(self) -> bool:
-        """True if the delays differ so much that their axis is logarithmic."""
+    def logarithmic_range(self) -> tuple[float, float] | None:
+        """The ends of a logarithmic axis, if the delays differ so much that they need one."""
         low, high = self.spans
-        return high > _LOGARITHMIC * low
+        return _logarithmic_range(low, high) if high > _LOGARITHMIC * low else None
 
     @property
     def note(self) -> str:
@@ -109,12 +109,16 @@ def scale_round_trips(axes: Axes, values: Sequence[float]) -> None:
         _make_logarithmic(axes, min(values), high)
 
 
+def _logarithmic_range(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an axis, with room above for marks."""
+    return low / 1.5, high * (high / low) ** 0.12
+
+
 def _make_logarithmic(axes: Axes, low: float, high: float) -> None:
     from matplotlib.ticker import NullLocator  # late, like all of matplotlib
 
     axes.set_yscale("log")
-    # Room above for marks.
-    axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
+    axes.set_ylim(_logarithmic_range(low, high))
     label_powers_plainly(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_ylabel(f"{axes.get_ylabel()} (log.)")

@@ -190,8 +190,8 @@ class OverTime:
         panels: dict[str, Any] = {}
         for panel in self.shown:
             panels[panel] = {"curves": [curve.to_json() for curve in self.curves(timeline, panel)]}
-            if panel == OF_MESSAGES and timeline.delays is not None and timeline.delays.is_logarithmic:
-                panels[panel]["log"] = True
+            if panel == OF_MESSAGES and timeline.delays is not None and timeline.delays.logarithmic_range is not None:
+                panels[panel]["log"] = timeline.delays.logarithmic_range
             if panel == "rate":
                 end = end_of_axis([timeline], None)
                 twice = {"twice": round(timeline.twice_percent, 1)} if timeline.twice_percent else {}

@@ -43,7 +43,7 @@ def _count(number: int, noun: str) -> str:
 def connection_table(connection: ConnectionSummary) -> Table:
     """Return the table of one connection: a row per subflow and direction with payload, options and signals below."""
     rows = (row for subflow in connection.subflows for row in _rows(subflow))
-    return Table.of(_title(connection), _COLUMNS, rows, _notes(connection))
+    return Table.build(_title(connection), _COLUMNS, rows, _notes(connection))
 
 
 def _title(connection: ConnectionSummary) -> str:

@@ -73,11 +73,11 @@ def runs_table(statistics: FilesStatistics) -> Table:
     )
     count = sum(1 for file in statistics.files if file.capture.connections)
     columns = ("value", "unit", *number_columns("mean", "maximum", "minimum"))
-    return Table.of(f"Over {count} runs", columns, rows)
+    return Table.build(f"Over {count} runs", columns, rows)
 
 
 def _table(title: str, rows: list[tuple[str, ...]], notes: list[str]) -> Table:
-    return Table.of(title, _COLUMNS, rows, notes)
+    return Table.build(title, _COLUMNS, rows, notes)
 
 
 def _rows(connection: TcpConnection) -> Iterator[tuple[str, ...]]:

@@ -80,7 +80,7 @@ def comparison_table(
     )
     of = "the whole" if metric.by_path else "A"
     notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing_row_notes(comparisons, by, unavailable))
-    return Table.of(title, columns, rows, notes)
+    return Table.build(title, columns, rows, notes)
 
 
 def _value_columns(unit: Unit) -> Iterator[TableColumn]:
@@ -136,7 +136,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
     order = "highest" if metric.is_highest_first else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
-    return Table.of(title, columns, rows, [_describe_certainty(ranking)])
+    return Table.build(title, columns, rows, [_describe_certainty(ranking)])
 
 
 @dataclass(frozen=True)

@@ -49,7 +49,7 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
         notes.append(f"The first {max_rows} of {len(shared)} rows are shown; results.json has all.")
     shown = shared[:max_rows]
     columns = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
-    return Table.of(ENDPOINTS.title, columns, (_cells(shared_row, known) for shared_row in shown), notes)
+    return Table.build(ENDPOINTS.title, columns, (_cells(shared_row, known) for shared_row in shown), notes)
 
 
 def _merge_equal_rows(

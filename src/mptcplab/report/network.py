@@ -64,7 +64,7 @@ def _table(scope: Scope[Any], results: Sequence[RunResult], words: Words) -> Tab
     rows = scope_rows(scope, results)
     if scope is ENDPOINTS:
         return endpoint_table(rows, results, _MAX_ROWS)
-    return scope_table(rows, words) if rows else Table.of(scope.title, (), ())
+    return scope_table(rows, words) if rows else Table.build(scope.title, (), ())
 
 
 def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
@@ -87,7 +87,7 @@ def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
     own_notes = dict.fromkeys(column.display.note for column in columns if column.display.note)
     notes = (*scope.notes, *own_notes, *_omission_notes(rows))
     numbers = number_columns(*(column.heading for column in columns))
-    return Table.of(scope.title, (*keys, *numbers, "n"), cells, notes)
+    return Table.build(scope.title, (*keys, *numbers, "n"), cells, notes)
 
 
 def _key_cells(row: ScopeRow[Any], words: Words) -> tuple[str, ...]:

@@ -78,7 +78,7 @@ def result_table(
     cells = tuple(zip(*(texts for _, texts in result_columns), strict=True))
     lacking = tuple(_unavailable_row(settings, why[reason], len(result_columns)) for settings, reason in unavailable)
     changed = [f"{changed_keys_note(changes)}."] if changes else []
-    return Table.of(
+    return Table.build(
         title,
         [column for column, _ in result_columns],
         (*cells, *lacking),
@@ -126,7 +126,7 @@ def _table_of(workload: str, own_rows: Sequence[ResultRow], rows: Sequence[Resul
         *(_metric(name, own_rows, rows) for name in columns(row.shown for row in own_rows)),
     ]
     cells = zip(*(texts for _, texts in result_columns), strict=True)
-    return Table.of(workload, [column for column, _ in result_columns], cells)
+    return Table.build(workload, [column for column, _ in result_columns], cells)
 
 
 def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:

@@ -110,7 +110,7 @@ def key_columns(*headings: str) -> tuple[ColumnOrHeading, ...]:
 
 @dataclass(frozen=True)
 class Table:
-    """Cells in rows and columns, and notes below them. :meth:`of` makes one of plain texts."""
+    """Cells in rows and columns, and notes below them. :meth:`build` makes one of plain texts."""
 
     title: str
     columns: tuple[TableColumn, ...]
@@ -118,7 +118,7 @@ class Table:
     notes: tuple[str, ...] = ()
 
     @classmethod
-    def of(
+    def build(
         cls,
         title: str,
         columns: Iterable[ColumnOrHeading],

@@ -38,7 +38,7 @@ def parameters_table(tables: Sequence[SelectedTable]) -> Table:
         for parameter in study.parameters
         for choice in parameter.choices
     )
-    return Table.of(f"{study.name}: parameters", _COLUMNS, rows, [sets_text(tables)])
+    return Table.build(f"{study.name}: parameters", _COLUMNS, rows, [sets_text(tables)])
 
 
 def _describe_tables(choice: ParameterChoice, tables: Sequence[str]) -> str:

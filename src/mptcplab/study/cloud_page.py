@@ -52,7 +52,7 @@ def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
         *("verdict", "moved by"),
     )
     rows = (_line(value, by_number[value.table]) for value in cloud.values if value.known)
-    return Table.of(f"{cloud.study}: published values over {_beds_text(cloud)}", columns, rows, summarise(cloud))
+    return Table.build(f"{cloud.study}: published values over {_beds_text(cloud)}", columns, rows, summarise(cloud))
 
 
 def claims_table(cloud: Cloud) -> Table:
@@ -69,7 +69,7 @@ def claims_table(cloud: Cloud) -> Table:
         "is judged by its first and last row."
     )
     columns = ("table", "claim", *number_columns("holds"), "verdict", "moved by")
-    return Table.of(title, columns, rows, [note])
+    return Table.build(title, columns, rows, [note])
 
 
 def summarise(cloud: Cloud) -> Iterator[str]:

@@ -74,7 +74,7 @@ def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> T
         rows.append((first, line.section.name, Cell(item, link=line.sheet), *others))
     title = "Every published value, each once for a test bed" if kind == _VALUE else "Every claim"
     columns = number_columns("published", "measured", "difference") if kind == _VALUE else ()
-    return Table.of(title, ("class", "table", kind, *columns), rows)
+    return Table.build(title, ("class", "table", kind, *columns), rows)
 
 
 def _scopes(section: Section) -> tuple[str, ...]:

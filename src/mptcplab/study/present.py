@@ -67,7 +67,7 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
         )
         for place in places
     )
-    return Table.of("", columns, rows)
+    return Table.build("", columns, rows)
 
 
 def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ def _measured_table(judged: JudgedTable) -> Table:
             n = str(max(value.interval.n + value.missing for value in values.values()))
             rows.append((row, *cells, n, *_full_form_cell(judged, row, names)))
     numbers = number_columns(*(_column_heading(described, name) for name in names), "n")
-    return Table.of("", (described.along_label, *numbers, *([_OUTSIDE] if judged.beside else [])), rows)
+    return Table.build("", (described.along_label, *numbers, *([_OUTSIDE] if judged.beside else [])), rows)
 
 
 def _column_heading(table: PublishedTable, column: str) -> str:

@@ -91,7 +91,7 @@ def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: s
     ]
     names = (Cell(row.name, emphasis="sum" if row.is_sum else "") for row in rows)
     cells = zip(names, *(column.cells for column in columns), strict=True)
-    return Table.of(title, [TableColumn(TABLE), *(column.column for column in columns)], cells, notes)
+    return Table.build(title, [TableColumn(TABLE), *(column.column for column in columns)], cells, notes)
 
 
 def _columns(rows: Sequence[_Row]) -> Iterator[_ScoreColumn]:

@@ -300,7 +300,7 @@
     }
     // The capacity may be many times what arrives, which has to be seen.
     const yaxis = panel.end ? { range: [0, panel.end] }
-      : panel.log ? { type: "log", rangemode: "normal", dtick: "D2" } : about.zero ? {} : { rangemode: "normal" };
+      : panel.log ? { type: "log", rangemode: "normal", range: panel.log.map(Math.log10), dtick: "D2" } : about.zero ? {} : { rangemode: "normal" };
     const named = div === div.parentElement.querySelector(".figure");
     plot(div, traces, { x: "time, s", y: about.label + SCALES[panel.log ? "log" : "linear"], hovermode: "x unified", xaxis: { range: chart.span }, yaxis, marks, named });
   }
