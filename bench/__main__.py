@@ -16,6 +16,7 @@ from bench.extent import FULL, SMOKE, Extent
 from mptcplab.errors import LabError, reason
 from mptcplab.report.files import write_table
 from mptcplab.report.table import Table
+from mptcplab.report.terminal import to_rich
 
 PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *curves.AXES)
 _OVERHEAD_REPEATS = 3
@@ -73,7 +74,7 @@ def _measure(arguments: argparse.Namespace) -> None:
 
     def show(table: Table, name: str) -> None:
         write_table(table, folder, name)
-        console.print(table.to_rich(console.width), *table.notes, sep="\n")
+        console.print(to_rich(table, console.width), *table.notes, sep="\n")
 
     before = os.getloadavg()[0]
     measured = _ratios(parts, arguments.repeats, extent)

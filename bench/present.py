@@ -13,7 +13,7 @@ from bench.curves import Curve
 from bench.ratios import Ratio
 from bench.usage import Usage
 from mptcplab.figure import lines as figure
-from mptcplab.report.table import Table, number
+from mptcplab.report.table import Table, number, number_columns
 from mptcplab.stats import mean_interval
 
 _SPREAD_NOTE = "Median (minimum to maximum) of n repeats. CPU s: user and system of the whole process tree."
@@ -44,8 +44,8 @@ def ratio_table(ratios: Sequence[Ratio], load: tuple[float, float]) -> Table:
         middle = ratio.detail[_middle(ratio.values)]
         rows.append((ratio.name, spread(ratio.values), number(ratio.target), reached, str(len(ratio.values)), middle))
     notes = (_SPREAD_NOTE, f"On a {machine()}.", f"Load average before and after: {load[0]:.1f}, {load[1]:.1f}.")
-    columns = ("ratio", "measured", "target, at least", "reached", "n", "of the median repeat")
-    return Table("Ratios", columns, tuple(rows), frozenset({"measured", "target, at least"}), notes)
+    columns = ("ratio", *number_columns("measured", "target, at least"), "reached", "n", "of the median repeat")
+    return Table.build("Ratios", columns, rows, notes)
 
 
 def _middle(values: Sequence[float]) -> int:
@@ -64,17 +64,19 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
     ]
     columns = (
         "algorithm",
-        "one path: per packet and hop",
-        "two paths: per packet and hop",
-        "one path: whole run",
-        "two paths: whole run",
+        *number_columns(
+            "one path: per packet and hop",
+            "two paths: per packet and hop",
+            "one path: whole run",
+            "two paths: whole run",
+        ),
     )
     notes = (
         f"Wall time by that of mainline's default just before; median (minimum to maximum), n = {len(costs[0].one)}.",
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"
-    return Table(title, (*columns, f"at most {algorithms.MAX_RATIO:g}"), tuple(rows), frozenset(columns[1:]), notes)
+    return Table.build(title, (*columns, f"at most {algorithms.MAX_RATIO:g}"), rows, notes)
 
 
 def overhead_table(results: dict[str, list[Usage]]) -> Table:
@@ -96,7 +98,7 @@ def overhead_table(results: dict[str, list[Usage]]) -> Table:
         f"n = {len(whole)}. Stages: differences of medians of plans that each do one thing more.",
         "recording is Python on this side, which counts in wall time only.",
     )
-    return Table("Overhead of a run", ("stage", "CPU s", "wall s", "target"), tuple(rows), frozenset(), notes)
+    return Table.build("Overhead of a run", ("stage", "CPU s", "wall s", "target"), rows, notes)
 
 
 def curve_table(curve: Curve) -> Table:
@@ -106,8 +108,8 @@ def curve_table(curve: Curve) -> Table:
         for point in curve.points
     )
     notes = (f"{proportionality(curve)}", f"{_SPREAD_NOTE} Boot and set-up subtracted.")
-    columns = (curve.axis, "packets x hops", "CPU s", "ns per packet and hop")
-    return Table(f"Cost against {curve.name}", columns, rows, frozenset(columns[1:]), notes)
+    columns = (curve.axis, *number_columns("packets x hops", "CPU s", "ns per packet and hop"))
+    return Table.build(f"Cost against {curve.name}", columns, rows, notes)
 
 
 def proportionality(curve: Curve) -> str:

@@ -77,8 +77,8 @@ def main(folder: Path) -> None:
     first = Recording(next((folder / "r" / "runs").iterdir()))
     assert NAME in run_result(first).measured[0].metrics
     found = {
-        "table": [dict(zip(table.columns, row, strict=True)) for row in table.rows],
-        "numeric": sorted(table.numeric),
+        "table": [dict(zip(table.headings, row, strict=True)) for row in table.rows],
+        "numeric": sorted(column.heading for column in table.columns if column.is_numeric),
         "json": [row.to_json()["metrics"][NAME] for row in results.rows],
         "frame": results.runs[NAME].to_list(),
         "study": of_study([run.result for run in results.recorded]),

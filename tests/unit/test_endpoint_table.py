@@ -33,14 +33,14 @@ def _table(points: Iterable[Point], seen: Callable[[Point, int], tuple[str, ...]
 
 def test_rows_of_all_points_are_one() -> None:
     table = _table(product(("mptcp", "other"), DELAYS), lambda *_: ASKED)
-    assert table.columns == ("node", "as asked for", "as seen", "n")
+    assert table.headings == ("node", "as asked for", "as seen", "n")
     assert table.rows == (("client", *ASKED, *ASKED, "2"),)
     assert "Every row holds for all 8 points." in table.notes
 
 
 def test_points_without_mptcp_have_no_row() -> None:
     table = _table(product(("tcp", "mptcp"), DELAYS), lambda point, _: ASKED if point[0] == "mptcp" else None)
-    assert table.columns[:2] == ("protocol", "link1.delay")
+    assert table.headings[:2] == ("protocol", "link1.delay")
     assert [row[:3] for row in table.rows] == [("mptcp", "all", "client")]
     assert any(note.startswith("A row holds for every point that has its values") for note in table.notes)
 
@@ -53,7 +53,8 @@ def test_the_point_that_differs_has_a_row_of_its_own() -> None:
 
     table = _table(product(("mptcp", "other"), DELAYS), seen)
     assert [(*row[:2], row[-1]) for row in table.rows] == [("all", "all", "1 to 2"), ("other", "40 ms", "1")]
-    assert table.styles == ((1, 4, "bold red"),), "an endpoint is missing there"
+    marked = [(line, place) for line, row in enumerate(table.rows) for place, cell in enumerate(row) if cell.emphasis]
+    assert marked == [(1, 4)], "an endpoint is missing there"
     table = _table(product(("mptcp", "other"), DELAYS), lambda point, _: seen(point, 2))
     assert [row[:2] for row in table.rows] == [("all", "all but 40 ms"), ("mptcp", "40 ms"), ("other", "40 ms")]
 

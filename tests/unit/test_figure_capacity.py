@@ -14,8 +14,9 @@ from tests.unit.made_manifest import recording_with
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import open_pyplot
-from mptcplab.figure.capacity import capacity_json, shown_capacity
-from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.capacity import shown_capacity
+from mptcplab.figure.over_time import draw_over_time
+from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
 from mptcplab.metrics.capacity import _usable_paths, joint_capacity
 from mptcplab.metrics.manifest import read_nodes
@@ -205,10 +206,15 @@ def test_more_steps_than_intervals_are_averaged() -> None:
 
 
 def test_the_report_has_the_line_to_the_end_of_its_figure() -> None:
-    made = capacity_json(_timeline((10.0, 20.0), (0.0, 1.0)))
-    assert made["capacity"]["v"] == (10.0, 20.0, 20.0)
-    assert made["capacity"]["t"][-1] == _timeline((10.0, 20.0), (0.0, 1.0)).edges[-1]
-    assert "end" not in made, "the line is near the rates"
-    far = capacity_json(_timeline((10.0, 900.0), (0.0, 1.0)))
-    assert far["end"] < 900, "the rates have to be seen"
-    assert capacity_json(replace(_timeline((10.0,), (0.0,)), capacity=None)) == {}
+    def rates(timeline: WorkloadTimeline) -> dict[str, Any]:
+        panel: dict[str, Any] = OverTime("", (RunColumn("", timeline),)).to_json()["panels"]["rate"]
+        return panel
+
+    near = rates(_timeline((10.0, 20.0), (0.0, 1.0)))
+    (capacity,) = (curve for curve in near["curves"] if curve["role"] == "capacity")
+    assert capacity["v"] == (10.0, 20.0, 20.0)
+    assert capacity["t"][-1] == near["t"][-1]
+    assert "end" not in near, "the line is near the rates"
+    assert rates(_timeline((10.0, 900.0), (0.0, 1.0)))["end"] < 900, "the rates have to be seen"
+    without = rates(replace(_timeline((10.0,), (0.0,)), capacity=None))
+    assert {curve["role"] for curve in without["curves"]} == {"area"}

@@ -19,7 +19,7 @@ from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, build_figure
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.choice import FigureChoice
-from mptcplab.figure.over_time import PANELS
+from mptcplab.figure.time_chart import PANELS
 from mptcplab.results import open_results
 
 SINGLE = TWO_LINES.partition("sweep.")[0]

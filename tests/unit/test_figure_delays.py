@@ -15,7 +15,8 @@ from tests.unit.made_manifest import workload
 
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.delays import delays_of
-from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.over_time import draw_over_time
+from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline
 from mptcplab.workload.outputs import TimedMessages
 
@@ -24,6 +25,7 @@ DUE = tuple(0.02 * number for number in range(3000) if not 2000 <= number < 2050
 LOST = tuple(0.02 * number for number in range(2000, 2050))
 FADED = TimedMessages(DUE, tuple(30.0 if due < 20 else 30.0 + 100 * (due - 20) for due in DUE), LOST, 130.0)
 GOOD = TimedMessages(tuple(0.02 * number for number in range(3000)), (30.0,) * 3000, (), 130.0)
+CALLS = {"faded": FADED, "good": GOOD}
 
 
 def _column(title: str, found: TimedMessages) -> RunColumn:
@@ -54,6 +56,17 @@ def _draw(figure: OverTime) -> dict[str, Any]:
         }
         plt.close(drawing)
     return found
+
+
+def test_a_page_has_the_delays_and_the_ends_of_their_axis() -> None:
+    panels = {name: OverTime("t", (_column("", found),)).to_json()["panels"]["delay"] for name, found in CALLS.items()}
+    faded, good = panels["faded"], panels["good"]
+    assert [curve["role"] for curve in faded["curves"]] == ["high", "median", "limit", "late"]
+    assert [curve["role"] for curve in good["curves"]] == ["high", "median", "limit"]
+    json.dumps(faded, allow_nan=False)
+    low, high = faded["log"]
+    assert low < 30 < 4000 < high, "from the usual delay to the largest, with room for marks"
+    assert "log" not in good, "30 ms, and a limit of 130 ms"
 
 
 def test_one_sees_when_a_call_became_bad() -> None:

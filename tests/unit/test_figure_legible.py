@@ -352,5 +352,5 @@ def test_a_figure_has_the_unit_of_the_table() -> None:
         assert value.mean == (0.25 if shown is rows else 250)
     unit = unit_of(METRICS["gap_s"], rows)
     assert sweep_figure("t", rows[:1], METRICS["gap_s"], "x", unit=unit).y_label == "longest gap without data, s"
-    heads = result_table("t", rows).columns
+    heads = result_table("t", rows).headings
     assert "gap s" in heads

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from mptcplab.figure.over_time import OverTime, RunColumn, side_by_side
 from mptcplab.figure.rates import coarsen, is_better_coarse, stack
+from mptcplab.figure.time_chart import OverTime, RunColumn, side_by_side
 from mptcplab.figure.timelines import MAX_LINES, TimelineCurve, WorkloadTimeline, _select_subflows
 
 SECOND = 10**9

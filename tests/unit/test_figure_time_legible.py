@@ -10,7 +10,8 @@ import pytest
 from matplotlib.colors import to_hex
 
 from mptcplab.figure.canvas import open_pyplot
-from mptcplab.figure.over_time import OverTime, RunColumn, draw_over_time
+from mptcplab.figure.over_time import draw_over_time
+from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, _goodput, _rtt, _sort_subflows, _unique_names
 from mptcplab.metrics.catalog.reassembly import Reassembly
 

@@ -71,7 +71,7 @@ def test_the_workloads_row_has_the_inner_shares_and_the_text(tmp_path: Path) -> 
     assert [one.text for one in measured.gateways] == ["bond: TCP | MPTCP, 2 subflows, olia | TCP"]
     (row,) = result_rows([recording])
     table = result_table("t", [row])
-    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    cells = dict(zip(table.headings, table.rows[0], strict=True))
     assert cells["gateway"] == "bond: TCP | MPTCP, 2 subflows, olia | TCP"
     assert cells["share by path"] == "dsl 75%, lte 25%"
     assert row.to_json()["gateways"] == cells["gateway"]

@@ -155,7 +155,7 @@ def test_rates_of_802_11n_have_their_index(tmp_path: Path) -> None:
     assert (link.rx_kbps, link.rx_mcs) == ((6000 + 65000) / 2, 7), "from time zero"
     assert (link.tx_kbps, link.tx_mcs) == ((72200 + 58500) / 2, 6.5)
     table = scope_table(scope_rows(RADIO_LINKS, [run_of(recording)]), {})
-    found = dict(zip(table.columns, table.rows[0], strict=True))
+    found = dict(zip(table.headings, table.rows[0], strict=True))
     assert (found["rx MCS"], found["tx MCS"], found["rx Mbit/s"]) == ("7.00", "6.50", "35.50")
     assert len(table.notes) == 2
 
@@ -205,7 +205,7 @@ def test_rows_and_table_over_seeds(walk: Recording) -> None:
     assert [row.first.access_point for row in scope_rows(ACCESS_POINTS, results)] == ["ap1", "ap2"]
     table = scope_table(scope_rows(RADIO_LINKS, results), {})
     assert table.rows[0][:3] == ("wifi", "walker", "ap1")
-    assert "tx MCS" not in table.columns, "only 802.11n has them"
+    assert "tx MCS" not in table.headings, "only 802.11n has them"
     assert "radios" not in network_document([]), "scenarios without radios keep their documents"
 
 

@@ -53,7 +53,7 @@ ROWS = [
 
 def test_a_cell_tells_never_from_what_does_not_apply() -> None:
     table = result_table("Modes", ROWS)
-    place = table.columns.index("restored s")
+    place = table.headings.index("restored s")
     cells = [row[place] for row in table.rows]
     assert cells[0] == "1.08 ± 0.10"
     assert cells[1].endswith("(4 of 5)")
@@ -82,7 +82,7 @@ def test_notes_are_of_words_in_the_columns_that_were_chosen() -> None:
 def test_a_single_run_says_never() -> None:
     row = replace(row_of({"mode": "on"}, {1: 10.0}), never={RESTORED: (1,), "outage_s": (1,), RECOVERED: (1,)})
     table = result_table("Modes", [row])
-    cells = dict(zip(table.columns, table.rows[0], strict=True))
+    cells = dict(zip(table.headings, table.rows[0], strict=True))
     assert (cells["restored s"], cells["outage s"]) == ("never", "no end"), "an outage that never was is a good result"
     assert "recovered s" not in cells, "MPTCP that goes on with one path of two never has the rate of both"
     assert {"never: not within the run.", "no end: not within the run."} <= set(table.notes)

@@ -22,12 +22,8 @@ from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import sorted_tables
 from mptcplab.report.files import write_json
 from mptcplab.report.result_table import IDENTICAL_NOTE, result_table, result_tables
-from mptcplab.report.table import (
-    Table,
-    interval_text,
-    number,
-    spread_text,
-)
+from mptcplab.report.table import Table, interval_text, number, number_columns, spread_text
+from mptcplab.report.terminal import to_rich
 from mptcplab.stats import Interval, mean_interval
 
 #: What every row has.
@@ -139,9 +135,7 @@ def test_short_names(keys: list[str], names: list[str]) -> None:
     assert list(short_names(keys).values()) == names
 
 
-TABLE = Table(
-    "A title", ("name", "Mbit/s"), (("a|b", "1.5"), ('say "x", y', "20")), frozenset({"Mbit/s"}), ("A note.",)
-)
+TABLE = Table.build("A title", ("name", *number_columns("Mbit/s")), (("a|b", "1.5"), ('say "x", y', "20")), ["A note."])
 
 
 def test_markdown() -> None:
@@ -151,12 +145,12 @@ def test_markdown() -> None:
 
 
 def test_csv_reads_back() -> None:
-    assert list(csv.reader(io.StringIO(TABLE.to_csv()))) == [list(TABLE.columns), *map(list, TABLE.rows)]
+    assert list(csv.reader(io.StringIO(TABLE.to_csv()))) == [list(TABLE.headings), *map(list, TABLE.rows)]
 
 
 def test_terminal_shows_every_cell() -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(TABLE.to_rich(console.width))
+    console.print(to_rich(TABLE, console.width))
     said = console.export_text()
     assert all(cell in said for row in TABLE.rows for cell in row), said
 
@@ -173,7 +167,7 @@ def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.D
     # Three characters stand between two columns, and two around all.
     width = sum(longest) + 3 * len(columns) + 2 + data.draw(st.integers(0, 60))
     console = Console(width=width, file=io.StringIO(), record=True)
-    console.print(Table("", columns, tuple(rows)).to_rich(width))
+    console.print(to_rich(Table.build("", columns, rows), width))
     said = console.export_text()
     assert sorted(said.replace("─", " ").split()) == sorted(word for column in words for word in column), said
     assert all(len(line) <= width for line in said.splitlines()), said
@@ -181,14 +175,14 @@ def test_words_stay_whole_where_they_fit(rows: list[tuple[str, ...]], data: st.D
 
 def test_brackets_are_not_markup() -> None:
     console = Console(width=100, file=io.StringIO(), record=True)
-    console.print(Table("t", ("a",), (("[red]x[/red]",),)).to_rich(console.width))
+    console.print(to_rich(Table.build("t", ("a",), (("[red]x[/red]",),)), console.width))
     assert "[red]x[/red]" in console.export_text()
 
 
 def test_result_table_says_what_a_result_must_carry() -> None:
     table = result_table("t", [result_row()])
     (row,) = table.rows
-    cells = dict(zip(table.columns, row, strict=True))
+    cells = dict(zip(table.headings, row, strict=True))
     assert cells["protocol"] == "mptcp"
     # 95.2 +- 4.3027 * 0.2 / sqrt(3)
     assert cells["goodput Mbit/s"] == "95.20 ± 0.50"
@@ -209,7 +203,7 @@ def test_warnings_are_marked_where_they_belong() -> None:
 
 def test_several_workloads_have_a_column() -> None:
     table = result_table("t", [result_row(workload="a"), result_row(workload="b")])
-    assert [dict(zip(table.columns, row, strict=True))["workload"] for row in table.rows] == ["a", "b"]
+    assert [dict(zip(table.headings, row, strict=True))["workload"] for row in table.rows] == ["a", "b"]
 
 
 def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
@@ -227,7 +221,7 @@ def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
     rows[0] = replace(rows[0], warnings=("slow",))
     tables = result_tables("t", rows)
     assert [table.title for table in tables] == ["t", "objects", "call", "more"], "bulk has nothing else"
-    assert [table.columns[:3] for table in tables[:2]] == [
+    assert [table.headings[:3] for table in tables[:2]] == [
         ("scheduler", "workload", "goodput Mbit/s"),
         ("scheduler", "completion p50 ms", "completion p95 ms"),
     ]

@@ -106,7 +106,8 @@ def test_nothing_breaks_out(tmp_path: Path) -> None:
     assert html.escape("<img src=x onerror=alert(1)>") in text
     data = re.search(r'<script type="application/json" id="data">(.*?)</script>', text, re.DOTALL)
     assert data is not None
-    names = [line["name"] for line in json.loads(data[1])[0][1]["points"][0]["workloads"][0]["received"]]
+    (chart,) = json.loads(data[1])[0][1]["points"][0]["workloads"]
+    names = [curve["name"] for curve in chart["panels"]["rate"]["curves"]]
     assert names == [f"{EVIL}>link1"], "and it reads back as it was"
 
 
@@ -331,8 +332,8 @@ def test_queues_are_drawn_when_they_were_recorded(tmp_path: Path) -> None:
         ).write_parquet(place / "queues.parquet")
     drawing = drawing_of(_only(tmp_path / "r"), "timeline")
     assert drawing.panels[-1] == "queue"
-    queue = {"name": "link1 forward", "t": (0.1, 0.2), "v": (3, 150)}
-    assert drawing.data["points"][0]["workloads"][0]["queue"] == [queue]
+    (queue,) = drawing.data["points"][0]["workloads"][0]["panels"]["queue"]["curves"]
+    assert (queue["name"], queue["t"], queue["v"]) == ("link1 forward", (0.1, 0.2), (3, 150))
 
 
 @pytest.mark.parametrize(

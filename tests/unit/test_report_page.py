@@ -96,7 +96,7 @@ def test_figures_are_drawn_when_they_come_into_view(opened: LoadedPage) -> None:
     library = opened.page.evaluate("performance.getEntriesByName('library').map(mark => mark.startTime)")
     assert all(instant >= loaded for instant in library), "opening the page does not wait for the library"
     opened.show_all()
-    assert opened.figures() == 4, "sweep, goodput, RTT, congestion window"
+    assert opened.figures() == 4, "sweep, rates, RTT, congestion window"
     assert opened.page.title() == "Two lines", "what the question says is text"
     assert opened.page.locator("img").count() == 0
 
@@ -104,9 +104,9 @@ def test_figures_are_drawn_when_they_come_into_view(opened: LoadedPage) -> None:
 def test_selectors_change_the_figures(opened: LoadedPage) -> None:
     opened.show_all()
     page = opened.page
-    assert [trace["name"] for trace in opened.traces("goodput")] == ["access1>link1"], "TCP"
+    assert [trace["name"] for trace in opened.traces("rate")] == ["access1>link1"], "TCP"
     page.get_by_label("protocol").last.select_option("mptcp")
-    drawn = opened.traces("goodput")
+    drawn = opened.traces("rate")
     assert [trace["name"] for trace in drawn] == ["access1>link1", "access2>link2", "total"]
     first, second, total = (trace["y"] for trace in drawn)
     assert total == pytest.approx([a + b for a, b in zip(first, second, strict=True)])
@@ -253,7 +253,7 @@ def test_details_open(opened: LoadedPage) -> None:
 def test_phone(opened: LoadedPage, tmp_path: Path) -> None:
     opened.show_all()
     assert opened.wide() <= 0, "tables and pictures scroll by themselves, the page does not"
-    box = opened.page.locator("[data-panel=goodput]").bounding_box()
+    box = opened.page.locator("[data-panel=rate]").bounding_box()
     assert box is not None
     assert 300 < box["width"] <= _PHONE[0]
     table = opened.page.locator(".table .scroll").first
@@ -329,7 +329,7 @@ def test_keys_that_move_together(browser: Browser, tmp_path: Path) -> None:
     page.goto((tmp_path / "r.html").as_uri())
     timeline = page.locator("section[data-kind=timeline]")
     timeline.scroll_into_view_if_needed()
-    page.wait_for_selector("[data-panel=goodput] .main-svg")
+    page.wait_for_selector("[data-panel=rate] .main-svg")
     timeline.get_by_label("link2.loss").select_option("1 %")
     assert timeline.get_by_label("link1.delay").evaluate("one => one.selectedOptions[0].textContent") == "2 ms"
     page.close()

@@ -65,7 +65,7 @@ def test_both_forms_of_a_table(tmp_path: Path) -> None:
     assert len(one.repeat.runs) == len(load(select("subramani2018/4.6")[0].scenario, repeats=3).runs)
     full, short, _ = one.tables
     assert short.title == f"{full.title}, short form"
-    assert (full.columns[-1], short.columns[-1]) == ("n", "outside the full form")
+    assert (full.headings[-1], short.headings[-1]) == ("n", "outside the full form")
     # The made runs have a goodput that grows with the seed: 1 to 3 have the mean of 2, and an interval around it.
     assert {row[-1] for row in short.rows} == {"no"}
     assert [command.line for command in one.repeat.commands] == [
@@ -89,7 +89,7 @@ def test_all_studies_on_one_page(tmp_path: Path) -> None:
     report = build_report(folder)
     assert report.board is not None
     assert [one.anchor for one in report.experiments] == ["nguyen2014-unequal", "subramani2018-4-1"]
-    rows = {row[0]: row for row in report.board.table.rows}
+    rows = {str(row[0]): row for row in report.board.table.rows}
     assert not any(name.startswith("ito2016") for name in rows), "nothing of it is in the folder"
     runs = len(report.experiments[0].repeat.runs) + 1
     assert rows["nguyen2014/unequal"][-1] == f"1 of {runs} runs failed, 2 warnings"

@@ -45,16 +45,16 @@ def test_workloads_of_several_kinds_have_a_table_each() -> None:
     tables = page_tables("t", _rows())
     download, objects, call = tables
     assert [one.title for one in tables] == ["Workload download", "Workload objects", "Workload call"]
-    assert not any(head.startswith(("MOS", "completion", "metrics", "workload")) for head in download.columns)
-    assert [head for head in objects.columns if "completion" in head] == [
+    assert not any(head.startswith(("MOS", "completion", "metrics", "workload")) for head in download.headings)
+    assert [head for head in objects.headings if "completion" in head] == [
         "completion p50 s",
         "completion p95 s",
         "completion p99 s",
     ]
-    assert call.columns[:2] == ("scheduler", "n")
-    place = call.columns.index("MOS")
+    assert call.headings[:2] == ("scheduler", "n")
+    place = call.headings.index("MOS")
     assert [row[place] for row in call.rows] == ["4.30 ± 0.30", "5.30 ± 0.30"]
-    assert "MOS" in call.numeric
+    assert call.columns[place].is_numeric
     assert [row[1] for row in call.rows] == ["3 [1]", "3 [1]"]
     assert not any("it was slow" in note for note in (*download.notes, *objects.notes))
     assert "[1] Warning: it was slow." in call.notes
@@ -70,7 +70,7 @@ def test_points_that_cannot_be_run_are_in_each_table() -> None:
 def test_workloads_that_are_alike_share_a_table() -> None:
     rows = [_row(scheduler, workload, {}) for scheduler in SCHEDULERS for workload in ("a", "b")]
     (table,) = page_tables("t", rows)
-    assert (table.title, table.columns[:2], len(table.rows)) == ("t", ("scheduler", "workload"), 4)
+    assert (table.title, table.headings[:2], len(table.rows)) == ("t", ("scheduler", "workload"), 4)
 
 
 def test_a_table_of_mostly_empty_cells_is_split() -> None:
@@ -87,12 +87,12 @@ def test_a_wide_table_says_below_what_all_rows_have() -> None:
     wide = {name: Interval(1.234, 0.001, 3) for some in METRICS.values() for name in some}
     rows = [_row(one, "a", {**wide, "gap_s": Interval(at + 1.0, 0.1, 3)}) for at, one in enumerate(SCHEDULERS)]
     (table,) = page_tables("t", rows)
-    assert table.columns == ("scheduler", "n", "goodput Mbit/s", "gap s")
+    assert table.headings == ("scheduler", "n", "goodput Mbit/s", "gap s")
     same, as_asked, *_ = table.notes
     assert same.startswith("The same in all rows: s 10.0")
     assert "CC on sockets cubic" in same
     assert as_asked == "As asked for in all rows: scheduler."
-    narrow = Table("links", ("link", "lost"), (("a", "0"), ("b", "0")), notes=("a note",))
+    narrow = Table.build("links", ("link", "lost"), (("a", "0"), ("b", "0")), notes=("a note",))
     assert narrow_tables([narrow]) == (narrow,)
 
 

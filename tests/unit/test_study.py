@@ -364,7 +364,7 @@ def test_figures_without_published_values() -> None:
     """A table of what was measured, a figure per kind of value, and the claim above the rows that it is about."""
     judged = _users({**RATIO, "rows": ["1 ms", "2 ms"], "min": 1.9, "mark": "twice"})
     table = study_table(judged)
-    assert table.columns[:5] == ("RTT", "MPTCP", "TCP", "MPTCP / TCP", "JFI")
+    assert table.headings[:5] == ("RTT", "MPTCP", "TCP", "MPTCP / TCP", "JFI")
     assert table.rows[0][3:5] == ("2.00 (identical)", "0.900 (identical)")
     figures = dict(study_figures(judged))
     assert list(figures) == ["", "-ratio", "-jain"]

@@ -95,7 +95,7 @@ def test_claims_are_judged_again_with_reasons_of_their_own() -> None:
 
 def test_both_measured_values_are_in_one_line(judged: list[JudgedTable]) -> None:
     table = study_table(judged[1])
-    row = dict(zip(table.columns, table.rows[1], strict=True))
+    row = dict(zip(table.headings, table.rows[1], strict=True))
     shown = [row[head] for head in ("published", "measured", "in Table 1", "verdict")]
     assert shown == ["14.00", "13.90 ± 0.01", "12.00 ± 0.01", "agrees"]
 
@@ -104,7 +104,7 @@ def test_a_value_that_is_not_in_the_folder_is_the_shipped_one() -> None:
     selected = next(one for one in select("subramani2018") if one.number == "gateway-4.1")
     place = ("5 s", "mptcp")
     table = study_table(judge(selected, {place: Value(Interval(183.0, 0.5, 3), {1: 183.0})}))
-    row = dict(zip(table.columns, table.rows[1], strict=True))
+    row = dict(zip(table.headings, table.rows[1], strict=True))
     shipped = shipped_values(replace(selected, number="4.1"))[place].interval
     assert row["in Table 4.1"] == f"{shipped.mean:.1f} ± {shipped.half_width:.2f} (shipped)"
 

@@ -195,7 +195,7 @@ def test_shares_are_divided_by_shares_only() -> None:
 def test_without_published_values() -> None:
     judged = _judge([*RUNS[:2], RUNS[3]], published={}, rows=["tcp", "mptcp"])
     table = study_table(judged)
-    assert table.columns == ("protocol", "goodput (Mbit/s)", "back", "line 1 (%)", "line 2 (%)", "n")
+    assert table.headings == ("protocol", "goodput (Mbit/s)", "back", "line 1 (%)", "line 2 (%)", "n")
     assert [row[2] for row in table.rows] == ["9.00 (identical)", "-"]
 
 

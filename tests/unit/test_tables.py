@@ -21,9 +21,10 @@ from mptcplab.metrics.column_units import unit_of
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import choose_unit, percent
 from mptcplab.report import network
-from mptcplab.report.choosing import choose, split_to_width
+from mptcplab.report.choosing import choose
 from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, check_columns, result_table
-from mptcplab.report.table import Note, Table
+from mptcplab.report.table import Note, Table, TableColumn, key_columns
+from mptcplab.report.terminal import split_to_width, to_rich
 from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import Results, open_results
 from mptcplab.stats import Interval
@@ -75,23 +76,25 @@ def test_a_change_has_its_sign() -> None:
 
 
 _SAME = "10 Mbit/s over two links"
-WIDE = Table(
+WIDE = Table.build(
     "Wide",
-    ("scheduler", "goodput Mbit/s", "note", "link", "completion ms"),
+    (
+        TableColumn("scheduler", is_key=True),
+        TableColumn("goodput Mbit/s", ("goodput_mbps", "goodput"), is_numeric=True),
+        *("note", "link"),
+        TableColumn("completion ms", ("completion_p95_s",), is_numeric=True),
+    ),
     tuple(
         (name, f"{value} ± 1.25", "quite some words about it", _SAME, f"{1000 - value}")
         for name, value in (("default", 95), ("blest", 101), ("ecf", 9))
     ),
-    numeric=frozenset({"goodput Mbit/s", "completion ms"}),
-    keys=1,
-    names=((), ("goodput_mbps", "goodput"), (), (), ("completion_p95_s",)),
 )
 
 
 def _capture_output(tables: list[Table], width: int) -> str:
     out = Console(width=width, file=io.StringIO())
     for table in tables:
-        out.print(table.to_rich(width))
+        out.print(to_rich(table, width))
     assert isinstance(out.file, io.StringIO)
     return out.file.getvalue()
 
@@ -101,7 +104,7 @@ def test_no_cell_breaks_inside_a_word(width: int) -> None:
     parts, notes = split_to_width(WIDE, width)
     text = _capture_output(parts, width)
     assert max(map(len, text.splitlines())) <= width
-    whole = {word for cell in (*WIDE.columns, *(cell for row in WIDE.rows for cell in row)) for word in cell.split()}
+    whole = {word for cell in (*WIDE.headings, *(cell for row in WIDE.rows for cell in row)) for word in cell.split()}
     shown = {word for line in text.splitlines() if "──" not in line for word in line.split()} - {"Wide"}
     assert shown <= whole, "no part of a word"
     assert (notes == []) == (width >= 120), "a constant column is in the table as long as there is room"
@@ -114,10 +117,10 @@ def test_no_cell_breaks_inside_a_word(width: int) -> None:
 
 def test_columns_and_order_are_chosen() -> None:
     chosen = choose(WIDE, ["completion_p95_s", "scheduler"], "-goodput")
-    assert chosen.columns == ("completion ms", "scheduler")
+    assert chosen.headings == ("completion ms", "scheduler")
     assert [row[1] for row in chosen.rows] == ["blest", "default", "ecf"]
     assert [row[0] for row in choose(WIDE, [], "Goodput Mbit/s").rows] == ["ecf", "default", "blest"]
-    delays = Table("", ("delay",), (("10 ms",), ("9 ms",), ("",), ("100 ms",)))
+    delays = Table.build("", ("delay",), (("10 ms",), ("9 ms",), ("",), ("100 ms",)))
     assert [row[0] for row in choose(delays, [], "delay").rows] == ["9 ms", "10 ms", "100 ms", ""]
     with pytest.raises(InputError, match="no column 'goodputs'") as caught:
         choose(WIDE, ["goodputs"], None)
@@ -141,7 +144,7 @@ def test_columns_have_the_names_that_figures_accept() -> None:
         ("captured", "captured s"),
     ):
         check_columns([name], f"-{name}", keys)
-        assert head in choose(table, [name], f"-{name}").columns, name
+        assert head in choose(table, [name], f"-{name}").headings, name
     with pytest.raises(InputError, match="'rate' is the end of several swept keys"):
         check_columns(["rate"], None, keys)
     with pytest.raises(InputError, match="'rate' is the name of several columns") as caught:
@@ -154,7 +157,7 @@ def test_statistics_of_one_quantity_have_one_unit(latest: float, unit: str) -> N
     names = ("completion_p50_s", "completion_p95_s", "completion_p99_s")
     values = dict(zip(names, (0.08, 0.4 if unit == "s" else 0.09, latest), strict=True))
     row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
-    heads = result_table("t", [row]).columns
+    heads = result_table("t", [row]).headings
     assert [head for head in heads if "completion" in head] == [f"completion p{n} {unit}" for n in (50, 95, 99)]
     assert "s" in heads, "duration is another quantity"
     assert unit_of(METRICS["completion_p50_s"], [row]).name == unit, "figures have the unit of the table"
@@ -163,8 +166,8 @@ def test_statistics_of_one_quantity_have_one_unit(latest: float, unit: str) -> N
 def test_metrics_that_only_json_has_do_not_change_the_unit_of_tables() -> None:
     values = {"delay_mean_ms": 40.0, "delay_max_ms": 2000.0, "delay_p50_ms": 300.0}
     row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
-    assert "delay ms" in result_table("t", [row]).columns
-    heads = result_table("t", [row], every=True).columns
+    assert "delay ms" in result_table("t", [row]).headings
+    heads = result_table("t", [row], every=True).headings
     assert {head.rpartition(" ")[2] for head in heads if head.startswith("delay")} == {"ms"}, "whatever is chosen"
 
 
@@ -172,14 +175,14 @@ def test_chosen_columns_keep_what_tells_rows_apart_and_what_refers_to_notes() ->
     identical = Note("(identical): equal values.", about=r"\(identical\)")
     marked = (identical, "[1] Warning: slow.", "[2] Not available: no such thing.", "Mean.")
     rows = (("a", "x", "1.00 (identical)", "5.0", "3"), ("a", "y", "2.00", "6.0", "3 [1]"), ("b", "y", "3", "7.0", "3"))
-    table = Table("", ("name", "workload", "late", "s", "n"), rows, keys=2, notes=marked)
-    assert choose(table, ["workload", "s"], None).columns == ("name", "workload", "s", "n")
+    table = Table.build("", (*key_columns("name", "workload"), "late", "s", "n"), rows, marked)
+    assert choose(table, ["workload", "s"], None).headings == ("name", "workload", "s", "n")
     two = table.with_rows([0, 2])
-    assert choose(two, ["workload", "s"], None).columns == ("workload", "s"), "no row is ambiguous, none has a mark"
-    assert choose(two, ["s", "s"], None).columns == ("name", "workload", "s")
+    assert choose(two, ["workload", "s"], None).headings == ("workload", "s"), "no row is ambiguous, none has a mark"
+    assert choose(two, ["s", "s"], None).headings == ("name", "workload", "s")
     assert choose(table, ["name", "workload", "s"], None).notes == marked[1:]
     assert choose(table, ["name", "workload", "late"], None).notes == marked
-    unnamed = Table("", ("", "scheduler"), (("1", "blest"),))
+    unnamed = Table.build("", ("", "scheduler"), (("1", "blest"),))
     with pytest.raises(InputError) as caught:
         choose(unnamed, [], "%")
     assert caught.value.hint == "use one of scheduler"
@@ -220,8 +223,8 @@ def test_shares_of_requests_and_responses_are_those_of_the_responses(results: Re
 def test_any_metric_can_be_a_column(results: Results) -> None:
     rows = [replace(row, metrics={**row.metrics, "sent_mbps": row.goodput_mbps}) for row in results.rows]
     usual, every = result_table("t", rows), result_table("t", rows, every=True)
-    assert "sent Mbit/s" not in usual.columns, "it is only in JSON"
-    shown = choose(every, ["sent_mbps", "goodput"], None).columns
+    assert "sent Mbit/s" not in usual.headings, "it is only in JSON"
+    shown = choose(every, ["sent_mbps", "goodput"], None).headings
     assert shown[shown.index("sent Mbit/s") :] == ("sent Mbit/s", "goodput Mbit/s")
 
 
@@ -263,7 +266,7 @@ def test_nothing_wraps_in_a_pipe(tmp_path: Path) -> None:
     code = (
         "from mptcplab.cli.common import print_table\nfrom mptcplab.report.table import Table\n"
         "row = tuple(f'{n} some words' for n in range(40))\n"
-        "print_table(Table('t', tuple(f'column {n}' for n in range(40)), (row,) * 3, notes=('a long note ' * 40,)))\n"
+        "print_table(Table.build('t', tuple(f'column {n}' for n in range(40)), (row,) * 3, ['a long note ' * 40]))\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
     lines = [line for line in done.stdout.splitlines() if line.strip()]

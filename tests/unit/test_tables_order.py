@@ -15,7 +15,7 @@ from tests.unit.test_report import BASIC, result_row
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import choose
 from mptcplab.report.result_table import result_table
-from mptcplab.report.table import NumberCell, Table
+from mptcplab.report.table import Cell, Table
 from mptcplab.stats import Interval, mean_interval
 
 #: Values that are all printed as 95.1, in no order.
@@ -32,7 +32,7 @@ def test_values_that_are_printed_alike_are_in_order() -> None:
         for name, value in CLOSE.items()
     ]
     table = result_table("t", rows)
-    place = table.columns.index("goodput Mbit/s")
+    place = table.headings.index("goodput Mbit/s")
     assert {row[place] for row in table.rows} == {"95.1"}, "the texts differ: the test shows nothing"
     assert _first(choose(table, (), "goodput")) == ["a", "b", "c", "d"]
     assert _first(choose(table, (), "-goodput_mbps")) == ["d", "c", "b", "a"]
@@ -121,29 +121,29 @@ def test_all_tables_of_one_metric_have_one_unit(
 def test_probabilities_below_the_smallest_printed_one_are_numbers() -> None:
     """``< 0.0001`` made a text of the whole column."""
     cells = (
-        NumberCell("0.0400", 0.04),
-        NumberCell("< 0.0001", 2e-9),
-        NumberCell("1.0000", 1.0),
-        NumberCell("< 0.0001", 1e-9),
+        Cell("0.0400", 0.04),
+        Cell("< 0.0001", 2e-9),
+        Cell("1.0000", 1.0),
+        Cell("< 0.0001", 1e-9),
         "",
     )
-    table = Table("", ("p",), tuple((cell,) for cell in cells), frozenset({"p"}))
+    table = Table.build("", ("p",), [(cell,) for cell in cells])
     assert [row[0] for row in choose(table, (), "p").rows] == [cells[3], cells[1], cells[0], cells[2], ""]
     assert [getattr(row[0], "number", None) for row in choose(table, (), "p").rows] == [1e-9, 2e-9, 0.04, 1.0, None]
 
 
 def test_settings_are_ordered_as_quantities() -> None:
-    table = Table("", ("delay",), (("1 s",), ("20 ms",), ("5 ms",), ("0.5 s",)))
+    table = Table.build("", ("delay",), (("1 s",), ("20 ms",), ("5 ms",), ("0.5 s",)))
     assert _first(choose(table, (), "delay")) == ["5 ms", "20 ms", "0.5 s", "1 s"]
-    table = Table("", ("rate",), (("1 Gbit/s",), ("50 Mbit/s",), ("800 kbit/s",)))
+    table = Table.build("", ("rate",), (("1 Gbit/s",), ("50 Mbit/s",), ("800 kbit/s",)))
     assert _first(choose(table, (), "-rate")) == ["1 Gbit/s", "50 Mbit/s", "800 kbit/s"]
     buffers = tuple((f'["4 KiB", "{size}", "{size}"]',) for size in ("1 MB", "256 kB", "4 MB"))
-    sizes = [row.split('"')[3] for row in _first(choose(Table("", ("tcp_rmem",), buffers), (), "tcp_rmem"))]
+    sizes = [row.split('"')[3] for row in _first(choose(Table.build("", ("tcp_rmem",), buffers), (), "tcp_rmem"))]
     assert sizes == ["256 kB", "1 MB", "4 MB"], "lists of quantities"
 
 
 def test_cells_without_a_value_are_last_in_both_orders() -> None:
-    rows = ((NumberCell("10 [1]", 10),), ("not available [2]",), (NumberCell("9", 9),))
-    table = Table("", ("n",), rows)
+    rows = ((Cell("10 [1]", 10),), ("not available [2]",), (Cell("9", 9),))
+    table = Table.build("", ("n",), rows)
     assert _first(choose(table, (), "n")) == ["9", "10 [1]", "not available [2]"]
     assert _first(choose(table, (), "-n")) == ["10 [1]", "9", "not available [2]"]

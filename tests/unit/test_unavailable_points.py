@@ -80,9 +80,9 @@ def test_table_gives_the_reason_below() -> None:
 def test_a_page_shows_beside_the_settings_which_points_are_not_available() -> None:
     """The last columns of a wide table are behind a scroll bar, with them the marks of warnings."""
     table = counts_first(result_table("Modes", [result_row(warnings=("it was slow",))]))
-    assert (table.columns[:2], table.rows[0][:2]) == (("protocol", "n"), ("mptcp", "3 [1]"))
-    assert len(set(table.columns)) == len(table.columns) == len(result_table("Modes", [result_row()]).columns)
+    assert (table.headings[:2], table.rows[0][:2]) == (("protocol", "n"), ("mptcp", "3 [1]"))
+    assert len(set(table.headings)) == len(table.headings) == len(result_table("Modes", [result_row()]).headings)
     swept = [result_row(settings={"path manager": "userspace"})]
     table = counts_first(result_table("Modes", swept, unavailable=[({"path manager": "kernel"}, "no such mode")]))
-    assert table.columns[:2] == ("path manager", "n")
+    assert table.headings[:2] == ("path manager", "n")
     assert [row[:2] for row in table.rows] == [("userspace", "3"), ("kernel", "not available [1]")]

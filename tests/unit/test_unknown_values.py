@@ -84,7 +84,7 @@ def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
     document = row.to_json()["retransmitted_percent"]
     assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
     table = result_table("t", [row])
-    assert dict(zip(table.columns, table.rows[0], strict=True))["retrans %"] == ""
+    assert dict(zip(table.headings, table.rows[0], strict=True))["retrans %"] == ""
     assert collect_sides({"rows": [row.to_json()]}, "retransmitted_percent") == {}
 
 

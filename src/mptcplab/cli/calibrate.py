@@ -60,10 +60,10 @@ def _calibrate(program: str, cipher: str, seconds: float, repeats: int) -> list[
 
 def _show(title: str, calibrations: list[SideCalibration]) -> None:
     from mptcplab.cli.common import print_table
-    from mptcplab.report.table import Table
+    from mptcplab.report.table import Table, number_columns
 
-    columns = ("side", "load", "calls per kB", "bytes per byte", "CPU ns per byte", "by the two costs", "difference")
-    rows = tuple(
+    numbers = number_columns("calls per kB", "bytes per byte", "CPU ns per byte", "by the two costs", "difference")
+    rows = (
         (
             calibration.side,
             sample.load,
@@ -76,7 +76,7 @@ def _show(title: str, calibrations: list[SideCalibration]) -> None:
         for calibration in calibrations
         for sample in calibration.samples
     )
-    print_table(Table(title, columns, rows, frozenset(columns[2:]), ("Per byte of the payload that arrived.",)))
+    print_table(Table.build(title, ("side", "load", *numbers), rows, ["Per byte of the payload that arrived."]))
     for calibration in calibrations:
         click.echo(f"{calibration.side}:  cpu = {_toml(calibration)}")
     click.echo()

@@ -7,8 +7,8 @@ import sys
 
 from rich.console import Console
 
-from mptcplab.report.choosing import split_to_width
 from mptcplab.report.table import Table
+from mptcplab.report.terminal import split_to_width, to_rich
 
 #: Wider than any line: what is not a terminal gets whole lines.
 _PLAIN_WIDTH = 100_000
@@ -26,6 +26,6 @@ def print_table(table: Table) -> None:
     out = console()
     parts, moved = split_to_width(table, out.width)
     for part in parts:
-        out.print(part.to_rich(out.width))
+        out.print(to_rich(part, out.width))
     for note in (*moved, *table.notes):
         out.print(f"  {note}", style="dim" if not note.startswith("[") else "yellow", markup=False)

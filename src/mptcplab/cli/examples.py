@@ -35,7 +35,7 @@ def _show_list(listed: list[Example], *, as_json: bool) -> None:
         documents = [{"name": example.name, "title": example.title, "file": str(example.file)} for example in listed]
         click.echo(json.dumps({"examples": documents}))
         return
-    rows = tuple((f"{MARK}{example.name}", example.title) for example in listed)
-    print_table(Table("Scenarios that come with mptcplab", ("name", "about"), rows))
+    rows = ((f"{MARK}{example.name}", example.title) for example in listed)
+    print_table(Table.build("Scenarios that come with mptcplab", ("name", "about"), rows))
     text = "Run one: mptcplab run @NAME. Copy one: mptcplab examples NAME > my.toml"
     console(stderr=True).print(text, markup=False, soft_wrap=True)

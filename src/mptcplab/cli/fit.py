@@ -29,7 +29,7 @@ from mptcplab.fit.twin import MARK, build_twin
 from mptcplab.fit.typed import Direction, TypedLine, complete_lines, line_of, parse_line, read_typed
 from mptcplab.kernel.algorithms import congestion_controls, schedulers
 from mptcplab.report.run_commands import default_folder
-from mptcplab.report.table import Table
+from mptcplab.report.table import Table, number_columns
 from mptcplab.scenario.load import Experiment, Run, SweepPoint, load
 from mptcplab.scenario.overrides import override
 from mptcplab.scenario.writing import uncomment, write_scenario
@@ -220,8 +220,8 @@ def _lines_table(observation: Observation) -> Table:
             ("loss", line.loss, format_share),
         ):
             notes.append(f"{noun} of {line.name} {estimate.origin(form)}.")
-    columns = ("line", "payload", "rate", "round trip", "queue", "random loss")
-    return Table(f"Lines of {observation.name}", columns, tuple(rows), frozenset(columns[2:]), tuple(notes))
+    columns = ("line", "payload", *number_columns("rate", "round trip", "queue", "random loss"))
+    return Table.build(f"Lines of {observation.name}", columns, rows, notes)
 
 
 def _show_results(
@@ -243,7 +243,7 @@ def _show_results(
 
 
 def _beside_table(comparisons: Sequence[ComparedQuantity], repeats: int) -> Table:
-    rows = tuple(
+    rows = (
         (
             row.quantity,
             row.format(row.observed),
@@ -252,13 +252,13 @@ def _beside_table(comparisons: Sequence[ComparedQuantity], repeats: int) -> Tabl
         )
         for row in comparisons
     )
-    columns = ("quantity", "observed", "twin (95 % interval)", "difference")
+    columns = ("quantity", *number_columns("observed", "twin (95 % interval)", "difference"))
     note = f"The twin ran with {repeats} {'seed' if repeats == 1 else 'seeds'}. The observation is one transfer."
-    return Table("The twin beside the observation", columns, rows, frozenset(columns[1:]), (note,))
+    return Table.build("The twin beside the observation", columns, rows, [note])
 
 
 def _advice_table(advice: Sequence[Advice]) -> Table:
-    rows = tuple(
+    rows = (
         (
             row.words,
             f"{100 * row.gain:+.1f} %",
@@ -268,11 +268,9 @@ def _advice_table(advice: Sequence[Advice]) -> Table:
         )
         for row in advice
     )
-    columns = ("change", "goodput", "95 % interval", "round trip under load", "verdict")
-    notes = (
-        "The intervals hold for all changes at the same time (Bonferroni). Runs are compared in pairs of one seed.",
-    )
-    return Table("Changes of the twin, the most useful first", columns, rows, frozenset(columns[1:4]), notes)
+    columns = ("change", *number_columns("goodput", "95 % interval", "round trip under load"), "verdict")
+    note = "The intervals hold for all changes at the same time (Bonferroni). Runs are compared in pairs of one seed."
+    return Table.build("Changes of the twin, the most useful first", columns, rows, [note])
 
 
 def _line_document(line: Any) -> dict[str, Any]:

@@ -9,6 +9,7 @@ import time
 import click
 
 from mptcplab.errors import LabError
+from mptcplab.plain_tables import align_columns
 from mptcplab.proxies.build import build as build_program
 from mptcplab.proxies.build import select_recipes
 from mptcplab.proxies.catalog import RECIPES, compiler_of, folder_of, is_built
@@ -58,9 +59,7 @@ def list_(packages: bool, as_json: bool) -> None:
         (str(row["name"]), str(row["version"]), str(row["folder"] or "not built"), str(row["compiler"] or ""))
         for row in rows
     ]
-    widths = [max(len(cell) for cell in column) for column in zip(*cells, strict=True)]
-    for line in cells:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip())
+    click.echo("\n".join(align_columns(cells)))
 
 
 def _registry(language: str) -> str:

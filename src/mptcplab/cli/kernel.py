@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from pathlib import Path
 
 import click
@@ -15,6 +14,7 @@ from mptcplab.kernel.build import BuildOptions, build_kernel, find_tree
 from mptcplab.kernel.cache import KernelBuild, find_kernel, is_current, list_kernels
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.kernel.stock_debian import obtain_stock
+from mptcplab.plain_tables import align_columns
 from mptcplab.prebuilt import find_prebuilt
 
 
@@ -72,13 +72,7 @@ def list_(as_json: bool) -> None:
         return
     rows: list[tuple[str, ...]] = [("", "version", "release", "HZ", "hash", "size", "built", "tree", "")]
     rows += [_row(item, default=item.path == default) for item in kernels]
-    _print_columns(rows)
-
-
-def _print_columns(rows: Sequence[tuple[str, ...]]) -> None:
-    widths = [max(len(cell) for cell in column) for column in zip(*rows, strict=True)]
-    for row in rows:
-        click.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+    click.echo("\n".join(align_columns(rows)))
 
 
 def stock(version: str | None, as_json: bool) -> None:
@@ -92,7 +86,7 @@ def stock(version: str | None, as_json: bool) -> None:
         click.echo(f"No stock kernel is there yet. Obtain one with `mptcplab kernel stock {DEFAULT_STOCK}`.", err=True)
     else:
         rows = [("version", "release", "HZ", "package"), *map(_stock_row, kernels)]
-        _print_columns(rows)
+        click.echo("\n".join(align_columns(rows)))
 
 
 def _obtain(version: str) -> None:

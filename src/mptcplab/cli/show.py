@@ -173,9 +173,9 @@ def _runs(experiment: Experiment) -> Table:
     names = short_names(list(experiment.points[0].settings))
     last = experiment.seed + experiment.repeats - 1
     seeds = str(last) if last == experiment.seed else f"{experiment.seed} to {last}"
-    rows = tuple((*point.settings.values(), seeds) for point in experiment.points)
-    lacking = tuple(
+    rows = ((*point.settings.values(), seeds) for point in experiment.points)
+    lacking = (
         (*unavailable.settings.values(), f"not available: {unavailable.reason}")
         for unavailable in experiment.unavailable
     )
-    return Table("Runs", (*names.values(), "seeds"), (*rows, *lacking))
+    return Table.build("Runs", (*names.values(), "seeds"), (*rows, *lacking))

@@ -14,9 +14,10 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import NEEDS
-from mptcplab.explain.meaning import KERNEL, LAB, Counter
+from mptcplab.explain.meaning import KERNEL, LAB
 from mptcplab.explain.reason import KINDS, Reason
 from mptcplab.explain.registry import reasons
+from mptcplab.plain_tables import markdown_table
 
 _TITLES = {
     "fallback": "Plain TCP instead of MPTCP",
@@ -68,14 +69,10 @@ def catalogue() -> str:
     return "\n\n".join(parts)
 
 
-def _row(counter: Counter) -> str:
-    return f"| `{counter.name}` | {counter.side} | {counter.meaning} |"
-
-
 def counters() -> str:
     """Return the table of the kernel's counters as Markdown."""
-    head = ("| counter | at | each time |", "| --- | --- | --- |")
-    return "\n".join((*head, *map(_row, (*KERNEL, *LAB))))
+    rows = ((f"`{counter.name}`", counter.side, counter.meaning) for counter in (*KERNEL, *LAB))
+    return markdown_table(("counter", "at", "each time"), rows)
 
 
 def replace(document: str) -> str:

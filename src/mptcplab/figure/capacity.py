@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mptcplab.figure.rates import stack
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, round_values
@@ -31,30 +31,6 @@ def shown_capacity(timeline: WorkloadTimeline) -> TimelineCurve | None:
     carried = np.concatenate(([0.0], np.cumsum(np.array(_values(line)) * np.diff(times))))
     means = np.diff(np.interp(edges, times, carried)) / np.diff(edges)
     return TimelineCurve(line.name, timeline.edges[:-1], round_values(means, 3))
-
-
-def draw_capacity(axes: Axes, timeline: WorkloadTimeline) -> None:
-    """Draw the line, if there is one."""
-    line = shown_capacity(timeline)
-    if line is not None:
-        axes.plot(
-            [*line.times, timeline.edges[-1]],
-            [*_values(line), _values(line)[-1]],
-            drawstyle="steps-post",
-            color=_COLOUR,
-            linewidth=0.9,
-            label=CAPACITY,
-        )
-
-
-def capacity_json(timeline: WorkloadTimeline) -> dict[str, Any]:
-    """Return the line for the script of the report, to the end of the figure, and the end of the axis if it is cut."""
-    line = shown_capacity(timeline)
-    if line is None:
-        return {}
-    end = end_of_axis([timeline], None)
-    ended = TimelineCurve(line.name, (*line.times, timeline.edges[-1]), (*line.values, line.values[-1]))
-    return {CAPACITY: ended.to_json(), **({} if end is None else {"end": round(end, 3)})}
 
 
 def end_of_axis(timelines: Sequence[WorkloadTimeline], end: float | None) -> float | None:

@@ -31,9 +31,10 @@ from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plo
 from mptcplab.figure.drawn_metric import metric_of_rows
 from mptcplab.figure.lines import Figure, check_scales, draw_lines
 from mptcplab.figure.marks import marks
-from mptcplab.figure.over_time import PANELS, OverTime, RunColumn, draw_over_time, side_by_side
+from mptcplab.figure.over_time import draw_over_time
 from mptcplab.figure.shares import PATH, drop_path_choices, is_by_path, paths_of, rows_by_path
 from mptcplab.figure.sweep import label_of, later_outage_note, memory_note, select_workloads, series_keys, sweep_figure
+from mptcplab.figure.time_chart import PANELS, OverTime, RunColumn, side_by_side
 from mptcplab.figure.timelines import timelines
 from mptcplab.figure.words import Words, words
 from mptcplab.metrics.column_units import unit_of

@@ -23,9 +23,8 @@ _INTERVALS, _LEAST = 120, 10
 _LOGARITHMIC = 20.0
 #: Up to so large a factor, an axis of one number per power of ten would have too few.
 _FEW_POWERS = 100.0
-#: Black, since colours stand for paths.
-_COLOUR, _MARK = "black", "#D55E00"
-_MEDIAN, _HIGH, _LATEST, _LATE = "median", "95th percentile", "limit", "late or lost"
+#: The name of the line of ``latest_ms``.
+LIMIT = "limit"
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,16 @@ class Delays:
         return min(known, default=1.0), max(known, default=1.0)
 
     @property
+    def logarithmic_range(self) -> tuple[float, float] | None:
+        """The ends of a logarithmic axis, if the delays differ so much that they need one."""
+        low, high = self.spans
+        return _logarithmic_range(low, high) if high > _LOGARITHMIC * low else None
+
+    @property
     def note(self) -> str:
         """A sentence about the lines and marks."""
         length = self.edges[1] - self.edges[0]
-        marks = f"; marks: some were beyond the {_LATEST}, or lost" if self.bad else ""
+        marks = f"; marks: some were beyond the {LIMIT}, or lost" if self.bad else ""
         return f"delay: of the messages that were due in each {length:.2g} s{marks}"
 
 
@@ -83,33 +88,6 @@ def delays_of(
     return Delays(tuple(round(float(edge), 5) for edge in edges), tuple(median), tuple(high), tuple(bad), latest_ms)
 
 
-def draw_delays(axes: Axes, delays: Delays) -> None:
-    """Draw lines of the median and the 95th percentile, the limit, and a mark for intervals with bad messages."""
-    for values, width, style, label in ((delays.high, 0.9, ":", _HIGH), (delays.median, 1.3, "-", _MEDIAN)):
-        # A value holds until the end of its interval.
-        axes.plot(
-            delays.edges,
-            (*values, values[-1]),
-            drawstyle="steps-post",
-            color=_COLOUR,
-            linestyle=style,
-            linewidth=width,
-            label=label,
-        )
-    axes.axhline(delays.latest_ms, color="0.4", linestyle=(0, (6, 3)), linewidth=0.8, zorder=1, label=_LATEST)
-    if delays.bad:
-        axes.plot(
-            delays.bad,
-            [0.96] * len(delays.bad),
-            "|",
-            transform=axes.get_xaxis_transform(),
-            color=_MARK,
-            markersize=5,
-            label=_LATE,
-            zorder=4,
-        )
-
-
 def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
     """Give the axis of all ``drawn`` delays its range: logarithmic, and said to be so, if they differ much."""
     low, high = min(delays.spans[0] for delays in drawn), max(this_delays.spans[1] for this_delays in drawn)
@@ -131,12 +109,16 @@ def scale_round_trips(axes: Axes, values: Sequence[float]) -> None:
         _make_logarithmic(axes, min(values), high)
 
 
+def _logarithmic_range(low: float, high: float) -> tuple[float, float]:
+    """Return the ends of an axis, with room above for marks."""
+    return low / 1.5, high * (high / low) ** 0.12
+
+
 def _make_logarithmic(axes: Axes, low: float, high: float) -> None:
     from matplotlib.ticker import NullLocator  # late, like all of matplotlib
 
     axes.set_yscale("log")
-    # Room above for marks.
-    axes.set_ylim(low / 1.5, high * (high / low) ** 0.12)
+    axes.set_ylim(_logarithmic_range(low, high))
     label_powers_plainly(axes.yaxis, (1, 2, 5) if high <= _FEW_POWERS * low else (1,))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.set_ylabel(f"{axes.get_ylabel()} (log.)")

@@ -109,6 +109,11 @@ class Figure:
     y_range: tuple[float, float] | None = None
 
     @property
+    def limits(self) -> tuple[float | None, float | None]:
+        """The lowest and the highest value that the quantity can have; None without one."""
+        return None if self.signed else self.lowest, self.highest if math.isfinite(self.highest) else None
+
+    @property
     def beside(self) -> list[float]:
         """The values beside the measured ones: published and expected ones, and the level."""
         published = [value for series in self.series for value in series.published if value is not None]

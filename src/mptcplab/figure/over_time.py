@@ -1,23 +1,30 @@
 # SPDX-License-Identifier: MIT
-"""Time series of runs side by side: rates stacked by path, RTT, congestion window and queues, events as marks."""
+"""Draw a chart of runs over time with matplotlib: the runs side by side, events as marks."""
 
 from __future__ import annotations
 
 import math
-import string
 import textwrap
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, replace
-from functools import cached_property
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
-from mptcplab.figure.capacity import CAPACITY, draw_capacity, end_of_axis, mark_cut
-from mptcplab.figure.delays import draw_delays, scale_delays, scale_round_trips
+from mptcplab.figure.capacity import CAPACITY, mark_cut
+from mptcplab.figure.delays import scale_delays, scale_round_trips
 from mptcplab.figure.paper import points, title_letters
-from mptcplab.figure.rates import stack, widen_intervals
-from mptcplab.figure.time_notes import GOODPUT, notes
-from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, path_of
+from mptcplab.figure.rates import stack
+from mptcplab.figure.time_chart import (
+    OF_MESSAGES,
+    PANELS,
+    WITHOUT_ZERO,
+    ChartCurve,
+    OverTime,
+    Role,
+    RunColumn,
+    letters_of,
+)
+from mptcplab.figure.time_notes import GOODPUT
+from mptcplab.figure.timelines import WorkloadTimeline
 from mptcplab.lazy import np
 from mptcplab.metrics.points import natural_order
 
@@ -27,119 +34,22 @@ if TYPE_CHECKING:
 
 #: Colour and dashes of a curve.
 _Style = tuple[str, str | tuple[int, tuple[int, ...]]]
-#: What a panel shows: its name, and the label of its vertical axis.
-PANELS = {
-    "rate": "received, Mbit/s",
-    "delay": "delay, ms",
-    "rtt": "RTT, ms",
-    "cwnd": "cwnd, segments",
-    "queue": "queue, kB",
-    "rssi": "RSSI, dBm",
+#: How curves look that are not of a path.
+_LOOKS: dict[Role, dict[str, Any]] = {
+    "capacity": {"color": "0.45", "linewidth": 0.9},
+    "goodput": {"color": "black", "linewidth": 1.2},
+    "high": {"color": "black", "linewidth": 0.9, "linestyle": ":"},
+    "median": {"color": "black", "linewidth": 1.3},
 }
-#: The panels whose values have no zero to begin at.
-_WITHOUT_ZERO = ("rssi",)
-#: The panels whose curves stand for links, not for paths.
-_OF_LINKS = ("queue", "rssi")
-#: The panel of messages, whose curves have no paths.
-_OF_MESSAGES = "delay"
-#: Inches: a column, the legend beside it, the first panel and the others, title and axis labels.
-_COLUMN, _LEGEND, _FIRST, _OTHER, _FRAME = 4.4, 1.6, 2.3, 1.6, 0.9
+_LATE_COLOUR = "#D55E00"
 #: A figure that is narrower than this part of its usual width has its legend below.
 _NARROW = 0.85
 #: Letters of an axis label that a low panel has room for.
 _LONG_LABEL = 10
 #: Marks that are closer than this part of the axis share one letter, and peaks one triangle.
 _CLOSEST, _CLOSE_PEAKS = 0.03, 0.015
-#: The axis of rates ends a little above what they are for this part of the time, if the highest exceeds it by so much.
-#: The goodput, the mean of longer intervals, is never beyond it.
-_USUAL, _PEAK, _ABOVE, _ROOM = 0.99, 1.5, 1.15, 1.05
 #: The part of the axis beside the time that is shown.
 _MARGIN = 0.01
-
-
-@dataclass(frozen=True)
-class RunColumn:
-    """One run in the figure: the title above it, its curves, and its events (s from time zero, and words)."""
-
-    title: str
-    timeline: WorkloadTimeline
-    events: tuple[tuple[float, str], ...] = ()
-
-
-@dataclass(frozen=True)
-class OverTime:
-    """Runs side by side, over the time in which their workloads ran.
-
-    ``panels`` are names in :data:`PANELS`; panels without data in any run are left out.
-    """
-
-    title: str
-    columns: tuple[RunColumn, ...]
-    panels: tuple[str, ...] = tuple(PANELS)
-
-    @property
-    def shown(self) -> tuple[str, ...]:
-        """The panels with data."""
-        return tuple(panel for panel in self.panels if any(_curves(column.timeline, panel) for column in self.columns))
-
-    @cached_property
-    def span(self) -> tuple[float, float]:
-        """The first and the last time that are shown, in s."""
-        spans = [column.timeline.span for column in self.columns]
-        return min(begin for begin, _ in spans), max(end for _, end in spans)
-
-    @cached_property
-    def paths(self) -> tuple[str, ...]:
-        """The paths of all columns, in the order of their colours."""
-        panels = (panel for panel in PANELS if panel not in (*_OF_LINKS, _OF_MESSAGES))
-        names = (path_of(name) for panel in panels for name in _names(self.columns, panel))
-        return tuple(sorted(dict.fromkeys(names), key=natural_order))
-
-    @cached_property
-    def marked(self) -> tuple[RunColumn, ...]:
-        """The columns with only the events in the time shown."""
-        begin, end = self.span
-        return tuple(
-            replace(column, events=tuple(event for event in column.events if begin <= event[0] <= end))
-            for column in self.columns
-        )
-
-    @property
-    def key(self) -> list[str]:
-        """Lines that say what the letters above the plots mean, and what else is not as it seems."""
-        return [*_key(_letters(self.marked)), *notes(self)]
-
-    @cached_property
-    def highest_rate(self) -> float | None:
-        """Where the axis of rates ends, in Mbit/s; None if that follows from the rates."""
-        return end_of_axis([column.timeline for column in self.columns], self._end_below_peaks)
-
-    @property
-    def _end_below_peaks(self) -> float | None:
-        stacks = [stack(column.timeline) for column in self.columns]
-        rates, lengths = (np.concatenate(some) for some in zip(*stacks, strict=True))
-        if not rates.size:
-            return None
-        order = np.argsort(rates)
-        shares = np.cumsum(lengths[order]) / lengths.sum()
-        usual = float(rates[order][np.searchsorted(shares, _USUAL)])
-        lines = [
-            run_column.timeline.goodput.values for run_column in self.columns if run_column.timeline.goodput is not None
-        ]
-        goodput = max((rate or 0.0 for line in lines for rate in line), default=0.0)
-        return max(_ABOVE * usual, _ROOM * goodput) if rates.max() > _PEAK * max(usual, goodput) > 0 else None
-
-    @property
-    def size(self) -> tuple[float, float]:
-        """Width and height in inches."""
-        heights = (_FIRST if number == 0 else _OTHER for number, _ in enumerate(self.shown))
-        return _COLUMN * len(self.columns) + _LEGEND, sum(heights) + _FRAME + 0.16 * len(self.key)
-
-
-def side_by_side(columns: Sequence[RunColumn]) -> tuple[RunColumn, ...]:
-    """Return the columns of one figure, whose rates are means of intervals of about the same length."""
-    timelines = widen_intervals([column.timeline for column in columns])
-    return tuple(replace(column, timeline=timeline) for column, timeline in zip(columns, timelines, strict=True))
 
 
 def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
@@ -151,21 +61,19 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         sharex=True,
         sharey="row",
         squeeze=False,
-        height_ratios=[_FIRST if number == 0 else _OTHER for number, _ in enumerate(shown)],
+        height_ratios=figure.heights,
     )
-    letters = _letters(figure.marked)
+    letters = letters_of(figure.marked)
     narrow = drawing.get_size_inches()[0] < _NARROW * figure.size[0]
     for across, column in enumerate(figure.marked):
         for down, panel in enumerate(shown):
             axes = panels[down, across]
-            if panel == _OF_MESSAGES:
-                _draw_messages(axes, column.timeline)
-            else:
-                _draw_panel(axes, column.timeline, panel, _styles(figure, panel))
+            _draw_panel(axes, figure.curves(column.timeline, panel))
             for time, _ in column.events:
                 axes.axvline(time, color="0.45", linewidth=0.8, linestyle=(0, (4, 3)), zorder=1)
             if across == 0:
-                axes.set_ylabel(_break_label(PANELS[panel]) if narrow else PANELS[panel])
+                label = PANELS[panel].short_label
+                axes.set_ylabel(_break_label(label) if narrow else label)
         if len(figure.columns) > 1:
             panels[0, across].set_title(column.title, loc="left", fontsize=points(9.5), pad=16 if letters else 6)
         panels[-1, across].set_xlabel("time, s")
@@ -176,7 +84,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
         _mark_events(panels[0, across], column, letters)
     for down, panel in enumerate(shown):
         # A bound ends the automatic choice of the other.
-        if panel == _OF_MESSAGES:
+        if panel == OF_MESSAGES:
             scale_delays(
                 panels[down, 0], [delay for run_column in figure.columns if (delay := run_column.timeline.delays)]
             )
@@ -184,7 +92,7 @@ def draw_over_time(figure: OverTime, drawing: MplFigure) -> None:
             scale_round_trips(
                 panels[down, 0], [sample for column in figure.columns for sample in _samples(column.timeline)]
             )
-        elif panel not in _WITHOUT_ZERO:
+        elif panel not in WITHOUT_ZERO:
             panels[down, 0].set_ylim(bottom=0, top=figure.highest_rate if panel == "rate" else None)
         if panel == "rate" and figure.highest_rate is not None:
             for across, column in enumerate(figure.columns):
@@ -206,79 +114,56 @@ def _break_label(label: str) -> str:
     return label.replace(", ", ",\n") if len(label) > _LONG_LABEL else label
 
 
-def _curves(timeline: WorkloadTimeline, panel: str) -> Sequence[Any]:
-    if panel == "rate":
-        return tuple(name for name, rates in timeline.received.items() if any(rates))
-    if panel == _OF_MESSAGES:
-        return () if timeline.delays is None else (timeline.delays,)
-    lines: dict[str, tuple[TimelineCurve, ...]] = {
-        "rtt": timeline.rtt,
-        "cwnd": timeline.cwnd,
-        "queue": timeline.queues,
-        "rssi": timeline.rssi,
-    }
-    return tuple(line for line in lines[panel] if line.values)
-
-
 def _samples(timeline: WorkloadTimeline) -> list[float]:
     return [value for line in timeline.rtt for value in line.values if value]
 
 
-def _draw_messages(axes: Axes, timeline: WorkloadTimeline) -> None:
-    if timeline.delays is not None:
-        draw_delays(axes, timeline.delays)
+def _draw_panel(axes: Axes, curves: Sequence[ChartCurve]) -> None:
+    areas = [curve for curve in curves if curve.role == "area"]
+    if areas:
+        axes.stackplot(
+            areas[0].times,
+            [_values(area) for area in areas],
+            labels=[area.name for area in areas],
+            colors=[_colour_and_dashes(area)[0] for area in areas],
+            step="post",
+            linewidth=0,
+        )
+    for curve in curves:
+        if curve.role in _LOOKS:
+            axes.plot(curve.times, _values(curve), drawstyle="steps-post", label=curve.name, **_LOOKS[curve.role])
+        elif curve.role == "line":
+            colour, dashes = _colour_and_dashes(curve)
+            axes.plot(curve.times, _values(curve), color=colour, linestyle=dashes, linewidth=1.1, label=curve.name)
+        elif curve.role == "limit":
+            limit, dashes = curve.values[0] or 0.0, (0, (6, 3))
+            axes.axhline(limit, color="0.4", linestyle=dashes, linewidth=0.8, zorder=1, label=curve.name)
+        elif curve.role == "late":
+            _mark_late(axes, curve)
     axes.margins(x=0.01)
     grid(axes)
 
 
-def _names(columns: Sequence[RunColumn], panel: str) -> list[str]:
-    """Return the names of a panel's curves in all columns: a curve has the same colour in each."""
-    curves = (curve for column in columns for curve in _curves(column.timeline, panel))
-    entries = dict.fromkeys(curve if panel == "rate" else curve.name for curve in curves)
-    names = sorted(entries, key=natural_order)
-    return [name for name in names if _label(name, names) == name]
+def _mark_late(axes: Axes, curve: ChartCurve) -> None:
+    axes.plot(
+        curve.times,
+        [0.96] * len(curve.times),
+        "|",
+        transform=axes.get_xaxis_transform(),
+        color=_LATE_COLOUR,
+        markersize=5,
+        label=curve.name,
+        zorder=4,
+    )
 
 
-def _label(name: str, names: Collection[str]) -> str:
-    """Return the name of a curve: the only subflow of a path in one column is the first of several in another."""
-    return f"{name} #1" if f"{name} #1" in names else name
+def _values(curve: ChartCurve) -> list[float]:
+    """Return the values, NaN where the curve is interrupted."""
+    return [math.nan if value is None else value for value in curve.values]
 
 
-def _draw_panel(axes: Axes, timeline: WorkloadTimeline, panel: str, styles: Mapping[str, _Style]) -> None:
-    if panel == "rate":
-        there = [name for name in styles if name in timeline.received]
-        if there and len(timeline.edges) > 1:
-            axes.stackplot(
-                timeline.edges,
-                # A rate holds until the end of its interval.
-                [_steps(timeline.received[name]) for name in there],
-                labels=there,
-                colors=[styles[name][0] for name in there],
-                step="post",
-                linewidth=0,
-            )
-            draw_capacity(axes, timeline)
-            if timeline.goodput is not None:
-                axes.plot(
-                    timeline.goodput.times,
-                    [math.nan if rate is None else rate for rate in timeline.goodput.values],
-                    drawstyle="steps-post",
-                    color="black",
-                    linewidth=1.2,
-                    label=GOODPUT,
-                )
-    else:
-        for line in _curves(timeline, panel):
-            label = _label(line.name, styles)
-            colour, dashes = styles[label]
-            axes.plot(line.times, line.values, color=colour, linestyle=dashes, linewidth=1.1, label=label)
-    axes.margins(x=0.01)
-    grid(axes)
-
-
-def _steps(rates: Sequence[float]) -> tuple[float, ...]:
-    """Return a value for each edge of the intervals: a rate holds until the end of its own."""
-    return (*rates, rates[-1])
+def _colour_and_dashes(curve: ChartCurve) -> _Style:
+    return style_of(curve.colour % len(COLOURS) + len(COLOURS) * curve.dashes)
 
 
 def _mark_peaks(axes: Axes, timeline: WorkloadTimeline, highest: float) -> None:
@@ -292,32 +177,6 @@ def _mark_peaks(axes: Axes, timeline: WorkloadTimeline, highest: float) -> None:
     axes.plot(
         places, [0.97] * len(places), "^", transform=axes.get_xaxis_transform(), color="0.25", markersize=3.5, zorder=4
     )
-
-
-def _styles(figure: OverTime, panel: str) -> dict[str, _Style]:
-    """Return colour and dashes of a panel's curves: a path has one colour in all panels, with its links.
-
-    Subflows of a path differ in their dashes, and so do queues and radios of its links. A link of several paths has a
-    colour of its own.
-    """
-    owners = {name: _owner(name, figure.paths, panel) for name in _names(figure.columns, panel)}
-    colours = list(dict.fromkeys((*figure.paths, *owners.values())))
-    seen: dict[str, int] = {}
-    styles = {}
-    for name, owner in owners.items():
-        number = name.partition(" #")[2]
-        seen[owner] = int(number) - 1 if number else seen.get(owner, -1) + 1
-        styles[name] = style_of(colours.index(owner))[0], style_of(len(COLOURS) * seen[owner])[1]
-    return styles
-
-
-def _owner(name: str, paths: Sequence[str], panel: str) -> str:
-    """Return the path of a curve; of a link, ``LINK forward`` or ``LINK at NODE``, the only path that it is part of."""
-    if panel not in _OF_LINKS:
-        return path_of(name)
-    link = name.partition(" ")[0]
-    having = [path for path in paths if link in path.split(">")]
-    return having[0] if len(having) == 1 else link
 
 
 def _entries(row: Sequence[Axes]) -> dict[str, Any]:
@@ -359,28 +218,6 @@ def _legend_below(drawing: MplFigure, rows: Mapping[str, Sequence[Axes]]) -> Non
             return
         if columns > 1:
             legend.remove()
-
-
-def _letters(columns: Sequence[RunColumn]) -> dict[str, str]:
-    """Return a letter for each different event, in the order in which readers meet them, column by column.
-
-    Letters fit above a plot where words do not.
-    """
-    words = list(dict.fromkeys(text for column in columns for _, text in sorted(column.events)))
-    names = [*string.ascii_lowercase, *(f"{name}{two}" for name in string.ascii_lowercase for two in "123456789")]
-    return dict(zip(words, names, strict=False))
-
-
-def _key(letters: dict[str, str]) -> list[str]:
-    """Return the lines that say what the letters mean, about 110 characters each."""
-    lines: list[str] = []
-    for text, letter in letters.items():
-        part = f"{letter}: {text}"
-        if lines and len(lines[-1]) + len(part) < 110:
-            lines[-1] += f"; {part}"
-        else:
-            lines.append(part)
-    return lines
 
 
 def _mark_events(axes: Axes, column: RunColumn, letters: dict[str, str]) -> None:

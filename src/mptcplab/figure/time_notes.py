@@ -11,7 +11,7 @@ from mptcplab.figure.rates import stack
 from mptcplab.figure.timelines import MAX_LINES
 
 if TYPE_CHECKING:
-    from mptcplab.figure.over_time import OverTime
+    from mptcplab.figure.time_chart import OverTime
 
 #: The name of the line that shows the goodput where the stacked rates are more.
 GOODPUT = "goodput"

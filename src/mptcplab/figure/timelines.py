@@ -51,10 +51,6 @@ class TimelineCurve:
     times: tuple[float, ...]
     values: tuple[float | None, ...]
 
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data for the page's script."""
-        return {"name": self.name, "t": self.times, "v": self.values}
-
 
 @dataclass(frozen=True)
 class WorkloadTimeline:
@@ -92,21 +88,6 @@ class WorkloadTimeline:
         elif self.delays is not None:  # over UDP, which has no subflows
             times = self.delays.edges
         return min(times, default=0.0), max(times, default=0.0)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return JSON data for the page's script."""
-        optional: dict[str, Any] = {"rssi": [line.to_json() for line in self.rssi]} if self.rssi else {}
-        if self.goodput is not None:
-            optional |= {"goodput": self.goodput.to_json(), "twice": round(self.twice_percent, 1)}
-        return {
-            "name": self.workload,
-            "edges": self.edges,
-            "received": [{"name": name, "v": rates} for name, rates in self.received.items()],
-            "rtt": [line.to_json() for line in self.rtt],
-            "cwnd": [line.to_json() for line in self.cwnd],
-            "queue": [line.to_json() for line in self.queues],
-            **optional,
-        }
 
 
 def timelines(recording: Recording, *, max_values: int) -> list[WorkloadTimeline]:

@@ -18,9 +18,9 @@ from mptcplab.metrics.column import Column, Scope
 from mptcplab.metrics.metric import Metric
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import METRICS
+from mptcplab.plain_tables import markdown_table
 
-_HEAD = "| column | JSON | unit | meaning | source |\n| --- | --- | --- | --- | --- |"
-_SCOPE_HEAD = "| column | JSON | unit | meaning |\n| --- | --- | --- | --- |"
+_HEADINGS = ("column", "JSON", "unit", "meaning", "source")
 _PLACE = re.compile(r"(<!-- metrics: (\w+) -->\n).*?(<!-- end of metrics -->)", re.DOTALL)
 
 
@@ -35,10 +35,10 @@ def table(section: str) -> str:
     rows = [_row(column, scope) for column in columns]
     if not rows:
         raise InputError(f"no metric is in a section '{section}'", hint="correct the marker")
-    return "\n".join((_HEAD if scope is None else _SCOPE_HEAD, *rows))
+    return markdown_table(_HEADINGS[: len(rows[0])], rows)
 
 
-def _row(column: Column[Any], scope: Scope[Any] | None) -> str:
+def _row(column: Column[Any], scope: Scope[Any] | None) -> list[str]:
     is_shown = column.display.in_table or (isinstance(column, Metric) and column.basic)
     head, meaning = column.heading, column.definition
     if scope is None:
@@ -46,8 +46,7 @@ def _row(column: Column[Any], scope: Scope[Any] | None) -> str:
         meaning = meaning if is_shown else f"*JSON*; {meaning}"
     meaning = meaning if column.in_json else f"*data frame*; {meaning}"
     cells = [head if is_shown else "", f"`{column.name}`", column.unit, meaning]
-    cells += [column.source] if scope is None else []
-    return f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |"
+    return [*cells, column.source] if scope is None else cells
 
 
 def replace(document: str) -> str:

@@ -6,12 +6,16 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.capture.summary import CapturedSubflow, ConnectionSummary, OptionRecord, Summary
-from mptcplab.report.table import Table
+from mptcplab.report.table import Table, number_columns
 
 _MAX_EVENTS = 20
 _ARROWS = (">", "<")
-_COLUMNS = ("subflow", "direction", "from side 0 to side 1", "began", "ids", "s", "payload B", "share")
-_COUNTED = ("retransmitted B", "packets", "reinjected B", "end")
+_COUNTED = ("payload B", "share", "retransmitted B", "packets", "reinjected B")
+_COLUMNS = (
+    *("subflow", "direction", "from side 0 to side 1", "began", "ids", "s"),
+    *number_columns(*_COUNTED),
+    "end",
+)
 #: RFC 8684, 3.6.
 _REASONS = ("unspecified", "MPTCP-specific", "lack of resources", "prohibited", "too much outstanding data")
 _MORE_REASONS = ("unacceptable performance", "middlebox interference")
@@ -38,9 +42,8 @@ def _count(number: int, noun: str) -> str:
 
 def connection_table(connection: ConnectionSummary) -> Table:
     """Return the table of one connection: a row per subflow and direction with payload, options and signals below."""
-    rows = tuple(row for subflow in connection.subflows for row in _rows(subflow))
-    numeric = frozenset({"payload B", "share", "retransmitted B", "packets", "reinjected B"})
-    return Table(_title(connection), (*_COLUMNS, *_COUNTED), rows, numeric, tuple(_notes(connection)))
+    rows = (row for subflow in connection.subflows for row in _rows(subflow))
+    return Table.build(_title(connection), _COLUMNS, rows, _notes(connection))
 
 
 def _title(connection: ConnectionSummary) -> str:

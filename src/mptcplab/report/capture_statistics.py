@@ -4,18 +4,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 
 from mptcplab.capture.connections import TcpConnection
 from mptcplab.capture.files import FilesStatistics, FileStatistics, Spread
 from mptcplab.capture.statistics import Statistics
-from mptcplab.report.table import Table
+from mptcplab.report.table import Table, number_columns
 
 _MAX_SHOWN = 10
 _ARROWS = (">", "<")
 _BOTH = "both"
 _NUMBERS = ("packets", "left out", "bytes", "s", "Mbit/s", "mean delta us", "min us", "max us", "variance 1e-9 s2")
-_COLUMNS = ("connection", "direction", *_NUMBERS)
+_COLUMNS = ("connection", "direction", *number_columns(*_NUMBERS))
 #: Names, heads and factors of the values over runs.
 _OF_RUNS = {
     "throughput_mbps": ("throughput", "Mbit/s", 1.0),
@@ -40,8 +39,7 @@ def statistics_tables(statistics: FilesStatistics, *, are_runs: bool) -> list[Ta
         tables.append(runs_table(statistics))
     elif len(statistics.files) > 1:
         tables.append(total_table(statistics))
-    last = tables[-1]
-    tables[-1] = replace(last, notes=(*last.notes, *(note.format(statistics.tshark) for note in _EXPLANATIONS)))
+    tables[-1] = tables[-1].with_notes(*(note.format(statistics.tshark) for note in _EXPLANATIONS))
     return tables
 
 
@@ -74,12 +72,12 @@ def runs_table(statistics: FilesStatistics) -> Table:
         (name, unit, *_spread(values[key], factor)) for key, (name, unit, factor) in _OF_RUNS.items() if key in values
     )
     count = sum(1 for file in statistics.files if file.capture.connections)
-    columns = ("value", "unit", "mean", "maximum", "minimum")
-    return Table(f"Over {count} runs", columns, rows, frozenset(columns[2:]))
+    columns = ("value", "unit", *number_columns("mean", "maximum", "minimum"))
+    return Table.build(f"Over {count} runs", columns, rows)
 
 
 def _table(title: str, rows: list[tuple[str, ...]], notes: list[str]) -> Table:
-    return Table(title, _COLUMNS, tuple(rows), frozenset(_NUMBERS), tuple(notes))
+    return Table.build(title, _COLUMNS, rows, notes)
 
 
 def _rows(connection: TcpConnection) -> Iterator[tuple[str, ...]]:

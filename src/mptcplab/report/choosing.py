@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.points import natural_order
-from mptcplab.report.table import Note, NumberCell, Table
+from mptcplab.report.table import Note, Table
 from mptcplab.units import Duration, Packets, Probability, Quantity, Rate, Size, UnitError
 
 #: Kinds of quantities that swept keys have.
@@ -52,10 +52,10 @@ def sorted_tables(tables: Sequence[Table], sort: str | None) -> list[Table]:
 
 def _distinguishing_keys(table: Table, places: Sequence[int]) -> list[int]:
     """Return the columns of keys to add: none if those in ``places`` distinguish the rows."""
-    chosen = [place for place in places if place < table.keys]
+    chosen = [place for place in places if table.columns[place].is_key]
     if len({tuple(row[place] for place in chosen) for row in table.rows}) == len(table.rows):
         return []
-    others = [place for place in range(table.keys) if place not in places]
+    others = [place for place in table.keys if place not in places]
     return [place for place in others if len({row[place] for row in table.rows}) > 1]
 
 
@@ -68,14 +68,9 @@ def _columns_with_notes(table: Table, places: Sequence[int]) -> list[int]:
 
 def _drop_idle_notes(table: Table) -> Table:
     """Return the table without the notes that are about other columns, or about cells of these."""
-    texts = [*table.columns, *(cell for row in table.rows for cell in row)]
+    texts = [*table.headings, *(cell for row in table.rows for cell in row)]
     idle = {note for note in table.notes if isinstance(note, Note) and not any(map(note.about.search, texts))}
     return replace(table, notes=tuple(note for note in table.notes if note not in idle))
-
-
-def _column_names(table: Table) -> Iterator[tuple[str, tuple[str, ...]]]:
-    """Return each column's head, and its other names."""
-    return zip(table.columns, table.names or ((),) * len(table.columns), strict=True)
 
 
 def _find(table: Table, name: str) -> int | None:
@@ -84,17 +79,16 @@ def _find(table: Table, name: str) -> int | None:
     :raises InputError: for another name of several columns.
     """
     wanted = name.casefold()
-    for place, head in enumerate(table.columns):
-        if head.casefold() == wanted:
+    for place, heading in enumerate(table.headings):
+        if heading.casefold() == wanted:
             return place
-    others = list(enumerate(table.names))
-    numbers = [place for place, names in others if wanted in map(str.casefold, names)] or [
-        place for place, names in others[: table.keys] if any(wanted == _last_part(key) for key in names)
+    places = [place for place, column in enumerate(table.columns) if wanted in map(str.casefold, column.names)] or [
+        place for place in table.keys if any(wanted == _last_part(key) for key in table.columns[place].names)
     ]
-    if len(numbers) > 1:
-        heads = ", ".join(table.columns[place] for place in numbers)
+    if len(places) > 1:
+        heads = ", ".join(table.headings[place] for place in places)
         raise InputError(f"'{name}' is the name of several columns", hint=f"use one of {heads}")
-    return numbers[0] if numbers else None
+    return places[0] if places else None
 
 
 def _last_part(key: str) -> str:
@@ -105,7 +99,7 @@ def _place(table: Table, name: str) -> int:
     place = _find(table, name)
     if place is not None:
         return place
-    heads = dict.fromkeys(_hint_name(head, others) for head, others in _column_names(table))
+    heads = dict.fromkeys(_hint_name(column.heading, column.names) for column in table.columns)
     raise InputError(f"the table has no column '{name}'", hint=f"use one of {', '.join(filter(None, heads))}")
 
 
@@ -117,7 +111,7 @@ def _hint_name(head: str, others: Sequence[str]) -> str:
 def _order(table: Table, place: int, *, descending: bool) -> list[int]:
     """Return the rows' numbers in the order of a column: by its values if cells keep them; rows without one last."""
     cells = [row[place] for row in table.rows]
-    keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if isinstance(cell, NumberCell)}
+    keys: dict[int, Any] = {at: cell.number for at, cell in enumerate(cells) if cell.number is not None}
     if not keys:
         filled = [at for at, cell in enumerate(cells) if cell]
         keys = dict(zip(filled, _keys_of([cells[at] for at in filled]), strict=True))
@@ -146,31 +140,6 @@ def _parse_quantities(cell: str, kind: type[Quantity]) -> tuple[Quantity, ...]:
     return tuple(kind.parse(str(text)) for text in (listed if isinstance(listed, list) else [cell]))
 
 
-def split_to_width(table: Table, width: int) -> tuple[list[Table], list[str]]:
-    """Return the table as parts that fit into ``width`` without breaking a word, and what moved into notes.
-
-    Columns with the same cell in all rows become notes. If that does not suffice, other columns continue in further
-    parts, each with the columns that tell the rows apart.
-    """
-    if table.fits(width):
-        return [table], []
-    table, notes = drop_constants(table, len(table.rows))
-    if table.fits(width, wrapped=True):
-        return [table], notes
-    keys, others = list(range(table.keys)), list(range(table.keys, len(table.columns)))
-    parts: list[list[int]] = []
-    for place in others:
-        if parts and table.with_columns([*keys, *parts[-1], place]).fits(width, wrapped=True):
-            parts[-1].append(place)
-        else:
-            parts.append([place])
-    return [_part(table.with_columns([*keys, *part]), number) for number, part in enumerate(parts)], notes
-
-
-def _part(table: Table, number: int) -> Table:
-    return replace(table, title="") if number else table
-
-
 def drop_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tuple[Table, list[str]]:
     """Return the table without columns that have the same cell in all of several rows, and these as a note.
 
@@ -178,13 +147,13 @@ def drop_constants(table: Table, counted: int, kept: Sequence[str] = ()) -> tupl
     whose heads are ``kept`` stay.
     """
     rows = table.rows[:counted]
-    heads = enumerate(table.columns)
-    same = [place for place, head in heads if head not in kept and len({row[place] for row in rows}) == 1]
+    headings = enumerate(table.headings)
+    same = [place for place, name in headings if name not in kept and len({row[place] for row in rows}) == 1]
     if counted < len(table.rows):
         same = [place for place in same if not any(row[place] for row in table.rows[counted:])]
     if len(rows) < 2 or not same:
         return table, []
-    texts = [f"{table.columns[place]} {table.rows[0][place]}" for place in same if table.rows[0][place]]
+    texts = [f"{table.headings[place]} {table.rows[0][place]}" for place in same if table.rows[0][place]]
     others = [place for place in range(len(table.columns)) if place not in same]
     note = [f"The same in all rows: {'; '.join(texts)}."] if texts else []
     return table.with_columns(others), note

@@ -213,7 +213,7 @@ def _compare_folders(
     ]
     named = {workload for _, workload in asked if workload is not None}
     workloads = named if all(workload is not None for _, workload in asked) else None
-    tables[-1] = replace(tables[-1], notes=(*tables[-1].notes, *conditions_notes(first, second, workloads)))
+    tables[-1] = tables[-1].with_notes(*conditions_notes(first, second, workloads))
     return _Draft(comparisons, tables, conditions=_conditions(first, second, workloads))
 
 
@@ -275,7 +275,7 @@ class _Within:
             return table
         verb = "change" if len(together) > 1 else "changes"
         note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
-        return replace(table, notes=(*table.notes, note))
+        return table.with_notes(note)
 
     def _select_values(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:
         """Return the value, or values, that ``reference`` names: a value may itself contain a comma."""
@@ -334,7 +334,7 @@ class _Within:
         tests = sum(comparison.tests for comparison in comparisons)
         tables = [ranking_table(this_ranking, by=self._by, together=ranks) for this_ranking in ranks]
         notes = ranking_notes(ranks, tests, self._margin)
-        tables[-1:] = [replace(last, notes=(*last.notes, *notes)) for last in tables[-1:]]
+        tables[-1:] = [last.with_notes(*notes) for last in tables[-1:]]
         return _Draft(comparisons, tables, tuple(ranks), tuple(self._by))
 
 
@@ -366,5 +366,5 @@ def _with_limits(draft: _Draft, warnings: Mapping[str, Sequence[str]], overlaps:
     notes = (*few_seeds_notes(draft.comparisons), *warning_notes(warnings), *overlaps)
     return [
         *draft.tables[:-1],
-        *(replace(last, notes=(*last.notes, *notes)) for last in draft.tables[-1:]),
+        *(last.with_notes(*notes) for last in draft.tables[-1:]),
     ]

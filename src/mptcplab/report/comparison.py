@@ -16,7 +16,7 @@ from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import Unit, choose_unit, percent
 from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
-from mptcplab.report.table import NumberCell, Table
+from mptcplab.report.table import Cell, ColumnOrHeading, Table, TableColumn, key_columns
 from mptcplab.stats import POWER
 
 _MAX_NAMED = 10
@@ -25,8 +25,6 @@ _MIN_P = 0.0001
 _MAX_LETTERS = 6
 #: Names of the columns of percentages, whose heads depend on the unit of the metric.
 _OF_PERCENT = ("%", "percent")
-#: Names of the columns of values: without their unit, and as in JSON.
-_OF_VALUES = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), _OF_PERCENT, ("p", "p_corrected"))
 #: The head of the column with the number of runs in the test against the best.
 _TESTED = "n of the test"
 
@@ -61,11 +59,14 @@ def comparison_table(
     unit = choose_unit(
         metric.unit, (mean for match in beside or matches for mean in match.means), digits=metric.display.digits
     )
-    head = (*keys.values(), *(["workload"] if several else []))
-    # Where values are percentages themselves, their difference is in points, and that in percent is something else.
-    relative = "% of A" if unit.name == "%" else "%"
-    values = (f"A {unit.name}".rstrip(), f"B {unit.name}".rstrip(), f"B - A {_points(unit)}".rstrip(), relative, "p")
-    rows = tuple(
+    columns: list[ColumnOrHeading] = [
+        *(TableColumn(name, (key,), is_key=True) for key, name in keys.items()),
+        *(key_columns("workload") if several else ()),
+        *_value_columns(unit),
+        *(["test"] if mixed else []),
+        *("n", "verdict"),
+    ]
+    rows = (
         (
             *match.settings.values(),
             *(b if by else ()),
@@ -73,18 +74,23 @@ def comparison_table(
             *_numbers(match, unit),
             *([match.difference.test] if mixed else []),
             _count(match),
-            verdict_text(match, margin_percent),
+            Cell(verdict_text(match, margin_percent), emphasis="notable" if _stands_out(match) else ""),
         )
         for b, match in lines
     )
-    columns = (*head, *values, *(["test"] if mixed else []), "n", "verdict")
-    styles = tuple(
-        (number, len(columns) - 1, "bold yellow") for number, match in enumerate(matches) if _stands_out(match)
-    )
     of = "the whole" if metric.by_path else "A"
     notes = (*_comparison_notes(matches, tests, margin_percent, of), *_missing_row_notes(comparisons, by, unavailable))
-    names = (*((key,) for key in keys), *[()] * several, *_OF_VALUES, *[()] * (len(columns) - len(head) - len(values)))
-    return Table(title, columns, rows, frozenset(values), notes, styles, keys=len(head), names=names)
+    return Table.build(title, columns, rows, notes)
+
+
+def _value_columns(unit: Unit) -> Iterator[TableColumn]:
+    """Yield the columns of values, with their names without the unit, and as in JSON."""
+    # Where values are percentages themselves, their difference is in points, and that in percent is something else.
+    relative = "% of A" if unit.name == "%" else "%"
+    headings = (f"A {unit.name}", f"B {unit.name}", f"B - A {_points(unit)}", relative, "p")
+    others = (("A", "mean_a"), ("B", "mean_b"), ("B - A", "difference"), _OF_PERCENT, ("p", "p_corrected"))
+    for heading, names in zip(headings, others, strict=True):
+        yield TableColumn(heading.rstrip(), names, is_numeric=True)
 
 
 def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ranking] = ()) -> Table:
@@ -104,13 +110,20 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     value = f"{metric.noun} {unit.name}".rstrip()
     worse, against = _difference_from_best(ranking, unit)
     tests = [_TESTED] if _has_other_tests(ranking) else []
-    columns = ("", *(keys[key] for key in by), value, "n", worse, *tests, _tied_heading(ranking), "verdict")
-    rows = tuple(
+    columns: list[ColumnOrHeading] = [
+        TableColumn("", is_numeric=True, is_key=True),
+        *(TableColumn(keys[key], (key,), is_key=True) for key in by),
+        TableColumn(value, names_of(metric), is_numeric=True),
+        "n",
+        TableColumn(worse, _OF_PERCENT, is_numeric=True),
+        *(*tests, _tied_heading(ranking), "verdict"),
+    ]
+    rows = (
         (
-            NumberCell(str(number), number),
+            Cell(str(number), number),
             *place.values,
-            NumberCell(unit.interval(place.interval), place.interval.mean),
-            NumberCell(str(place.interval.n), place.interval.n),
+            Cell(unit.interval(place.interval), place.interval.mean),
+            Cell(str(place.interval.n), place.interval.n),
             difference,
             *(_tested_count(place) for _ in tests),
             tied,
@@ -123,21 +136,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     settings = "".join(f", {keys[key]} {text}" for key, text in ranking.settings.items())
     order = "highest" if metric.is_highest_first else "lowest"
     title = f"{ranking.workload}{settings}: {metric.noun}, {order} first"
-    others: dict[str, tuple[str, ...]] = {
-        value: names_of(metric),
-        worse: _OF_PERCENT,
-        **{keys[key]: (key,) for key in by},
-    }
-    names = tuple(others.get(column, ()) for column in columns)
-    return Table(
-        title,
-        columns,
-        rows,
-        frozenset({"", value, worse}),
-        (_describe_certainty(ranking),),
-        keys=1 + len(by),
-        names=names,
-    )
+    return Table.build(title, columns, rows, [_describe_certainty(ranking)])
 
 
 @dataclass(frozen=True)
@@ -245,27 +244,27 @@ def _points(unit: Unit) -> str:
 
 def _numbers(match: Match, unit: Unit) -> tuple[str, ...]:
     return (
-        *(NumberCell(unit.text(mean), mean) for mean in match.means),
+        *(Cell(unit.text(mean), mean) for mean in match.means),
         _difference_cell(match, unit),
         _percent_cell(match),
-        "" if match.p is None else NumberCell(_p_text(match.p), match.p),
+        "" if match.p is None else Cell(_p_text(match.p), match.p),
     )
 
 
-def _difference_cell(match: Match, unit: Unit) -> NumberCell:
+def _difference_cell(match: Match, unit: Unit) -> Cell:
     mean = match.difference.mean
-    return NumberCell(unit.with_spread(mean, match.half_width or None, sign=True), mean)
+    return Cell(unit.with_spread(mean, match.half_width or None, sign=True), mean)
 
 
 def _percent_cell(match: Match) -> str:
     """Return the difference in percent of A; nothing if A's mean is zero."""
-    return "" if match.percent is None else NumberCell(percent(match.percent, match.percent_half_width), match.percent)
+    return "" if match.percent is None else Cell(percent(match.percent, match.percent_half_width), match.percent)
 
 
-def _count(match: Match) -> NumberCell:
+def _count(match: Match) -> Cell:
     """Return the number of runs of both sides, once if it is the same; rows are ordered by the smaller one."""
     first, second = match.difference.n
-    return NumberCell(str(first) if first == second else f"{first}, {second}", min(first, second))
+    return Cell(str(first) if first == second else f"{first}, {second}", min(first, second))
 
 
 def _stands_out(match: Match) -> bool:

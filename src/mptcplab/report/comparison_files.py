@@ -11,9 +11,7 @@ from mptcplab.files import write_text
 from mptcplab.metrics.compare import Comparison, Match
 from mptcplab.metrics.ranking import Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.report.latex import to_latex
-from mptcplab.report.table import Table
-from mptcplab.report.tidy import csv_text
+from mptcplab.report.table import Table, csv_text
 
 #: Formats of files, by suffix.
 SUFFIXES = (".csv", ".md", ".tex")
@@ -36,7 +34,7 @@ def write_comparison(file: Path, tables: Sequence[Table], numbers: str) -> None:
     if suffix == ".csv":
         write_text(file, numbers)
     else:
-        write_text(file, "\n".join(to_latex(table) if suffix == ".tex" else table.to_markdown() for table in tables))
+        write_text(file, "\n".join(table.to_latex() if suffix == ".tex" else table.to_markdown() for table in tables))
 
 
 def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin_percent: float) -> str:

@@ -10,7 +10,7 @@ from mptcplab.metrics.column import ScopeRow
 from mptcplab.metrics.endpoints import ENDPOINTS, EndpointStates
 from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Table
 
 _NOTHING = "none"
 _ALL = "all"
@@ -48,12 +48,8 @@ def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], ma
     if len(shared) > max_rows:
         notes.append(f"The first {max_rows} of {len(shared)} rows are shown; results.json has all.")
     shown = shared[:max_rows]
-    cells = tuple(tuple(_cells(shared_row, known)) for shared_row in shown)
-    differ = tuple(
-        (line, len(keys) + 2, "bold red") for line, shared_row in enumerate(shown) if _differs(shared_row.row)
-    )
-    titles = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
-    return Table(ENDPOINTS.title, titles, cells, frozenset(), tuple(notes), differ)
+    columns = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
+    return Table.build(ENDPOINTS.title, columns, (_cells(shared_row, known) for shared_row in shown), notes)
 
 
 def _merge_equal_rows(
@@ -97,7 +93,8 @@ def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[st
     # Without columns of keys, the row holds for all points.
     yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
     states = shared_row.row.first
-    yield from (states.host, ", ".join(states.asked) or _NOTHING, ", ".join(states.seen) or _NOTHING)
+    yield from (states.host, ", ".join(states.asked) or _NOTHING)
+    yield Cell(", ".join(states.seen) or _NOTHING, emphasis="bad" if states.missing or states.unexpected else "")
     yield " to ".join(str(count) for count in dict.fromkeys((min(shared_row.runs), max(shared_row.runs))))
 
 
@@ -109,7 +106,3 @@ def _words(values: Sequence[str], every: Sequence[str]) -> str:
     if absent and len(values) >= _FEW * len(absent):
         return f"{_ALL} but {', '.join(absent)}"
     return ", ".join(values)
-
-
-def _differs(row: EndpointRow) -> bool:
-    return bool(row.first.missing or row.first.unexpected)

@@ -113,7 +113,7 @@ class ExperimentResults:
         unavailable = _unavailable(self.experiment)
         experiment = self.experiment
         tables = result_tables(experiment.title, self.rows, experiment.changes, every=every, unavailable=unavailable)
-        return [*tables[:-1], replace(tables[-1], notes=(*tables[-1].notes, *self._notes()))]
+        return [*tables[:-1], tables[-1].with_notes(*self._notes())]
 
     def link_tables(self) -> tuple[Table, ...]:
         """Return what every link, radio and gateway carried, lost and queued. The recordings are read for it."""

@@ -21,7 +21,6 @@ from markupsafe import Markup, escape
 import mptcplab
 from mptcplab.kernel.config import clock_text
 from mptcplab.report.html_model import ReportPage
-from mptcplab.report.table import Table
 
 #: What holds for each kind of clock.
 _OF_CLOCKS = {
@@ -56,8 +55,6 @@ LIMITATIONS = (
         "default, refer to the lab's implementations.",
     ),
 )
-#: Colours of a table's cells on a terminal, as classes of the style sheet.
-_CLASSES = {"green": "good", "yellow": "fair", "bold red": "bad", "bold": "sum"}
 #: In ``link2.delay``, ``congestion_control`` and ``access1>link1``, before the last word.
 _PART_END = re.compile(r"(?<=[._>-])(?=[A-Za-z])")
 #: Words in backticks, as messages for terminals have them.
@@ -72,12 +69,7 @@ def to_html(report: ReportPage) -> str:
     environment = jinja2.Environment(
         loader=loader, autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    environment.filters |= {
-        "styles_of": _styles_of,
-        "links_of": _links_of,
-        "breakable": _insert_breaks,
-        "prose": _prose,
-    }
+    environment.filters |= {"breakable": _insert_breaks, "prose": _prose}
     script, library = _read_template("report.js"), _plotly()
     data = [
         [drawing.data | {"kind": drawing.kind} for drawing in experiment.drawings] for experiment in report.experiments
@@ -114,14 +106,6 @@ def _insert_breaks(text: str) -> Markup:
 def _prose(text: str) -> Markup:
     """Return a sentence whose words in backticks are code."""
     return Markup(_CODE.sub(r"<code>\1</code>", str(escape(text))))
-
-
-def _styles_of(table: Table) -> dict[tuple[int, int], str]:
-    return {(row, column): _CLASSES.get(style, "") for row, column, style in table.styles}
-
-
-def _links_of(table: Table) -> dict[tuple[int, int], str]:
-    return {(row, column): anchor for row, column, anchor in table.links}
 
 
 @cache

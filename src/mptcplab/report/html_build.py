@@ -6,13 +6,12 @@ from __future__ import annotations
 import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
-from mptcplab.figure.capacity import capacity_json
 from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import widen_intervals
+from mptcplab.figure.time_chart import PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
@@ -43,7 +42,7 @@ _MAX_RUN_LINES = 1000
 
 #: When a section has figures over time: always, or only if events happen. The latter is for pages with many sections,
 #: each of which gets a smaller part of the numbers.
-OverTime = Literal["all", "events"]
+TimeFigures = Literal["all", "events"]
 _SHARE_OF_MANY = 4
 
 
@@ -57,7 +56,7 @@ def experiment(results: Results) -> ExperimentSection:
         anchor="experiment",
         title=results.title,
         question=results.question,
-        tables=(*first, replace(last, notes=(*last.notes, *paired_notes(rows, results.folder)))),
+        tables=(*first, last.with_notes(*paired_notes(rows, results.folder))),
         figures=_sweep(rows),
         rows=rows,
         command=command,
@@ -77,7 +76,7 @@ def section(
     rows: Sequence[ResultRow],
     command: Sequence[str],
     whole: tuple[ReportCommand, ...],
-    over_time: OverTime = "all",
+    over_time: TimeFigures = "all",
     changes: Sequence[str] = (),
 ) -> ExperimentSection:
     """Return a section, with everything that does not depend on the source of its tables."""
@@ -171,15 +170,16 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         [timeline for line in timelines(run.recording, max_values=max_values) for timeline in widen_intervals([line])]
         for run in shown
     ]
+    charts = [[OverTime("", (RunColumn("", line),)) for line in of_one] for of_one in lines]
     points = [
         {
             "at": [axis.labels.index(run.settings[axis.key]) for axis in axes],
             "seed": run.result.seed,
             "run": run.result.identity,
-            "workloads": [{**line.to_json(), **capacity_json(line)} for line in of_one],
+            "workloads": [chart.to_json() for chart in of_one],
             "marks": marks(run.recording),
         }
-        for run, of_one in zip(shown, lines, strict=True)
+        for run, of_one in zip(shown, charts, strict=True)
     ]
     caption = _caption(
         points=len(typical),
@@ -190,14 +190,18 @@ def _timelines(results: Results, axes: Sequence[Axis], numbers: int) -> tuple[Dr
         marked=any(point["marks"] for point in points),
         with_gateways=any(read_gateways(run.recording) for run in shown),
         with_capacity=any(line.capacity for of_one in lines for line in of_one),
+        with_delays=any(line.delays for of_one in lines for line in of_one),
     )
-    drawn = [line for of_one in lines for line in of_one]
-    optional = {"queue": any(line.queues for line in drawn), "rssi": any(line.rssi for line in drawn)}
-    panels = ("goodput", "rtt", "cwnd", *(panel for panel, is_drawn in optional.items() if is_drawn))
+    with_data = {panel for of_one in charts for chart in of_one for panel in chart.shown}
+    panels = tuple(panel for panel in PANELS if panel in with_data)
     names = list(dict.fromkeys(line.workload for of_one in lines for line in of_one))
     choices = [(axis.name, axis.labels) for axis in axes]
     choices += [("Workload", tuple(names))] if len(names) > 1 else []
-    data = {"axes": len(axes), "workloads": names, "points": points}
+    about = {
+        panel: {"label": PANELS[panel].label, "unit": PANELS[panel].unit, "zero": panel not in WITHOUT_ZERO}
+        for panel in panels
+    }
+    data = {"axes": len(axes), "workloads": names, "panels": about, "points": points}
     return (Drawing("timeline", "Over time", caption, data, panels, tuple(choices)),)
 
 
@@ -211,6 +215,7 @@ def _caption(
     marked: bool,
     with_gateways: bool,
     with_capacity: bool,
+    with_delays: bool,
 ) -> str:
     parts = ["Time counts from time zero, at which the network is up."]
     if several:
@@ -233,6 +238,11 @@ def _caption(
         "TCP counts data once it is in order, so a loss causes a dip and then a peak, which may exceed the rate of the "
         "link."
     )
+    if with_delays:
+        parts.append(
+            "Delay: of the messages that were due in each interval of the curves. Marks: some of them were beyond the "
+            "limit, or lost."
+        )
     if thinned:
         parts.append(
             f"Curves have at most {thinned} values: rates are averaged over longer intervals, the other curves keep "

@@ -162,6 +162,7 @@ def published_drawing(figure: Figure) -> Drawing:
     data = {
         "axis": figure.axis(USUAL_SIZE[0]).to_json(),
         "y": figure.y_label,
+        "limits": figure.limits,
         "series": [
             {
                 "name": series.name,

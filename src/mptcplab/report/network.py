@@ -17,7 +17,7 @@ from mptcplab.metrics.rows import RunResult
 from mptcplab.network.words import direction_words
 from mptcplab.recording.record import Recording
 from mptcplab.report.endpoint_table import endpoint_table
-from mptcplab.report.table import Table, interval_text, number
+from mptcplab.report.table import Cell, Table, interval_text, number, number_columns
 from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
 
@@ -66,7 +66,7 @@ def _table(scope: Scope[Any], results: Sequence[RunResult], words: Words) -> Tab
     rows = scope_rows(scope, results)
     if scope is ENDPOINTS:
         return endpoint_table(rows, results, _MAX_ROWS)
-    return scope_table(rows, words) if rows else Table(scope.title, (), ())
+    return scope_table(rows, words) if rows else Table.build(scope.title, (), ())
 
 
 def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
@@ -75,24 +75,21 @@ def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
     columns = [column for column in scope.shown if column.display.never_alone or any(_values(column, rows))]
     heads = _LINK_HEADS if scope.name == LINKS.name else tuple(key.heading for key in scope.keys)
     keys = (*short_names(list(rows[0].settings)).values(), *heads)
-    cells = tuple(
+    cells = (
         (
             *(*row.settings.values(), *_key_cells(row, words)),
-            *(_cell(column, row) for column in columns),
+            *(
+                Cell(_cell(column, row), emphasis="bad" if row.result(column.display.check) else "")
+                for column in columns
+            ),
             str(len(row.seeds)),
         )
         for row in shown
     )
-    styles = tuple(
-        (line, len(keys) + place, "bold red")
-        for line, row in enumerate(shown)
-        for place, column in enumerate(columns)
-        if row.result(column.display.check)
-    )
     own_notes = dict.fromkeys(column.display.note for column in columns if column.display.note)
     notes = (*scope.notes, *own_notes, *_omission_notes(rows))
-    numeric = [column.heading for column in columns]
-    return Table(scope.title, (*keys, *numeric, "n"), cells, frozenset(numeric), notes, styles)
+    numbers = number_columns(*(column.heading for column in columns))
+    return Table.build(scope.title, (*keys, *numbers, "n"), cells, notes)
 
 
 def _key_cells(row: ScopeRow[Any], words: Words) -> tuple[str, ...]:

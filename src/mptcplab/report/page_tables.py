@@ -13,6 +13,7 @@ from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import drop_constants
 from mptcplab.report.result_table import are_alike, result_table
 from mptcplab.report.table import Table
+from mptcplab.report.terminal import fits
 
 #: Columns with the same cell in all rows move below a table that is wider than this, in characters: about 1200 pixels.
 _WIDEST = 140
@@ -37,11 +38,8 @@ def page_tables(
             for name in dict.fromkeys(row.workload for row in rows)
         ]
     made = [_fit_table(counts_first(part), len(part.rows) - len(lacking)) for part in parts]
-    return (*(replace(item, notes=notes) for item, notes in made[:-1]), _with_notes(*made[-1], table.notes))
-
-
-def _with_notes(table: Table, own_texts: tuple[str, ...], notes: tuple[str, ...]) -> Table:
-    return replace(table, notes=(*own_texts, *notes))
+    tables = [replace(item, notes=notes) for item, notes in made]
+    return (*tables[:-1], tables[-1].with_notes(*table.notes))
 
 
 def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
@@ -49,7 +47,7 @@ def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Se
     part = table.with_rows([*places, *lacking])
     kept = [
         place
-        for place, head in enumerate(table.columns)
+        for place, head in enumerate(table.headings)
         if head != "workload" and any(row[place] for row in part.rows[: len(places)])
     ]
     return replace(part.with_columns(kept), title=f"Workload {name}")
@@ -61,13 +59,13 @@ def counts_first(table: Table) -> Table:
     It counts runs, refers to warnings, and says which points are not available.
     """
     last = len(table.columns) - 1
-    return table.with_columns([*range(table.keys), last, *range(table.keys, last)])
+    return table.with_columns([*table.keys, last, *(place for place in range(last) if place not in table.keys)])
 
 
 def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
     """Return tables for a page, with constant columns in their notes if they are wide."""
     made = [(_fit_table(item, len(item.rows)), item.notes) for item in tables]
-    return tuple(_with_notes(table, own_texts, notes) for (table, own_texts), notes in made)
+    return tuple(replace(table, notes=(*own_texts, *notes)) for (table, own_texts), notes in made)
 
 
 def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
@@ -75,7 +73,7 @@ def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
 
     The first ``counted`` rows count.
     """
-    if table.fits(_WIDEST, wrapped=True):
+    if fits(table, _WIDEST, wrapped=True):
         return table, ()
     # The runs are counted beside marks of warnings, which a note cannot have.
     narrow, notes = drop_constants(table, counted, _KEPT)
@@ -86,8 +84,8 @@ def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
 def _drop_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
     """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
     cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
-    keys = cells[: table.keys] if counted > 1 else []
-    copies = {place for place in range(table.keys, len(cells)) if cells[place] in keys}
-    heads = ", ".join(table.columns[place] for place in sorted(copies))
+    keys = [cells[place] for place in table.keys] if counted > 1 else []
+    copies = {place for place in range(len(cells)) if place not in table.keys and cells[place] in keys}
+    heads = ", ".join(table.headings[place] for place in sorted(copies))
     kept = [place for place in range(len(cells)) if place not in copies]
     return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []

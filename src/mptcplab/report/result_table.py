@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
@@ -19,7 +19,7 @@ from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit
 from mptcplab.report.later_outages import later_outage_notes
 from mptcplab.report.overlaps import collect_beginnings, overlap_notes
-from mptcplab.report.table import Note, NumberCell, Table
+from mptcplab.report.table import Cell, Note, Table, TableColumn
 from mptcplab.scenario.document import suggest_name
 
 #: More columns of metrics than this are merged into one.
@@ -27,6 +27,8 @@ _MAX_METRIC_COLUMNS = 7
 #: So few are never too many, even where most of their cells are empty.
 _FEW_METRIC_COLUMNS = 5
 _ALL_METRICS = "metrics"
+#: A column, and its cell in each row.
+_Filled = tuple[TableColumn, tuple[str, ...]]
 #: Other names by which users choose columns about sockets.
 _ALIASES = {"congestion_control": ("cc",)}
 _SHARE_HEAD, _SHARE_NAMES = "share by path", ("shares", "share")
@@ -45,16 +47,6 @@ RESPONSES_NOTE = Note(
 )
 
 
-@dataclass(frozen=True)
-class _ResultColumn:
-    """One column: its head, the names by which users choose it, and a cell per row."""
-
-    head: str
-    cells: tuple[str, ...]
-    names: tuple[str, ...] = ()
-    is_numeric: bool = False
-
-
 def result_table(
     title: str,
     rows: Sequence[ResultRow],
@@ -70,35 +62,32 @@ def result_table(
     each that is in tables, however many these are. ``unavailable`` are settings of points that cannot be run, each with
     the reason; their rows come last.
     """
-    keys = [*_settings(rows), *_workloads(rows)]
-    texts = merge_similar_warnings(warning for row in rows for warning in row.warnings)
+    warnings = merge_similar_warnings(warning for row in rows for warning in row.warnings)
     explained = merge_similar_warnings(note for row in rows for note in row.notes)
-    words = dict.fromkeys(texts.values(), "Warning") | dict.fromkeys(explained.values(), "Reason")
+    words = dict.fromkeys(warnings.values(), "Warning") | dict.fromkeys(explained.values(), "Reason")
     marks = {text: f"[{number}]" for number, text in enumerate(words, start=1)}
     reasons = dict.fromkeys(reason for _, reason in unavailable)
     why = {reason: f"[{number}]" for number, reason in enumerate(reasons, start=len(marks) + 1)}
     result_columns = [
-        *keys,
+        *_settings(rows),
+        *_workloads(rows),
         *_metrics(rows, every=every, apart=apart),
         *_socket_columns(rows),
-        _runs(rows, {sentence: marks[text] for sentence, text in (texts | explained).items()}),
+        _runs(rows, {sentence: marks[text] for sentence, text in (warnings | explained).items()}),
     ]
-    cells = tuple(zip(*(column.cells for column in result_columns), strict=True))
+    cells = tuple(zip(*(texts for _, texts in result_columns), strict=True))
     lacking = tuple(_unavailable_row(settings, why[reason], len(result_columns)) for settings, reason in unavailable)
     changed = [f"{changed_keys_note(changes)}."] if changes else []
-    return Table(
+    return Table.build(
         title,
-        tuple(column.head for column in result_columns),
+        [column for column, _ in result_columns],
         (*cells, *lacking),
-        frozenset(column.head for column in result_columns if column.is_numeric),
         (
             *(f"{mark} {words[text]}: {text}." for text, mark in marks.items()),
             *_notes(rows, cells, every=every),
             *(f"{mark} Not available: {reason}." for reason, mark in why.items()),
             *changed,
         ),
-        keys=len(keys),
-        names=tuple(column.names for column in result_columns),
     )
 
 
@@ -120,28 +109,24 @@ def result_tables(
     The last one has the notes.
     """
     table = result_table(title, rows, changes, every=every, unavailable=unavailable)
-    if _ALL_METRICS not in table.columns:
+    if _ALL_METRICS not in table.headings:
         return [table]
-    merged_at = table.columns.index(_ALL_METRICS)
+    merged_at = table.headings.index(_ALL_METRICS)
     first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
     workloads = dict.fromkeys(row.workload for row in rows)
     own_tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
-    shown = [replace(first, notes=()), *(item for item in own_tables if len(item.columns) > item.keys)]
+    shown = [replace(first, notes=()), *(item for item in own_tables if len(item.columns) > len(item.keys))]
     return [*shown[:-1], replace(shown[-1], notes=table.notes)]
 
 
 def _table_of(workload: str, own_rows: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
-    keys = _settings(own_rows)
-    result_columns = [*keys, *(_metric(name, own_rows, rows) for name in columns(row.shown for row in own_rows))]
-    return Table(
-        workload,
-        tuple(column.head for column in result_columns),
-        tuple(zip(*(column.cells for column in result_columns), strict=True)),
-        frozenset(column.head for column in result_columns if column.is_numeric),
-        keys=len(keys),
-        names=tuple(column.names for column in result_columns),
-    )
+    result_columns = [
+        *_settings(own_rows),
+        *(_metric(name, own_rows, rows) for name in columns(row.shown for row in own_rows)),
+    ]
+    cells = zip(*(texts for _, texts in result_columns), strict=True)
+    return Table.build(workload, [column for column, _ in result_columns], cells)
 
 
 def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[str]) -> None:
@@ -165,23 +150,26 @@ def check_columns(columns: Sequence[str], sort: str | None, settings: Iterable[s
             raise InputError(f"no table has a column '{name}'", hint=hint)
 
 
-def _settings(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
+def _settings(rows: Sequence[ResultRow]) -> list[_Filled]:
     names = short_names(list(rows[0].settings)) if rows else {}
-    return [_ResultColumn(name, tuple(row.settings[key] for row in rows), (key,)) for key, name in names.items()]
+    return [
+        (TableColumn(name, (key,), is_key=True), tuple(row.settings[key] for row in rows))
+        for key, name in names.items()
+    ]
 
 
-def _workloads(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
+def _workloads(rows: Sequence[ResultRow]) -> list[_Filled]:
     several = len({row.workload for row in rows}) > 1
-    return [_ResultColumn("workload", tuple(row.workload for row in rows))] if several else []
+    return [(TableColumn("workload", is_key=True), tuple(row.workload for row in rows))] if several else []
 
 
-def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_ResultColumn]:
+def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Filled]:
     shown = columns((row.shown for row in rows), hidden=every)
     basic = [_metric(name, rows) for name in BASIC]
     if every or apart or _are_alike(rows, shown):
         return [*basic, *(_metric(name, rows) for name in shown)]
     units = {name: unit_of(METRICS[name], rows) for name in shown}
-    return [*basic, _ResultColumn(_ALL_METRICS, tuple(_all_metrics(row, units) for row in rows))]
+    return [*basic, (TableColumn(_ALL_METRICS), tuple(_all_metrics(row, units) for row in rows))]
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
@@ -196,12 +184,12 @@ def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
     return len(shown) <= _MAX_METRIC_COLUMNS and 2 * filled >= len(shown) * len(rows)
 
 
-def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _ResultColumn:
+def _metric(name: str, rows: Sequence[ResultRow], every: Sequence[ResultRow] = ()) -> _Filled:
     """Return the column of a metric of ``rows``, in the unit that it has in ``every`` row of a table."""
     metric = METRICS[name]
     unit = unit_of(metric, every or rows)
     cells = tuple(_metric_text(row, name, unit) for row in rows)
-    return _ResultColumn(metric.heading_in(unit.name), cells, names_of(metric), is_numeric=True)
+    return TableColumn(metric.heading_in(unit.name), names_of(metric), is_numeric=True), cells
 
 
 def _all_metrics(row: ResultRow, units: Mapping[str, Unit]) -> str:
@@ -226,20 +214,23 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     """
     metric, interval = METRICS[name], row.metrics.get(name)
     if interval is None and name in row.never:
-        return NumberCell(f"{metric.display.never} (0 of {row.n})" if row.n > 1 else metric.display.never, math.inf)
+        return Cell(f"{metric.display.never} (0 of {row.n})" if row.n > 1 else metric.display.never, math.inf)
     if interval is None:
         return ""
     text = unit.interval(interval) if metric.display.with_spread else unit.text(interval.mean)
     shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
-    return NumberCell(shown, interval.mean)
+    return Cell(shown, interval.mean)
 
 
-def _socket_columns(rows: Sequence[ResultRow]) -> list[_ResultColumn]:
+def _socket_columns(rows: Sequence[ResultRow]) -> list[_Filled]:
     with_gateways = any(row.gateways for row in rows)
-    gateways = [_ResultColumn("gateway", tuple(row.gateways for row in rows))] if with_gateways else []
-    shares = _ResultColumn(_SHARE_HEAD, tuple(_shares(row.shares) for row in rows), _SHARE_NAMES)
+    gateways = [(TableColumn("gateway"), tuple(row.gateways for row in rows))] if with_gateways else []
+    shares = (TableColumn(_SHARE_HEAD, _SHARE_NAMES), tuple(_shares(row.shares) for row in rows))
     first, *others = (
-        _ResultColumn(text.heading, tuple(text.compute(row) for row in rows), (text.name, *_ALIASES.get(text.name, ())))
+        (
+            TableColumn(text.heading, (text.name, *_ALIASES.get(text.name, ()))),
+            tuple(text.compute(row) for row in rows),
+        )
         for text in SOCKET_TEXTS
     )
     return [first, *gateways, shares, *others]
@@ -249,10 +240,10 @@ def _shares(shares: Mapping[str, float]) -> str:
     return ", ".join(f"{name} {share:.0%}" for name, share in shares.items())
 
 
-def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _ResultColumn:
+def _runs(rows: Sequence[ResultRow], marks: Mapping[str, str]) -> _Filled:
     mark = (dict.fromkeys(marks[sentence] for sentence in (*row.warnings, *row.notes)) for row in rows)
-    cells = tuple(NumberCell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, mark, strict=True))
-    return _ResultColumn("n", cells, ("n",))
+    cells = tuple(Cell(" ".join((str(row.n), *some)), row.n) for row, some in zip(rows, mark, strict=True))
+    return TableColumn("n", ("n",)), cells
 
 
 def _unavailable_row(settings: Mapping[str, str], mark: str, columns: int) -> tuple[str, ...]:

@@ -1,45 +1,70 @@
 # SPDX-License-Identifier: MIT
-"""Tables of results: for the terminal, as Markdown and as CSV."""
+"""One model of tables: what a table says, and how Markdown, CSV and LaTeX write it.
+
+A producer builds a :class:`Table` once. :mod:`mptcplab.report.terminal` arranges it for a terminal, and the macro
+``table`` of the report's template writes it as HTML.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Literal, Self
 
-from rich import box
-from rich.cells import cell_len
-from rich.console import Group
-from rich.table import Table as RichTable
-from rich.text import Text
-
 from mptcplab.metrics.values import IDENTICAL
+from mptcplab.plain_tables import markdown_table
 
 if TYPE_CHECKING:
     from mptcplab.stats import Interval
 
-#: Characters that rich adds between columns, and around the table.
-_BETWEEN, _FRAME = 3, 2
+#: What a cell tells at a glance: a verdict, a difference that matters, or a sum of other rows.
+Emphasis = Literal["", "good", "fair", "bad", "notable", "sum"]
 #: Decimals of small numbers.
 _DIGITS = 2
+#: In LaTeX, a hyphen that is a sign: before a number, or between two words.
+_MINUS = re.compile(r"(?<!\S)-(?=[\d\s])")
+_LATEX = {
+    "\\": r"\textbackslash{}",
+    "~": r"\textasciitilde{}",
+    "^": r"\textasciicircum{}",
+    **{character: f"\\{character}" for character in "&%$#_{}"},
+    **{character: f"${character}$" for character in "<>|"},
+    # A row that begins with a bracket would be taken for an option of the rule, or of the line break, before it.
+    **{character: f"{{{character}}}" for character in "[]"},
+    "±": r"$\pm$",
+    "µ": r"$\mu$",
+    "−": "$-$",
+}
 
 
-class NumberCell(str):
-    """The text of a cell, with the number that it shows: unrounded, and in one unit for all cells of its column.
+class Cell(str):
+    """The text of a cell, and what else is known of it.
 
-    Rows are ordered by ``number``. Texts cannot serve for that: two values may be printed alike, and the largest of
-    them last.
+    ``number`` is the value that the text shows: unrounded, and in one unit for all cells of its column. Rows are
+    ordered by it. Texts cannot serve for that: two values may be printed alike, and the largest of them last. On a
+    page, the cell leads to the anchor ``link``, and ``anchors`` are its own.
     """
 
-    __slots__ = ("number",)
-    number: float
+    __slots__ = ("anchors", "emphasis", "link", "number")
+    number: float | None
+    emphasis: Emphasis
+    link: str
+    anchors: tuple[str, ...]
 
-    def __new__(cls, text: str, number: float) -> Self:
+    def __new__(
+        cls,
+        text: str,
+        number: float | None = None,
+        *,
+        emphasis: Emphasis = "",
+        link: str = "",
+        anchors: tuple[str, ...] = (),
+    ) -> Self:
         cell = super().__new__(cls, text)
-        cell.number = number
+        cell.number, cell.emphasis, cell.link, cell.anchors = number, emphasis, link, anchors
         return cell
 
 
@@ -56,113 +81,148 @@ class Note(str):
 
 
 @dataclass(frozen=True)
-class Table:
-    """Text in rows and columns. ``notes`` are printed below it; ``styles`` colours single cells (row, column).
+class TableColumn:
+    """A column: its heading, with the unit of its values, and the ``names`` by which users choose it besides.
 
-    A cell that shows a measured value is a :class:`NumberCell`, which keeps the value beside its text.
-
-    The first ``keys`` columns tell the rows apart. ``names`` has for each column the names by which users choose it,
-    besides its head. On a page, ``links`` link single cells (row, column) to an anchor, and ``anchors`` has the anchor
-    names of each row.
+    Numeric columns are aligned on the right, and their cells stay in one line: a value and its interval are one word.
+    Columns that are keys tell the rows apart.
     """
 
+    heading: str
+    names: tuple[str, ...] = ()
+    is_numeric: bool = False
+    is_key: bool = False
+
+
+#: A column that is only a heading has texts.
+ColumnOrHeading = TableColumn | str
+
+
+def number_columns(*headings: str) -> tuple[ColumnOrHeading, ...]:
+    """Return numeric columns."""
+    return tuple(TableColumn(heading, is_numeric=True) for heading in headings)
+
+
+def key_columns(*headings: str) -> tuple[ColumnOrHeading, ...]:
+    """Return columns that tell the rows apart."""
+    return tuple(TableColumn(heading, is_key=True) for heading in headings)
+
+
+@dataclass(frozen=True)
+class Table:
+    """Cells in rows and columns, and notes below them. :meth:`build` makes one of plain texts."""
+
     title: str
-    columns: tuple[str, ...]
-    rows: tuple[tuple[str, ...], ...]
-    numeric: frozenset[str] = frozenset()
+    columns: tuple[TableColumn, ...]
+    rows: tuple[tuple[Cell, ...], ...]
     notes: tuple[str, ...] = ()
-    styles: tuple[tuple[int, int, str], ...] = ()
-    links: tuple[tuple[int, int, str], ...] = ()
-    anchors: tuple[tuple[str, ...], ...] = ()
-    keys: int = 0
-    names: tuple[tuple[str, ...], ...] = ()
 
-    def to_rich(self, width: int) -> Group:
-        """Return the table for a terminal of this width. Words are broken only if whole ones do not fit."""
-        # rich would wrap a title at the width of its table.
-        title = [Text(self.title, style="bold")] if self.title else []
-        table = RichTable(box=box.SIMPLE_HEAD)
-        for column, column_width in zip(self.columns, self._shrink_columns(width), strict=True):
-            justify: Literal["left", "right"] = "right" if column in self.numeric else "left"
-            table.add_column(column, justify=justify, overflow="fold", width=column_width)
-        styles = {(row, column): style for row, column, style in self.styles}
-        for number, row in enumerate(self.rows):
-            table.add_row(*(Text(cell, style=styles.get((number, index), "")) for index, cell in enumerate(row)))
-        return Group(*title, table)
+    @classmethod
+    def build(
+        cls,
+        title: str,
+        columns: Iterable[ColumnOrHeading],
+        rows: Iterable[Iterable[str]],
+        notes: Iterable[str] = (),
+    ) -> Self:
+        """Return a table. Headings become columns, and texts cells."""
+        return cls(
+            title,
+            tuple(TableColumn(column) if isinstance(column, str) else column for column in columns),
+            tuple(tuple(cell if isinstance(cell, Cell) else Cell(cell) for cell in row) for row in rows),
+            tuple(notes),
+        )
 
-    def widths(self, *, wrapped: bool = False) -> list[int]:
-        """Return the columns' widths, with cells in one line each or ``wrapped`` to a word per line.
+    @property
+    def headings(self) -> tuple[str, ...]:
+        """The headings of the columns."""
+        return tuple(column.heading for column in self.columns)
 
-        A cell of a numeric column stays in one line: a value and its interval are one word.
-        """
-        return [self._width(place, wrapped=wrapped) for place in range(len(self.columns))]
-
-    def _width(self, place: int, *, wrapped: bool) -> int:
-        head, cells = self.columns[place], [row[place] for row in self.rows]
-        words = [*head.split(), *(cells if head in self.numeric else " ".join(cells).split())]
-        return max(map(cell_len, words if wrapped else [head, *cells]), default=0)
-
-    def fits(self, width: int, *, wrapped: bool = False) -> bool:
-        """Return whether the table is at most this wide, with cells ``wrapped`` or in one line each."""
-        return _total(self.widths(wrapped=wrapped)) <= width
-
-    def _shrink_columns(self, width: int) -> list[int | None]:
-        """Return the columns' widths: the widest shrink first, to the longest word; None if rich has to break words."""
-        widths, minimums = self.widths(), self.widths(wrapped=True)
-        for _ in range(_total(widths) - width):
-            shrinkable = [number for number, width in enumerate(widths) if width > minimums[number]]
-            if not shrinkable:
-                return [None] * len(widths)
-            widths[max(shrinkable, key=lambda number: widths[number])] -= 1
-        return list(widths)
+    @property
+    def keys(self) -> list[int]:
+        """The places of the columns that tell the rows apart."""
+        return [place for place, column in enumerate(self.columns) if column.is_key]
 
     def with_columns(self, places: Sequence[int]) -> Table:
         """Return the table with these of its columns, in this order."""
-        new = {old: number for number, old in enumerate(places)}
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in places),
-            rows=tuple(tuple(row[place] for place in places) for row in self.rows),
-            styles=tuple((row, new[column], style) for row, column, style in self.styles if column in new),
-            links=tuple((row, new[column], link) for row, column, link in self.links if column in new),
-            names=tuple(self.names[place] for place in places) if self.names else (),
-            keys=sum(place < self.keys for place in places),
-        )
+        rows = tuple(tuple(row[place] for place in places) for row in self.rows)
+        return replace(self, columns=tuple(self.columns[place] for place in places), rows=rows)
 
     def with_rows(self, places: Sequence[int]) -> Table:
         """Return the table with these of its rows, in this order."""
-        new = {old: number for number, old in enumerate(places)}
-        return replace(
-            self,
-            rows=tuple(self.rows[place] for place in places),
-            styles=tuple((new[row], column, style) for row, column, style in self.styles if row in new),
-            links=tuple((new[row], column, link) for row, column, link in self.links if row in new),
-            anchors=tuple(self.anchors[place] for place in places) if self.anchors else (),
+        return replace(self, rows=tuple(self.rows[place] for place in places))
+
+    def with_links(self, links: Mapping[tuple[int, int], str]) -> Table:
+        """Return the table with links from cells (row, column) to anchors of a page."""
+        rows = tuple(
+            tuple(
+                Cell(cell, cell.number, emphasis=cell.emphasis, link=links[line, place], anchors=cell.anchors)
+                if (line, place) in links
+                else cell
+                for place, cell in enumerate(row)
+            )
+            for line, row in enumerate(self.rows)
         )
+        return replace(self, rows=rows)
+
+    def with_notes(self, *notes: str) -> Table:
+        """Return the table with further notes, below those that it has."""
+        return replace(self, notes=(*self.notes, *notes))
 
     def to_markdown(self) -> str:
         """Return the table as Markdown, with the title as heading and the notes as a list."""
-        lines = [f"## {self.title}", "", _line(self.columns)]
-        lines.append(_line(["---:" if column in self.numeric else "---" for column in self.columns]))
-        lines += [_line(row) for row in self.rows]
+        numeric = [column.is_numeric for column in self.columns]
+        lines = [f"## {self.title}", "", markdown_table(self.headings, self.rows, numeric)]
         lines += ["", *(f"- {note}" for note in self.notes)] if self.notes else []
         return "\n".join(lines) + "\n"
 
     def to_csv(self) -> str:
         """Return columns and rows as CSV."""
-        text = io.StringIO()
-        writer = csv.writer(text, lineterminator="\n")
-        writer.writerow(self.columns)
-        writer.writerows(self.rows)
-        return text.getvalue()
+        return csv_text(self.headings, self.rows)
+
+    def to_latex(self) -> str:
+        """Return a ``tabular`` with the rules of booktabs, which a paper reads with ``\\input``.
+
+        Title and notes are comments: the paper has a caption of its own for them.
+        """
+        alignment = "".join("r" if column.is_numeric else "l" for column in self.columns)
+        return "\n".join(
+            [
+                *_latex_comment(self.title),
+                f"\\begin{{tabular}}{{{alignment}}}",
+                r"\toprule",
+                _latex_line(self.headings),
+                r"\midrule",
+                *map(_latex_line, self.rows),
+                r"\bottomrule",
+                r"\end{tabular}",
+                *(line for note in self.notes for line in _latex_comment(note)),
+                "",
+            ]
+        )
 
 
-def _total(widths: Sequence[int]) -> int:
-    return sum(widths) + _BETWEEN * len(widths) + _FRAME
+def csv_text(headings: Sequence[str], rows: Iterable[Sequence[str | float | None]]) -> str:
+    """Return rows as CSV."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(headings)
+    writer.writerows(rows)
+    return text.getvalue()
 
 
-def _line(cells: Sequence[str]) -> str:
-    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"
+def escape_latex(text: str) -> str:
+    """Return a text as LaTeX writes it."""
+    parts = _MINUS.split(text)
+    return "$-$".join("".join(_LATEX.get(character, character) for character in part) for part in parts)
+
+
+def _latex_line(cells: Sequence[str]) -> str:
+    return " & ".join(map(escape_latex, cells)) + r" \\"
+
+
+def _latex_comment(text: str) -> list[str]:
+    return [f"% {line}" for line in text.splitlines()]
 
 
 def number(value: float, digits: int | None = None) -> str:

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import csv
-import io
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
+from mptcplab.report.table import csv_text
 
 _Cell = str | int | float | None
 
@@ -69,12 +68,3 @@ def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
     if metric is None:
         return None, None, 0 if name in row.never else None
     return metric.mean, metric.half_width, metric.n
-
-
-def csv_text(head: Sequence[str], lines: Iterable[Sequence[_Cell]]) -> str:
-    """Return lines as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(head)
-    writer.writerows(lines)
-    return text.getvalue()

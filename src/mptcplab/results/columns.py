@@ -20,6 +20,7 @@ from mptcplab.metrics.column import Column
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import BASIC, METRICS
 from mptcplab.metrics.rows import SOCKET_TEXTS
+from mptcplab.plain_tables import markdown_table
 
 _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", re.DOTALL)
 
@@ -246,12 +247,12 @@ def types(frame: str) -> dict[str, type[pl.DataType]]:
 def table(frame: str) -> str:
     """Return the columns of a frame as Markdown; docs/metrics.md has the metrics and the numbers of the network."""
     elsewhere = set(METRICS) if frame == "runs" else {column.name for column in _numbers(frame)}
-    rows = [
-        f"| `{name}` | {type_of(frame, name).__name__} | {unit} | {meaning} |"
+    rows = (
+        (f"`{name}`", type_of(frame, name).__name__, unit, meaning)
         for name, (unit, meaning) in FRAMES[frame].items()
         if name not in elsewhere
-    ]
-    return "\n".join(("| column | type | unit | meaning |", "| --- | --- | --- | --- |", *rows))
+    )
+    return markdown_table(("column", "type", "unit", "meaning"), rows)
 
 
 def replace(document: str) -> str:

@@ -29,6 +29,7 @@ from mptcplab.node.base import NodeBase
 from mptcplab.node.placed import WaypointKeys
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
+from mptcplab.plain_tables import markdown_table
 from mptcplab.scenario.copies import Copies
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.explain import MAX_WORDS
@@ -45,7 +46,6 @@ from mptcplab.workload.registry import KINDS
 
 BEGIN = "<!-- begin of the reference: made by python -m mptcplab.scenario.reference -->"
 END = "<!-- end of the reference -->"
-_HEAD = "| key | takes | default | meaning |\n| --- | --- | --- | --- |"
 _WORDS = {str: "text", int: "whole number", float: "number", bool: "true or false"}
 #: Tables with a section of their own.
 _TABLES = (
@@ -125,10 +125,9 @@ def _sections_of_node(kind: type[NodeBase]) -> Iterator[str]:
 def _section(title: str, model: type[BaseModel], *, leave_out: tuple[str, ...] = ()) -> str:
     fields = {key: field for key, field in fields_of(model).items() if key not in leave_out}
     rows = (
-        f"| `{key}` | {describe_values(field)} | {_default(field)} | {describe_key(key, field)} |"
-        for key, field in fields.items()
+        (f"`{key}`", describe_values(field), _default(field), describe_key(key, field)) for key, field in fields.items()
     )
-    return "\n".join((f"### {title}", "", _HEAD, *rows))
+    return "\n".join((f"### {title}", "", markdown_table(("key", "takes", "default", "meaning"), rows)))
 
 
 def _behaviours() -> str:
@@ -136,12 +135,10 @@ def _behaviours() -> str:
     rows = []
     for behaviour in BEHAVIOURS:
         columns = _words(name for variable in behaviour.variable.values() for name in variable.columns)
-        rows.append(
-            f"| {behaviour.name} | {_words(behaviour.variable)} | {columns} | {_counters(behaviour.counters)} |"
-        )
-    rows += [f"| {name} | | | {_counters(kind.counters)} |" for name, kind in DISCIPLINES.items() if kind.counters]
-    head = "| behaviour | keys of events | columns of traces | counters in `tc.json` |\n| --- | --- | --- | --- |"
-    return "\n".join(("### Link behaviours: changes and counters", "", head, *rows))
+        rows.append((behaviour.name, _words(behaviour.variable), columns, _counters(behaviour.counters)))
+    rows += [(name, "", "", _counters(kind.counters)) for name, kind in DISCIPLINES.items() if kind.counters]
+    headings = ("behaviour", "keys of events", "columns of traces", "counters in `tc.json`")
+    return "\n".join(("### Link behaviours: changes and counters", "", markdown_table(headings, rows)))
 
 
 def _counters(counters: Iterable[EffectCounter]) -> str:
@@ -159,7 +156,7 @@ def describe_values(field: FieldInfo) -> str:
     upper = next((item.le for item in field.metadata if hasattr(item, "le")), None)
     if lower is not None and upper is not None:
         words[0] += f", {lower} to {upper}"
-    return " or ".join(words).replace("|", "\\|")
+    return " or ".join(words)
 
 
 def _with_choices(field: FieldInfo) -> Any:
@@ -223,7 +220,7 @@ def _toml(value: Any) -> str:
 
 def describe_key(key: str, field: FieldInfo) -> str:
     """Return the description of a key, for a table cell."""
-    return (field.description or MEANINGS.get(key, "")).replace("|", "\\|")
+    return field.description or MEANINGS.get(key, "")
 
 
 def replace(document: str) -> str:

@@ -25,7 +25,7 @@ _COLUMNS = ("parameter", "value", "in tables", "origin", "the study says", "plac
 def parameters_table(tables: Sequence[SelectedTable]) -> Table:
     """Return every parameter of a study with all its values. ``tables`` are all tables of the study."""
     study = tables[0].study
-    rows = tuple(
+    rows = (
         (
             parameter.name,
             choice.value,
@@ -38,7 +38,7 @@ def parameters_table(tables: Sequence[SelectedTable]) -> Table:
         for parameter in study.parameters
         for choice in parameter.choices
     )
-    return Table(f"{study.name}: parameters", _COLUMNS, rows, notes=(sets_text(tables),))
+    return Table.build(f"{study.name}: parameters", _COLUMNS, rows, [sets_text(tables)])
 
 
 def _describe_tables(choice: ParameterChoice, tables: Sequence[str]) -> str:

@@ -6,12 +6,13 @@ from __future__ import annotations
 import hashlib
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing, tidy
 from mptcplab.report.html_model import Drawing
-from mptcplab.report.table import Table, number
+from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
     CLASSES,
     IN_ALL,
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 
 #: Okabe and Ito's colours, which colour-blind readers can distinguish.
 _COLOURS = {IN_ALL: "#009E73", IN_SOME: "#56B4E9", IN_NONE: "#D55E00"}
-_STYLES = {IN_ALL: "green", IN_SOME: "yellow", IN_NONE: "bold red"}
+_EMPHASES: dict[str, Emphasis] = {IN_ALL: "good", IN_SOME: "fair", IN_NONE: "bad"}
 #: A picture has columns of at most this many values, of this height each, in inches.
 _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
@@ -45,36 +46,30 @@ _LEVEL = 0.05
 def cloud_table(cloud: Cloud, tables: Sequence[SelectedTable]) -> Table:
     """Return a line for each published value: its range over the beds, the share in its band, and what moves it."""
     by_number = {selected.number: selected for selected in tables}
-    columns = ("table", "row", "column", "published", "tolerance", "smallest", "median", "largest", "in the band")
-    rows: list[tuple[str, ...]] = []
-    styles: list[tuple[int, int, str]] = []
-    for value in cloud.values:
-        if value.known:
-            styles.append((len(rows), len(columns), _STYLES[value.verdict]))
-            rows.append(_line(value, by_number[value.table]))
-    numeric = frozenset(columns[3:])
-    title = f"{cloud.study}: published values over {_beds_text(cloud)}"
-    notes = tuple(summarise(cloud))
-    return Table(title, (*columns, "verdict", "moved by"), tuple(rows), numeric, notes, tuple(styles), keys=3)
+    columns = (
+        *key_columns("table", "row", "column"),
+        *number_columns("published", "tolerance", "smallest", "median", "largest", "in the band"),
+        *("verdict", "moved by"),
+    )
+    rows = (_line(value, by_number[value.table]) for value in cloud.values if value.known)
+    return Table.build(f"{cloud.study}: published values over {_beds_text(cloud)}", columns, rows, summarise(cloud))
 
 
 def claims_table(cloud: Cloud) -> Table:
     """Return a line for each claim: the share of the beds in which it holds, of those in which it can be judged."""
-    rows: list[tuple[str, ...]] = []
-    styles: list[tuple[int, int, str]] = []
+    rows = []
     for claim in cloud.claims:
         share = f"{sum(claim.judged)} of {len(claim.judged)}" if claim.judged else NONE
-        if claim.judged:
-            styles.append((len(rows), 3, _STYLES[claim.verdict]))
-        verdict = claim.verdict.replace("agrees", "holds")
+        emphasis: Emphasis = _EMPHASES[claim.verdict] if claim.judged else ""
+        verdict = Cell(claim.verdict.replace("agrees", "holds"), emphasis=emphasis)
         rows.append((claim.table, claim.text, share, verdict, ", ".join(claim.moved_by) or NONE))
     title = f"{cloud.study}: claims over {_beds_text(cloud)}"
     note = (
         "A bed has one run for each cell: a claim holds in a bed if the values of these runs are as claimed. A trend "
         "is judged by its first and last row."
     )
-    columns = ("table", "claim", "holds", "verdict", "moved by")
-    return Table(title, columns, tuple(rows), frozenset({"holds"}), (note,), tuple(styles))
+    columns = ("table", "claim", *number_columns("holds"), "verdict", "moved by")
+    return Table.build(title, columns, rows, [note])
 
 
 def summarise(cloud: Cloud) -> Iterator[str]:
@@ -121,29 +116,51 @@ def cloud_drawings(
     cloud: Cloud, tables: Sequence[SelectedTable], anchors: Mapping[tuple[str, str, str], str]
 ) -> Iterator[Drawing]:
     """Yield the interactive picture, if a value counts; ``anchors`` lead to sheets, by table, row and column."""
-    values = [value for value in cloud.counted if value.published > 0]
-    if not values:
-        return
-    by_number = {selected.number: selected for selected in tables}
     lines = [
         {
-            "name": _label(value, by_number[value.table]),
-            "text": f"{sum(value.within)} of {len(value.within)} beds in the band",
-            "tolerance": value.tolerance,
-            "ratios": [round(max(known / value.published, _LOWEST_RATIO), _DIGITS) for known in value.known],
-            "median": round(max(median_or_nan(value.known) / value.published, _LOWEST_RATIO), _DIGITS),
-            "class": CLASSES.index(value.verdict),
-            "anchor": anchors.get((value.table, value.row, value.column), ""),
+            "name": line.label,
+            "text": f"{sum(line.value.within)} of {len(line.value.within)} beds in the band",
+            "tolerance": line.value.tolerance,
+            "ratios": [round(ratio, _DIGITS) for ratio in line.ratios],
+            "median": round(median_or_nan(line.ratios), _DIGITS),
+            "class": CLASSES.index(line.value.verdict),
+            "anchor": anchors.get((line.value.table, line.value.row, line.value.column), ""),
         }
-        for value in values
+        for line in _lines(cloud, tables)
     ]
-    data = {
-        "values": lines,
-        "classes": [{"name": name, "colour": _COLOURS[name]} for name in CLASSES],
-        "linked": any(line["anchor"] for line in lines),
-    }
-    title = f"{cloud.study}: measured / published over {_beds_text(cloud)}"
-    yield Drawing("beds", title, _caption(cloud), data, ("beds",))
+    if lines:
+        data = {
+            "values": lines,
+            "classes": [{"name": name, "colour": _COLOURS[name]} for name in CLASSES],
+            "linked": any(line["anchor"] for line in lines),
+        }
+        yield Drawing("beds", _title(cloud), _caption(cloud), data, ("beds",))
+
+
+@dataclass(frozen=True)
+class _CloudLine:
+    """A line of the picture: a value, and what each bed measured as a multiple of it, down to the end of the axis."""
+
+    value: CloudValue
+    label: str
+    ratios: tuple[float, ...]
+
+
+def _lines(cloud: Cloud, tables: Sequence[SelectedTable]) -> list[_CloudLine]:
+    by_number = {selected.number: selected for selected in tables}
+    return [
+        _CloudLine(
+            value,
+            _label(value, by_number[value.table]),
+            tuple(max(known / value.published, _LOWEST_RATIO) for known in value.known),
+        )
+        for value in cloud.counted
+        if value.published > 0
+    ]
+
+
+def _title(cloud: Cloud) -> str:
+    return f"{cloud.study}: measured / published over {_beds_text(cloud)}"
 
 
 def _caption(cloud: Cloud) -> str:
@@ -156,36 +173,29 @@ def _caption(cloud: Cloud) -> str:
 
 def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name: str) -> list[Path]:
     """Write NAME.svg and NAME.png: a line for each published value, with the ratio of every bed. Return the files."""
-    values = [value for value in cloud.counted if value.published > 0]
-    if not values:
+    lines = _lines(cloud, tables)
+    if not lines:
         return []
-    by_number = {selected.number: selected for selected in tables}
-    labels = [_label(value, by_number[value.table]) for value in values]
-    key = hashlib.sha256(repr((cloud.study, values, labels)).encode() + Path(__file__).read_bytes()).digest()
-    columns = -(-len(values) // _LINES)
-    lines = -(-len(values) // columns)
-    size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(lines, 8))
+    key = hashlib.sha256(repr((cloud.study, lines)).encode() + Path(__file__).read_bytes()).digest()
+    columns = -(-len(lines) // _LINES)
+    height = -(-len(lines) // columns)
+    size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(height, 8))
     note = _caption(cloud).replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
 
     def draw(drawing: MplFigure, axes: Axes) -> None:
         axes.remove()
         for at in range(columns):
-            part = slice(at * lines, (at + 1) * lines)
             column = drawing.add_subplot(1, columns, at + 1)
-            _draw_column(column, values[part], labels[part], lines, is_last=at == columns - 1)
-        drawing.suptitle(
-            f"{cloud.study}: measured / published over {_beds_text(cloud)}", fontsize=11, x=0.01, ha="left"
-        )
+            _draw_column(column, lines[at * height : (at + 1) * height], height, is_last=at == columns - 1)
+        drawing.suptitle(_title(cloud), fontsize=11, x=0.01, ha="left")
 
     return save_drawing(folder, name, key, size, note, draw)
 
 
-def _draw_column(axes: Axes, values: Sequence[CloudValue], labels: Sequence[str], lines: int, *, is_last: bool) -> None:
-    for at, value in enumerate(values):
-        share = value.tolerance / 100
+def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_last: bool) -> None:
+    for at, line in enumerate(lines):
+        share, ratios, colour = line.value.tolerance / 100, line.ratios, _COLOURS[line.value.verdict]
         axes.barh(at, 2 * share, left=1 - share, height=0.9, color="0.88", linewidth=0, zorder=1)
-        ratios = [max(measured / value.published, _LOWEST_RATIO) for measured in value.known]
-        colour = _COLOURS[value.verdict]
         axes.plot(ratios, [at] * len(ratios), ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=3)
         axes.plot([median_or_nan(ratios)], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
     for name in CLASSES if is_last else ():
@@ -198,8 +208,8 @@ def _draw_column(axes: Axes, values: Sequence[CloudValue], labels: Sequence[str]
     if high < _DECADE * low:
         # A decade's own ticks would leave one number on the axis.
         axes.set_xticks([tick for tick in _NARROW_TICKS if low <= tick <= high])
-    axes.set_yticks(range(len(values)), labels, fontsize=6.5)
-    axes.set_ylim(lines - 0.4, -0.6)
+    axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=6.5)
+    axes.set_ylim(height - 0.4, -0.6)
     axes.set_xlabel("measured / published")
     axes.grid(axis="x", color="0.9", linewidth=0.6)
     tidy(axes)
@@ -224,6 +234,6 @@ def _line(value: CloudValue, selected: SelectedTable) -> tuple[str, ...]:
         f"± {value.tolerance:g} %",
         *numbers,
         f"{sum(value.within)} of {len(value.within)}",
-        value.verdict,
+        Cell(value.verdict, emphasis=_EMPHASES[value.verdict]),
         ", ".join(value.moved_by) or NONE,
     )

@@ -14,7 +14,7 @@ from mptcplab.errors import LabError
 from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.record import Recording, is_complete
-from mptcplab.report.html_build import OverTime, section
+from mptcplab.report.html_build import TimeFigures, section
 from mptcplab.report.html_model import Drawing, ExperimentSection, ReportCommand, ReportPage
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
@@ -178,7 +178,7 @@ def anchor_of(selected: SelectedTable, *, with_study: bool = False) -> str:
 
 
 def table_section(
-    forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: OverTime = "all"
+    forms: Sequence[TableForm], sections: Mapping[str, str], *, in_study: bool = True, over_time: TimeFigures = "all"
 ) -> ExperimentSection:
     """Return the section of a table: its first form in full, and the table of the other form.
 
@@ -214,13 +214,11 @@ def table_section(
 
 def _link_verdicts(table: Table, judged: JudgedTable, anchor: str) -> Table:
     """Return the table with links from verdicts to sheets."""
-    if VERDICT not in table.columns:
+    if VERDICT not in table.headings:
         return table
-    at, cells = table.columns.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
-    links = [
-        (line, at, anchor_of_cell(anchor, *place)) for line, place in enumerate(places_of(judged)) if place in cells
-    ]
-    return replace(table, links=tuple(links))
+    at, cells = table.headings.index(VERDICT), {(cell.row, cell.column) for cell in judged.cells}
+    lines = enumerate(places_of(judged))
+    return table.with_links({(line, at): anchor_of_cell(anchor, *place) for line, place in lines if place in cells})
 
 
 def _table(form: TableForm) -> Table:

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Table, number_columns
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, VALUE_CLASSES, Class
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.page_sheets import anchor_of_cell, anchor_of_claim
@@ -62,23 +62,19 @@ def _list(kind: str, classes: Sequence[Class], sections: Sequence[Section]) -> T
     lines = [line for section in sections for line in (_values(section) if kind == _VALUE else _claims(section))]
     names = [item.name for item in classes]
     lines.sort(key=lambda line: names.index(line.group))
+    emphases = {item.name: item.emphasis for item in classes}
     seen: set[str] = set()
-    anchors = []
+    rows = []
     for line in lines:
-        own_anchors = [_anchor(kind, line.group, scope) for scope in _scopes(line.section)]
-        anchors.append(tuple(name for name in own_anchors if name not in seen))
-        seen.update(own_anchors)
-    styles = {item.name: item.style for item in classes}
-    columns = ("published", "measured", "difference") if kind == _VALUE else ()
-    return Table(
-        "Every published value, each once for a test bed" if kind == _VALUE else "Every claim",
-        ("class", "table", kind, *columns),
-        tuple((line.cells[0], line.section.name, *line.cells[1:]) for line in lines),
-        frozenset(columns),
-        styles=tuple((number, 0, styles[line.group]) for number, line in enumerate(lines)),
-        links=tuple((number, at, line.sheet) for number, line in enumerate(lines) for at in (0, 2)),
-        anchors=tuple(anchors),
-    )
+        names = [_anchor(kind, line.group, scope) for scope in _scopes(line.section)]
+        anchors = tuple(name for name in names if name not in seen)
+        seen.update(names)
+        group, item, *others = line.cells
+        first = Cell(group, emphasis=emphases[line.group], link=line.sheet, anchors=anchors)
+        rows.append((first, line.section.name, Cell(item, link=line.sheet), *others))
+    title = "Every published value, each once for a test bed" if kind == _VALUE else "Every claim"
+    columns = number_columns("published", "measured", "difference") if kind == _VALUE else ()
+    return Table.build(title, ("class", "table", kind, *columns), rows)
 
 
 def _scopes(section: Section) -> tuple[str, ...]:
@@ -107,19 +103,19 @@ def _claims(section: Section) -> Iterator[_Line]:
 
 def with_links(board: Table, values: Sequence[Table], sections: Sequence[Section]) -> Table:
     """Return a scoreboard whose counts link to the lists, and whose tables link to their sections."""
-    there = {name for table in values for names in table.anchors for name in names}
+    there = {name for table in values for row in table.rows for cell in row for name in cell.anchors}
     anchors = {section.name: section.anchor for section in sections}
-    links = []
+    links: dict[tuple[int, int], str] = {}
     for line, row in enumerate(board.rows):
         name = row[0].removesuffix(": all")
         scope = "" if name == "all" else name
         if name in anchors:
-            links.append((line, board.columns.index(TABLE), anchors[name]))
+            links[line, board.headings.index(TABLE)] = anchors[name]
         for at, text in enumerate(row):
-            group = _GROUPS.get(board.columns[at])
+            group = _GROUPS.get(board.headings[at])
             target = _anchor(*group, scope) if group and text else ""
             if target in there:
-                links.append((line, at, target))
-            elif text and board.columns[at] == "same shape" and name in anchors:
-                links.append((line, at, anchors[name]))
-    return replace(board, links=tuple(links))
+                links[line, at] = target
+            elif text and board.headings[at] == "same shape" and name in anchors:
+                links[line, at] = anchors[name]
+    return board.with_links(links)

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from mptcplab.report.table import Table
-from mptcplab.study.classes import VALUE_STYLES
+from mptcplab.report.table import Cell, Table, number_columns
+from mptcplab.study.classes import VALUE_EMPHASES
 from mptcplab.study.full import excludes, shipped_values
 from mptcplab.study.judged import JudgedTable
 from mptcplab.study.notes import notes_of
@@ -37,7 +37,7 @@ def study_table(judged: JudgedTable) -> Table:
     reasons = reasons_of(judged)
     table = _with_published(judged, reasons) if judged.selected.table.published else _measured_table(judged)
     title = f"{judged.selected.study.name}, {judged.title} ({judged.selected.table.unit})"
-    return Table(title, table.columns, table.rows, table.numeric, tuple(notes_of(judged, reasons)), table.styles)
+    return replace(table, title=title, notes=tuple(notes_of(judged, reasons)))
 
 
 def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
@@ -50,24 +50,24 @@ def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
 def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     """Return a line per published value of the rows that were measured, and per further measured value."""
     described = judged.selected.table
-    columns = (described.along_label, described.across_label, "published", "measured", "difference", VERDICT)
+    again = [f"in Table {described.again}"] if described.again else []
+    columns = (
+        *(described.along_label, described.across_label),
+        *number_columns("published", "measured", *again, "difference"),
+        *(VERDICT, AT_HALF, "MPTCP in use", "on the sockets"),
+        *number_columns("n"),
+        *([_OUTSIDE] if judged.beside else []),
+    )
     cells = {(cell.row, cell.column): cell for cell in judged.cells if cell.row_is_there}
     places = places_of(judged)
-    rows = tuple(
+    rows = (
         (
             *(_line(judged, cells[place], marks) if place in cells else _unpublished_row(judged, *place)),
             *_full_form_cell(judged, place[0], [place[1]]),
         )
         for place in places
     )
-    verdicts = [(line, cells[place].verdict) for line, place in enumerate(places) if place in cells]
-    styles = [(line, 5, VALUE_STYLES[verdict]) for line, verdict in verdicts]
-    styles += [(line, 3, "yellow") for line, place in enumerate(places) if _full_text(judged, *place)]
-    numeric = frozenset({"published", "measured", "difference", "n"})
-    last = (AT_HALF, "MPTCP in use", "on the sockets", "n", *([_OUTSIDE] if judged.beside else []))
-    if described.again:
-        return _with_first(judged, places, Table("", (*columns, *last), rows, numeric, (), tuple(styles)))
-    return Table("", (*columns, *last), rows, numeric, (), tuple(styles))
+    return Table.build("", columns, rows)
 
 
 def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...]:
@@ -76,9 +76,10 @@ def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...
         cell.row,
         described.columns[cell.column].title,
         with_unit(published_text(cell.published), described, cell.column),
-        _measured_text(judged, cell.row, cell.column) if cell.measured else NONE,
+        _measured_cell(judged, cell.row, cell.column) if cell.measured else NONE,
+        *_first_cells(judged, cell.row, cell.column),
         NONE if cell.difference_percent is None else f"{cell.difference_percent:+.1f} %",
-        f"{verdict_text(cell)}{mark_of(cell.because, marks)}",
+        Cell(f"{verdict_text(cell)}{mark_of(cell.because, marks)}", emphasis=VALUE_EMPHASES[cell.verdict]),
         cell.at_half,
         cell.mptcp,
         cell.sockets,
@@ -89,28 +90,25 @@ def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...
 def _unpublished_row(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
     value = judged.measured[row, column]
     title, runs = judged.selected.table.columns[column].title, runs_text(value.interval.n, value.missing)
-    text = _measured_text(judged, row, column)
-    return (row, title, NONE, text, NONE, "", "", value.mptcp, value.sockets, runs)
+    cells = (_measured_cell(judged, row, column), *_first_cells(judged, row, column))
+    return (row, title, NONE, *cells, NONE, "", "", value.mptcp, value.sockets, runs)
 
 
-def _measured_text(judged: JudgedTable, row: str, column: str) -> str:
+def _measured_cell(judged: JudgedTable, row: str, column: str) -> Cell:
     table = judged.selected.table
     text = value_text(table.value_of(column), judged.measured[row, column].interval)
-    return f"{with_unit(text, table, column)}{_full_text(judged, row, column)}"
+    return _with_full(judged, row, column, with_unit(text, table, column))
 
 
-def _with_first(judged: JudgedTable, places: Sequence[tuple[str, str]], table: Table) -> Table:
-    """Return the table with a column of what the table has that measures the same values for the first time."""
-    at, head = table.columns.index("measured") + 1, f"in Table {judged.selected.table.again}"
-    return replace(
-        table,
-        columns=(*table.columns[:at], head, *table.columns[at:]),
-        rows=tuple(
-            (*row[:at], _first_text(judged, *place), *row[at:]) for row, place in zip(table.rows, places, strict=True)
-        ),
-        numeric=table.numeric | {head},
-        styles=tuple((line, column + (column >= at), style) for line, column, style in table.styles),
-    )
+def _with_full(judged: JudgedTable, row: str, column: str, text: str) -> Cell:
+    """Return a cell with the full form's value if the measured one is outside its interval."""
+    full = _full_text(judged, row, column)
+    return Cell(f"{text}{full}", emphasis="fair" if full else "")
+
+
+def _first_cells(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
+    """Return the cell of the table that measures the same values for the first time, if there is one."""
+    return (_first_text(judged, row, column),) if judged.selected.table.again else ()
 
 
 def _first_text(judged: JudgedTable, row: str, column: str) -> str:
@@ -155,20 +153,15 @@ def _measured_table(judged: JudgedTable) -> Table:
     described = judged.selected.table
     names = list(described.columns)
     rows: list[tuple[str, ...]] = []
-    styles: list[tuple[int, int, str]] = []
     for row in described.all_rows:
-        values = [judged.measured.get((row, name)) for name in names]
-        there = [value for value in values if value is not None]
-        if there:
-            kinds = [described.value_of(name) for name in names]
-            texts = [cell_text(kind, value) if value else NONE for kind, value in zip(kinds, values, strict=True)]
-            marked = [f"{text}{_full_text(judged, row, name)}" for text, name in zip(texts, names, strict=True)]
-            n = str(max(value.interval.n + value.missing for value in there))
-            styles += [(len(rows), at, "yellow") for at, name in enumerate(names, 1) if _full_text(judged, row, name)]
-            rows.append((row, *marked, n, *_full_form_cell(judged, row, names)))
-    titles = [_column_heading(described, name) for name in names]
-    columns = (described.along_label, *titles, "n", *([_OUTSIDE] if judged.beside else []))
-    return Table("", columns, tuple(rows), frozenset({*titles, "n"}), (), tuple(styles))
+        values = {name: judged.measured[row, name] for name in names if (row, name) in judged.measured}
+        if values:
+            texts = (cell_text(described.value_of(name), values[name]) if name in values else NONE for name in names)
+            cells = (_with_full(judged, row, name, text) for name, text in zip(names, texts, strict=True))
+            n = str(max(value.interval.n + value.missing for value in values.values()))
+            rows.append((row, *cells, n, *_full_form_cell(judged, row, names)))
+    numbers = number_columns(*(_column_heading(described, name) for name in names), "n")
+    return Table.build("", (described.along_label, *numbers, *([_OUTSIDE] if judged.beside else [])), rows)
 
 
 def _column_heading(table: PublishedTable, column: str) -> str:

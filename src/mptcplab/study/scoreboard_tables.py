@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from mptcplab.report.table import Table
+from mptcplab.report.table import Cell, Emphasis, Table, TableColumn
 from mptcplab.study.classes import AGREES, CLAIM_CLASSES, HOLDS, UNEXPLAINED, VALUE_CLASSES, Class
 from mptcplab.study.scoreboard import BESIDE, Score, ScoreLine, group_by_study, total
 
@@ -44,13 +44,17 @@ class _Row:
 
 @dataclass(frozen=True)
 class _ScoreColumn:
-    """A column: head, and a text per row. It ``stays`` even if these are empty. ``style`` is for cells with text."""
+    """A column, and a text per row. It ``stays`` even if these are empty. The ``emphasis`` is on cells with text."""
 
-    head: str
-    cells: tuple[str, ...]
-    style: str = ""
-    is_number: bool = False
+    column: TableColumn
+    texts: tuple[str, ...]
+    emphasis: Emphasis = ""
     stays: bool = False
+
+    @property
+    def cells(self) -> Iterator[Cell]:
+        """The cells of all rows."""
+        return (Cell(text, emphasis=self.emphasis if text else "") for text in self.texts)
 
 
 def scoreboard_table(lines: Sequence[ScoreLine], *, with_titles: bool = True) -> Table:
@@ -83,46 +87,41 @@ def _table(title: str, rows: Sequence[_Row], notes: tuple[str, ...], left_out: s
     columns = [
         score_column
         for score_column in _columns(rows)
-        if score_column.head not in left_out and (score_column.stays or any(score_column.cells))
+        if score_column.column.heading not in left_out and (score_column.stays or any(score_column.texts))
     ]
-    styles = [(line, 0, "bold") for line, row in enumerate(rows) if row.is_sum]
-    styles += [
-        (line, at, column.style)
-        for at, column in enumerate(columns)
-        for line, text in enumerate(column.cells)
-        if text and column.style
-    ]
-    return Table(
-        title,
-        tuple(column.head for column in columns),
-        tuple(zip(*(column.cells for column in columns), strict=True)),
-        frozenset(column.head for column in columns if column.is_number),
-        notes,
-        tuple(styles),
-    )
+    names = (Cell(row.name, emphasis="sum" if row.is_sum else "") for row in rows)
+    cells = zip(names, *(column.cells for column in columns), strict=True)
+    return Table.build(title, [TableColumn(TABLE), *(column.column for column in columns)], cells, notes)
 
 
 def _columns(rows: Sequence[_Row]) -> Iterator[_ScoreColumn]:
-    yield _ScoreColumn(TABLE, tuple(row.name for row in rows), stays=True)
-    yield _ScoreColumn("about", tuple(row.about for row in rows))
-    yield _ScoreColumn("form", tuple(row.form for row in rows))
+    yield _texts("about", (row.about for row in rows))
+    yield _texts("form", (row.form for row in rows))
     for value_class in VALUE_CLASSES:
         yield _counts(value_class, [row.score.values for row in rows])
         if value_class.name == AGREES:
-            yield _ScoreColumn("at half", tuple(str(row.score.at_half or "") for row in rows), is_number=True)
+            yield _numbers("at half", (str(row.score.at_half or "") for row in rows))
     shapes = [f"{row.score.shapes} of {row.score.columns}" if row.score.columns else "" for row in rows]
-    yield _ScoreColumn("same shape", tuple(shapes), is_number=True)
+    yield _numbers("same shape", shapes)
     for value_class in CLAIM_CLASSES:
         yield _counts(value_class, [row.score.claims for row in rows])
     beside = [f"{row.score.outside} of {row.score.compared}" if row.score.compared else "" for row in rows]
-    yield _ScoreColumn("outside full", tuple(beside), is_number=True)
-    yield _ScoreColumn("remark", tuple(row.remark for row in rows))
+    yield _numbers("outside full", beside)
+    yield _texts("remark", (row.remark for row in rows))
 
 
 def _counts(item: Class, counts: Sequence[Mapping[str, int]]) -> _ScoreColumn:
     """Return the column of a class; cells of zero are empty."""
-    cells = tuple(str(count.get(item.name, 0) or "") for count in counts)
-    return _ScoreColumn(item.head, cells, item.style, is_number=True, stays=item.name in _STAY)
+    texts = tuple(str(count.get(item.name, 0) or "") for count in counts)
+    return _ScoreColumn(TableColumn(item.head, is_numeric=True), texts, item.emphasis, stays=item.name in _STAY)
+
+
+def _numbers(heading: str, texts: Iterable[str]) -> _ScoreColumn:
+    return _ScoreColumn(TableColumn(heading, is_numeric=True), tuple(texts))
+
+
+def _texts(heading: str, texts: Iterable[str]) -> _ScoreColumn:
+    return _ScoreColumn(TableColumn(heading), tuple(texts))
 
 
 def _rows(lines: Sequence[ScoreLine]) -> list[_Row]:

@@ -7,6 +7,7 @@
   const DARK = ["#3D9BE0", "#F0782A", "#2BC298", "#E39AC6", "#F2B134", "#9AD8FA", "#B0B0B0", "#C9A94F"];
   const DASHES = ["solid", "dash", "dot", "dashdot"];
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "x", "star"];
+  const LATE = 1;
   const MAX_LINES = 12;
   const FEW_LINES = 6;
   const SCALES = { linear: "", log: " (logarithmic)", even: " (not to scale)" };
@@ -254,7 +255,7 @@
 
   function drawLines(section, drawing) {
     const unit = drawing.y.split(", ").pop();
-    drawCurves(section.querySelector(".figure"), drawing.axis, drawing.series, drawing.y, unit, "");
+    drawCurves(section.querySelector(".figure"), drawing.axis, drawing.series, drawing.y, unit, "", drawing.limits);
   }
 
   // ---- one run over time ---------------------------------------------------------------------------------------
@@ -283,81 +284,59 @@
     const where = [...section.querySelectorAll(".choices label")].map((label) =>
       `${label.dataset.name} ${label.querySelector("select").selectedOptions[0].textContent}, `);
     section.querySelector(".chosen").textContent = `Shown: ${where.join("")}seed ${point.seed} (runs/${point.run}).`;
-    const xaxis = { range: [one.edges[0] ?? 0, one.edges[one.edges.length - 1] ?? 1] };
-    const paths = [...new Set([...one.received, ...one.rtt].map((line) => line.name.replace(/ #[0-9]+$/, "")))]
-      .sort((a, b) => a.localeCompare(b, "en", { numeric: true }));
     for (const div of section.querySelectorAll(".figure")) {
-      const panel = div.dataset.panel;
-      const marks = point.marks ?? [];
-      if (panel === "goodput") drawRates(div, one, paths, xaxis, marks);
-      else if (panel === "rtt") drawOverTime(div, one.rtt, "round-trip time, ms", paths, xaxis, marks);
-      else if (panel === "cwnd") drawOverTime(div, one.cwnd, "congestion window, segments", paths, xaxis, marks);
-      else if (panel === "rssi") drawOverTime(div, one.rssi ?? [], "RSSI, dBm", paths, xaxis, marks, { rangemode: "normal" });
-      else drawOverTime(div, one.queue, "queue, kB", paths, xaxis, marks);
+      drawPanel(div, drawing.panels[div.dataset.panel], one, point.marks);
     }
   }
 
-  function drawRates(div, one, paths, xaxis, marks) {
-    const colour = colours();
-    const step = (values) => [...values, values[values.length - 1]];
-    const traces = one.received.map((line) => {
-      const own = colour.lines[paths.indexOf(line.name) % LIGHT.length];
-      return {
-        x: one.edges, y: step(line.v), name: plain(line.name), type: "scatter", mode: "lines", stackgroup: "paths",
-        line: { shape: "hv", color: own, width: 1 }, fillcolor: faded(own, 0.45),
-        hovertemplate: "%{y:.2f} Mbit/s",
-      };
-    });
-    if (traces.length > 1) {
-      const total = one.edges.map((_, at) => traces.reduce((sum, trace) => sum + (trace.y[at] ?? 0), 0));
-      traces.push({
-        x: one.edges, y: total, name: "total", type: "scatter", mode: "lines",
-        line: { shape: "hv", color: colour.ink, width: one.goodput ? 0.75 : 1.5 }, hovertemplate: "%{y:.2f} Mbit/s",
-      });
-    }
-    // Data that arrived on two subflows is in the total twice.
-    if (one.goodput) {
-      traces.push({
-        x: one.goodput.t, y: one.goodput.v, name: `goodput (${one.twice} % arrived twice)`, type: "scatter", mode: "lines",
-        line: { shape: "hv", color: colour.ink, width: 2.5 }, hovertemplate: "%{y:.2f} Mbit/s",
-      });
-    }
-    if (one.capacity) {
-      traces.push({
-        x: one.capacity.t, y: one.capacity.v, name: "capacity", type: "scatter", mode: "lines",
-        line: { shape: "hv", color: colour.ink, width: 1, dash: "dot" }, hovertemplate: "%{y:.2f} Mbit/s",
-      });
+  // The curves of a panel; one that other points have, but not this one, is empty.
+  function drawPanel(div, about, chart, marks) {
+    const panel = chart.panels[div.dataset.panel] ?? { curves: [] };
+    const traces = panel.curves.map((curve) => timeTrace(curve, panel, about.unit));
+    const areas = traces.filter((trace) => trace.stackgroup);
+    if (areas.length > 1) {
+      const total = panel.t.map((_, at) => areas.reduce((sum, area) => sum + area.y[at], 0));
+      traces.splice(areas.length, 0, stepTrace("total", panel.t, total, about.unit, { width: panel.twice ? 0.75 : 1.5 }));
     }
     // The capacity may be many times what arrives, which has to be seen.
-    const yaxis = one.end ? { range: [0, one.end] } : {};
-    plot(div, traces, { x: "time, s", y: "received, Mbit/s", hovermode: "x unified", xaxis, yaxis, marks, named: true });
+    const yaxis = panel.end ? { range: [0, panel.end] }
+      : panel.log ? { type: "log", rangemode: "normal", range: panel.log.map(Math.log10), dtick: "D2" } : about.zero ? {} : { rangemode: "normal" };
+    const named = div === div.parentElement.querySelector(".figure");
+    plot(div, traces, { x: "time, s", y: about.label + SCALES[panel.log ? "log" : "linear"], hovermode: "x unified", xaxis: { range: chart.span }, yaxis, marks, named });
   }
 
-  // The path of a curve: a path has one colour in all panels, with its links. A link of several has a colour of its own.
-  function ownerOf(name, paths) {
-    const path = name.replace(/ #[0-9]+$/, "");
-    if (paths.includes(path)) return path;
-    const link = name.split(" ")[0];
-    const having = paths.filter((one) => one.split(">").includes(link));
-    return having.length === 1 ? having[0] : link;
-  }
+  const stepTrace = (name, x, y, unit, line) => ({
+    x, y, name: plain(name), type: "scatter", mode: "lines", line: { shape: "hv", color: colours().ink, ...line },
+    hovertemplate: `%{y:.2f} ${unit}`,
+  });
 
-  function drawOverTime(div, lines, y, paths, xaxis, marks, yaxis = {}) {
-    const colour = colours();
-    const seen = {};
-    const owners = [...new Set([...paths, ...lines.map((line) => ownerOf(line.name, paths))])];
-    const traces = lines.map((line) => {
-      const path = ownerOf(line.name, paths);
-      const at = owners.indexOf(path);
-      seen[path] = (seen[path] ?? -1) + 1;
-      return {
-        x: line.t, y: line.v, name: plain(line.name), type: "scatter",
-        mode: line.t.length < 40 ? "lines+markers" : "lines", marker: { size: 4.5, symbol: SYMBOLS[at % SYMBOLS.length] },
-        line: { color: colour.lines[at % LIGHT.length], width: 1.6, dash: DASHES[seen[path] % DASHES.length] },
-        hovertemplate: "%{y}",
-      };
-    });
-    plot(div, traces, { x: "time, s", y, hovermode: "x unified", xaxis, yaxis, marks });
+  // How curves look that are not of one path. Data that arrived on two subflows is in the total twice.
+  const LOOKS = {
+    goodput: { width: 2.5 }, capacity: { width: 1, dash: "dot" },
+    median: { width: 1.8 }, high: { width: 1, dash: "dot" }, limit: { width: 1, dash: "dash" },
+  };
+
+  function timeTrace(curve, panel, unit) {
+    const colour = colours().lines[curve.colour % LIGHT.length];
+    if (curve.role === "area") {
+      const area = stepTrace(curve.name, panel.t, curve.v, unit, { color: colour, width: 1 });
+      return { ...area, stackgroup: "paths", fillcolor: faded(colour, 0.45) };
+    }
+    if (LOOKS[curve.role]) {
+      const name = curve.role === "goodput" ? `${curve.name} (${panel.twice} % arrived twice)` : curve.name;
+      return stepTrace(name, curve.t, curve.v, unit, LOOKS[curve.role]);
+    }
+    const common = { x: curve.t, y: curve.v, name: plain(curve.name), type: "scatter" };
+    if (curve.role === "late") {
+      const color = colours().lines[LATE];
+      return { ...common, mode: "markers", hovertemplate: "some", marker: { size: 9, symbol: "line-ns-open", color } };
+    }
+    return {
+      ...common, hovertemplate: "%{y}",
+      mode: curve.t.length < 40 ? "lines+markers" : "lines",
+      marker: { size: 4.5, symbol: SYMBOLS[curve.colour % SYMBOLS.length] },
+      line: { color: colour, width: 1.6, dash: DASHES[curve.dashes % DASHES.length] },
+    };
   }
 
   // ---- published against measured ------------------------------------------------------------------------------
