@@ -21,8 +21,8 @@ from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mptcplab.api.twins import UNCHANGED, run_changes
 from mptcplab.campaign.sweep import RunOptions
-from mptcplab.cli.fit import UNCHANGED, run_changes
 from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank
 from mptcplab.fit.lines import FRAME, Line
 from mptcplab.fit.observation import Observation, observe

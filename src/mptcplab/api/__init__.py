@@ -31,6 +31,7 @@ if TYPE_CHECKING:
     from mptcplab.api.measuring import TableStart
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
+    from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
     from mptcplab.campaign.sweep import Progress
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
@@ -50,14 +51,18 @@ __all__ = [
     "Source",
     "TableReport",
     "TableStart",
+    "Twin",
+    "TwinOutcome",
     "compare",
     "execute_runs",
+    "fit",
     "load",
     "open_results",
     "open_source",
     "reproduce",
     "reproduce_beds",
     "run",
+    "run_twin",
 ]
 __getattr__ = lazy_names(
     __name__,
@@ -68,6 +73,7 @@ __getattr__ = lazy_names(
         "measuring": ("TableStart",),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
+        "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
         "mptcplab.campaign.sweep": ("Progress",),
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
