@@ -28,40 +28,53 @@ if TYPE_CHECKING:
     from mptcplab.api.beds import BedReport, reproduce_beds
     from mptcplab.api.comparisons import compare
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
+    from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.measuring import TableStart
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
+    from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
     from mptcplab.campaign.sweep import Progress
+    from mptcplab.explain.collector import collector_script, run_collector
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
     from mptcplab.scenario.load import Experiment
+    from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
 
 __all__ = [
     "BedReport",
     "Experiment",
     "ExperimentOutcome",
+    "ExplainedFiles",
     "InputError",
     "LabError",
     "MissingError",
+    "ProgramCalibration",
     "Progress",
     "Reproduction",
     "Results",
     "ResultsComparison",
+    "SelftestReport",
+    "SelftestSuite",
     "Source",
     "TableReport",
     "TableStart",
     "Twin",
     "TwinOutcome",
+    "calibrate_program",
+    "collector_script",
     "compare",
     "execute_runs",
+    "explain",
     "fit",
     "load",
     "open_results",
     "open_source",
+    "prepare_selftests",
     "reproduce",
     "reproduce_beds",
     "run",
+    "run_collector",
     "run_twin",
 ]
 __getattr__ = lazy_names(
@@ -69,14 +82,18 @@ __getattr__ = lazy_names(
     {
         "beds": ("BedReport", "reproduce_beds"),
         "comparisons": ("compare",),
+        "explanations": ("ExplainedFiles", "explain"),
         "experiments": ("ExperimentOutcome", "execute_runs", "run"),
         "measuring": ("TableStart",),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
         "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
+        "mptcplab.calibrate.session": ("ProgramCalibration", "calibrate_program"),
         "mptcplab.campaign.sweep": ("Progress",),
+        "mptcplab.explain.collector": ("collector_script", "run_collector"),
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
         "mptcplab.scenario.load": ("Experiment",),
+        "mptcplab.selftest.session": ("SelftestReport", "SelftestSuite", "prepare_selftests"),
     },
 )
