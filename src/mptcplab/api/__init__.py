@@ -26,6 +26,7 @@ from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mptcplab.api.beds import BedReport, reproduce_beds
+    from mptcplab.api.commands import CommandResult, LabCommand, prepare_command
     from mptcplab.api.comparisons import compare
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
@@ -43,10 +44,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BedReport",
+    "CommandResult",
     "Experiment",
     "ExperimentOutcome",
     "ExplainedFiles",
     "InputError",
+    "LabCommand",
     "LabError",
     "MissingError",
     "ProgramCalibration",
@@ -70,6 +73,7 @@ __all__ = [
     "load",
     "open_results",
     "open_source",
+    "prepare_command",
     "prepare_selftests",
     "reproduce",
     "reproduce_beds",
@@ -81,9 +85,14 @@ __getattr__ = lazy_names(
     __name__,
     {
         "beds": ("BedReport", "reproduce_beds"),
+        "commands": (
+            "CommandResult",
+            "LabCommand",
+            "prepare_command",
+        ),
         "comparisons": ("compare",),
-        "explanations": ("ExplainedFiles", "explain"),
         "experiments": ("ExperimentOutcome", "execute_runs", "run"),
+        "explanations": ("ExplainedFiles", "explain"),
         "measuring": ("TableStart",),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
