@@ -30,13 +30,23 @@ if TYPE_CHECKING:
     from mptcplab.api.comparisons import compare
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
+    from mptcplab.api.machine import find_lacks
     from mptcplab.api.measuring import TableStart
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
     from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
     from mptcplab.campaign.sweep import Progress
+    from mptcplab.doctor import DoctorReport, examine
+    from mptcplab.doctor.lacks import Lacks
     from mptcplab.explain.collector import collector_script, run_collector
+    from mptcplab.importers.files import Imported, import_files
+    from mptcplab.kernel.build import BuildOptions, build_kernel
+    from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+    from mptcplab.kernel.progress import Reporter
+    from mptcplab.kernel.stock_debian import obtain_stock
+    from mptcplab.packs.make import WrittenPack, write_pack
+    from mptcplab.proxies.build import build_proxies
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
     from mptcplab.scenario.load import Experiment
@@ -44,16 +54,22 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BedReport",
+    "BuildOptions",
     "CommandResult",
+    "DoctorReport",
     "Experiment",
     "ExperimentOutcome",
     "ExplainedFiles",
+    "Imported",
     "InputError",
+    "KernelBuild",
     "LabCommand",
     "LabError",
+    "Lacks",
     "MissingError",
     "ProgramCalibration",
     "Progress",
+    "Reporter",
     "Reproduction",
     "Results",
     "ResultsComparison",
@@ -64,13 +80,22 @@ __all__ = [
     "TableStart",
     "Twin",
     "TwinOutcome",
+    "WrittenPack",
+    "build_kernel",
+    "build_proxies",
     "calibrate_program",
     "collector_script",
     "compare",
+    "examine",
     "execute_runs",
     "explain",
+    "find_kernel",
+    "find_lacks",
     "fit",
+    "import_files",
+    "list_kernels",
     "load",
+    "obtain_stock",
     "open_results",
     "open_source",
     "prepare_command",
@@ -80,6 +105,7 @@ __all__ = [
     "run",
     "run_collector",
     "run_twin",
+    "write_pack",
 ]
 __getattr__ = lazy_names(
     __name__,
@@ -93,13 +119,39 @@ __getattr__ = lazy_names(
         "comparisons": ("compare",),
         "experiments": ("ExperimentOutcome", "execute_runs", "run"),
         "explanations": ("ExplainedFiles", "explain"),
+        "machine": ("find_lacks",),
         "measuring": ("TableStart",),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
         "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
         "mptcplab.calibrate.session": ("ProgramCalibration", "calibrate_program"),
         "mptcplab.campaign.sweep": ("Progress",),
+        "mptcplab.doctor": (
+            "DoctorReport",
+            "examine",
+        ),
+        "mptcplab.doctor.lacks": ("Lacks",),
         "mptcplab.explain.collector": ("collector_script", "run_collector"),
+        "mptcplab.importers.files": (
+            "Imported",
+            "import_files",
+        ),
+        "mptcplab.kernel.build": (
+            "BuildOptions",
+            "build_kernel",
+        ),
+        "mptcplab.kernel.cache": (
+            "KernelBuild",
+            "find_kernel",
+            "list_kernels",
+        ),
+        "mptcplab.kernel.progress": ("Reporter",),
+        "mptcplab.kernel.stock_debian": ("obtain_stock",),
+        "mptcplab.packs.make": (
+            "WrittenPack",
+            "write_pack",
+        ),
+        "mptcplab.proxies.build": ("build_proxies",),
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
         "mptcplab.scenario.load": ("Experiment",),
