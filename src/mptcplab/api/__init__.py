@@ -25,7 +25,7 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mptcplab.api.beds import BedReport, reproduce_beds
+    from mptcplab.api.beds import BedReport, BedReproduction, reproduce_beds
     from mptcplab.api.commands import CommandResult, LabCommand, prepare_command
     from mptcplab.api.comparisons import compare
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
@@ -36,7 +36,8 @@ if TYPE_CHECKING:
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
     from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
-    from mptcplab.campaign.sweep import Progress
+    from mptcplab.campaign.lab import CompletedRun
+    from mptcplab.campaign.sweep import Progress, RunOptions
     from mptcplab.doctor import DoctorReport, examine
     from mptcplab.doctor.lacks import Lacks
     from mptcplab.explain.collector import collector_script, run_collector
@@ -54,8 +55,10 @@ if TYPE_CHECKING:
 
 __all__ = [
     "BedReport",
+    "BedReproduction",
     "BuildOptions",
     "CommandResult",
+    "CompletedRun",
     "DoctorReport",
     "Experiment",
     "ExperimentOutcome",
@@ -73,6 +76,7 @@ __all__ = [
     "Reproduction",
     "Results",
     "ResultsComparison",
+    "RunOptions",
     "SelftestReport",
     "SelftestSuite",
     "Source",
@@ -110,7 +114,7 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "beds": ("BedReport", "reproduce_beds"),
+        "beds": ("BedReport", "BedReproduction", "reproduce_beds"),
         "commands": (
             "CommandResult",
             "LabCommand",
@@ -125,7 +129,8 @@ __getattr__ = lazy_names(
         "sources": ("Source", "load", "open_source"),
         "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
         "mptcplab.calibrate.session": ("ProgramCalibration", "calibrate_program"),
-        "mptcplab.campaign.sweep": ("Progress",),
+        "mptcplab.campaign.lab": ("CompletedRun",),
+        "mptcplab.campaign.sweep": ("Progress", "RunOptions"),
         "mptcplab.doctor": (
             "DoctorReport",
             "examine",
