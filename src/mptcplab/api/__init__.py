@@ -48,6 +48,7 @@ if TYPE_CHECKING:
     from mptcplab.kernel.stock_debian import obtain_stock
     from mptcplab.packs.make import WrittenPack, write_pack
     from mptcplab.proxies.build import build_proxies
+    from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
     from mptcplab.scenario.load import Experiment
@@ -57,6 +58,8 @@ __all__ = [
     "BedReport",
     "BedReproduction",
     "BuildOptions",
+    "CaptureReport",
+    "CaptureStatistics",
     "CommandResult",
     "CompletedRun",
     "DoctorReport",
@@ -85,6 +88,7 @@ __all__ = [
     "Twin",
     "TwinOutcome",
     "WrittenPack",
+    "analyse_captures",
     "build_kernel",
     "build_proxies",
     "calibrate_program",
@@ -99,6 +103,7 @@ __all__ = [
     "import_files",
     "list_kernels",
     "load",
+    "measure_captures",
     "obtain_stock",
     "open_results",
     "open_source",
@@ -157,6 +162,12 @@ __getattr__ = lazy_names(
             "write_pack",
         ),
         "mptcplab.proxies.build": ("build_proxies",),
+        "mptcplab.report.capture_files": (
+            "CaptureReport",
+            "CaptureStatistics",
+            "analyse_captures",
+            "measure_captures",
+        ),
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
         "mptcplab.scenario.load": ("Experiment",),
