@@ -28,10 +28,12 @@ if TYPE_CHECKING:
     from mptcplab.api.beds import BedReport, BedReproduction, reproduce_beds
     from mptcplab.api.commands import CommandResult, LabCommand, prepare_command
     from mptcplab.api.comparisons import compare
+    from mptcplab.api.estimates import ExperimentEstimate, describe, estimate
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
     from mptcplab.api.measuring import TableStart
+    from mptcplab.api.plans import export_node, plan_script
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
@@ -52,6 +54,7 @@ if TYPE_CHECKING:
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
     from mptcplab.scenario.load import Experiment
+    from mptcplab.scenario.schema import Scenario
     from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
 
 __all__ = [
@@ -64,6 +67,7 @@ __all__ = [
     "CompletedRun",
     "DoctorReport",
     "Experiment",
+    "ExperimentEstimate",
     "ExperimentOutcome",
     "ExplainedFiles",
     "Imported",
@@ -80,6 +84,7 @@ __all__ = [
     "Results",
     "ResultsComparison",
     "RunOptions",
+    "Scenario",
     "SelftestReport",
     "SelftestSuite",
     "Source",
@@ -94,9 +99,12 @@ __all__ = [
     "calibrate_program",
     "collector_script",
     "compare",
+    "describe",
+    "estimate",
     "examine",
     "execute_runs",
     "explain",
+    "export_node",
     "find_kernel",
     "find_lacks",
     "fit",
@@ -107,6 +115,7 @@ __all__ = [
     "obtain_stock",
     "open_results",
     "open_source",
+    "plan_script",
     "prepare_command",
     "prepare_selftests",
     "reproduce",
@@ -126,10 +135,19 @@ __getattr__ = lazy_names(
             "prepare_command",
         ),
         "comparisons": ("compare",),
+        "estimates": (
+            "ExperimentEstimate",
+            "describe",
+            "estimate",
+        ),
         "experiments": ("ExperimentOutcome", "execute_runs", "run"),
         "explanations": ("ExplainedFiles", "explain"),
         "machine": ("find_lacks",),
         "measuring": ("TableStart",),
+        "plans": (
+            "export_node",
+            "plan_script",
+        ),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
         "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
@@ -171,6 +189,7 @@ __getattr__ = lazy_names(
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
         "mptcplab.scenario.load": ("Experiment",),
+        "mptcplab.scenario.schema": ("Scenario",),
         "mptcplab.selftest.session": ("SelftestReport", "SelftestSuite", "prepare_selftests"),
     },
 )
