@@ -75,11 +75,11 @@ class CaptureReport:
         connections = self.summary.connections
         if number is None:
             return min(connections, key=lambda connection: (_order(connection), connection.number), default=None)
-        found = next((connection for connection in connections if connection.number == number), None)
-        if found is None:
+        selected = next((connection for connection in connections if connection.number == number), None)
+        if selected is None:
             hint = f"there are {len(connections)} in the capture"
             raise InputError(f"there is no MPTCP connection {number} to draw", hint=hint)
-        return found
+        return selected
 
     def _write(self, drawn: ConnectionSummary | None, figure: Path | None, out: Path | None) -> list[Path]:
         written: list[Path] = []
