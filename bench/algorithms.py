@@ -8,7 +8,6 @@ from dataclasses import dataclass, field
 
 from bench import lab, scenarios
 from bench.extent import FULL, Extent
-from mptcplab.plan.model import Plan
 
 DEFAULT = "mainline's default"
 MAX_RATIO = 1.10
@@ -49,7 +48,8 @@ def measure(repeats: int, report: Callable[[str], None], extent: Extent = FULL) 
         settings = {name: chosen for name, chosen in settings.items() if name in (DEFAULT, *extent.algorithms)}
     duration = f"{extent.algorithms_s} s"
     one, two = (
-        {name: lab.plan_of(_scenario(paths, chosen, duration)) for name, chosen in settings.items()} for paths in (1, 2)
+        {name: lab.workload_of(_scenario(paths, chosen, duration)) for name, chosen in settings.items()}
+        for paths in (1, 2)
     )
     costs = [Cost(name) for name in settings]
     lab.measure(two[DEFAULT])
@@ -64,7 +64,7 @@ def measure(repeats: int, report: Callable[[str], None], extent: Extent = FULL) 
     return costs
 
 
-def _compare(default: Plan, other: Plan, per_packet: list[float], whole: list[float]) -> None:
+def _compare(default: lab.Workload, other: lab.Workload, per_packet: list[float], whole: list[float]) -> None:
     before, run = lab.measure(default), lab.measure(other)
     whole.append(run.usage.wall / before.usage.wall)
     per_packet.append(whole[-1] * before.packet_hops / run.packet_hops)

@@ -95,7 +95,7 @@ def measure(chosen: list[Case], before: Path, repeats: int, report: Callable[[st
         for number, case in enumerate(chosen):
             file = Path(folder, f"{number}.toml")
             file.write_text(case.scenario)
-            row = Row(case.name, lab.measure(lab.plan_of(case.scenario)).virtual_seconds)
+            row = Row(case.name, lab.measure(lab.workload_of(case.scenario)).virtual_seconds)
             for _ in range(repeats):
                 row.now.append(run(file, ROOT / "src"))
                 row.before.append(run(file, before))

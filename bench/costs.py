@@ -60,7 +60,7 @@ def measure(
             full, empty = Path(folder, "full.toml"), Path(folder, "empty.toml")
             full.write_text(case.full)
             empty.write_text(case.empty)
-            sent = [lab.measure(lab.plan_of(text)).packet_hops for text in (case.full, case.empty)]
+            sent = [lab.measure(lab.workload_of(text)).packet_hops for text in (case.full, case.empty)]
             point = Point(case.label, sent[0] - sent[1])
             for _ in range(repeats):
                 for side, source in ((point.now, before.ROOT / "src"), (point.before, earlier)):

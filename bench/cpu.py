@@ -21,15 +21,13 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from bench import machines
-from bench.lab import plan_of
+from bench.lab import engine, workload_of
 from mptcplab.calibrate.bed import Running, open_bed
 from mptcplab.calibrate.fit import Costs, LoadSample, fit
 from mptcplab.calibrate.measure import calibrate
 from mptcplab.calibrate.programs import PROGRAMS, ProgramSide, flow_server, shadowsocks_libev_sides
-from mptcplab.engine.tools import compile_tools, find_program, flow_program
-from mptcplab.engine.virtual.engine import VirtualEngine
+from mptcplab.engine.tools import find_program, flow_program
 from mptcplab.errors import LabError, MissingError, reason
-from mptcplab.kernel import find_kernel
 from mptcplab.node.cpu import with_cpu_cost
 from mptcplab.steps import Program
 from mptcplab.units import CpuTime
@@ -201,7 +199,7 @@ def _group() -> Iterator[Path]:
 
 def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> float:
     cpu = f'{{ per_call = "{_slow_down(costs.per_call_ns)}", per_byte = "{_slow_down(costs.per_byte_ns)}" }}'
-    plan = plan_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
+    workload = workload_of(_SCENARIO.format(kernel=_KERNEL, cpu=cpu))
     hosts = {"entry_host": "10.0.1.2", "exit_host": "10.0.2.2", "server_host": "10.0.3.2"}
     exit_, entry = shadowsocks_libev_sides(cipher, **hosts)
     servers = [Program(one.name, one.name, "server", one.argv) for one in (flow_server(), exit_, entry)]
@@ -212,10 +210,9 @@ def _lab(cipher: str, options: Sequence[str], seconds: float, costs: Costs) -> f
         with_cpu_cost(servers[-1]),
         Program("client", "client", "client", client, 0, deadline_ns),
     )
-    plan = replace(plan, programs=programs, sampled=(), watched=(), counters=())
-    engine = VirtualEngine(find_kernel(_KERNEL), compile_tools())
+    plan = replace(workload.plan, programs=programs, sampled=(), watched=(), counters=())
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
-        engine.execute(plan, seed=1, folder=Path(folder), cpu=max(os.sched_getaffinity(0)))
+        engine(workload.kernel).execute(plan, seed=1, folder=Path(folder), cpu=max(os.sched_getaffinity(0)))
         return throughput_mbps(Path(folder, "out", "client.out").read_text())
 
 

@@ -80,9 +80,9 @@ def measure(name: str, repeats: int, report: Callable[[str], None], extent: Exte
     """Measure a curve of ``AXES``. Each repeat covers it, so that a disturbance affects all points."""
     cases = cases_of(name, extent)
     points = [Point(case.label) for case in cases]
-    plans = [(lab.plan_of(case.full), lab.plan_of(case.empty)) for case in cases]
+    workloads = [(lab.workload_of(case.full), lab.workload_of(case.empty)) for case in cases]
     for _ in range(repeats):
-        for point, (full, short) in zip(points, plans, strict=True):
+        for point, (full, short) in zip(points, workloads, strict=True):
             empty, run = lab.measure(short), lab.measure(full)
             point.empty.append(empty.usage.cpu)
             point.cpu.append(run.usage.cpu)

@@ -16,6 +16,7 @@ from bench.usage import Usage, measured
 from mptcplab.engine.tools import compile_tools
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.kernel import find_kernel
+from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
@@ -48,19 +49,27 @@ class Lab:
         return self.packet_hops / self.usage.cpu
 
 
-def plan_of(scenario: str) -> Plan:
-    """Return the plan of a scenario in TOML, with a fixed seed."""
+@dataclass(frozen=True)
+class Workload:
+    """What is measured: a plan, and the version of the lab kernel that executes it."""
+
+    plan: Plan
+    kernel: str
+
+
+def workload_of(scenario: str) -> Workload:
+    """Return the plan of a scenario in TOML, with a fixed seed, and the kernel that the scenario names."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as folder:
         file = Path(folder, "bench.toml")
         file.write_text(scenario)
         run = load(file, seed=_SEED).runs[0]
-    return compile_plan(run.point.scenario, seed=run.seed)
+    return Workload(compile_plan(run.point.scenario, seed=run.seed), run.point.scenario.kernel)
 
 
 @cache
-def engine() -> VirtualEngine:
-    """Return an engine with the lab kernel and `flow` that every run uses."""
-    return VirtualEngine(find_kernel(), compile_tools())
+def engine(kernel: str = DEFAULT_VERSION) -> VirtualEngine:
+    """Return an engine with a lab kernel, by its version, and the `flow` that every run uses."""
+    return VirtualEngine(find_kernel(kernel), compile_tools())
 
 
 def cpu() -> int:
@@ -68,17 +77,17 @@ def cpu() -> int:
     return max(os.sched_getaffinity(0))
 
 
-def measure(plan: Plan) -> Lab:
-    """Execute and measure ``plan`` once."""
-    engine()  # prepared before the measurement
-    result, usage = measured(lambda: _execute(plan))
+def measure(workload: Workload) -> Lab:
+    """Execute and measure a workload once, with its kernel."""
+    engine(workload.kernel)  # prepared before the measurement
+    result, usage = measured(lambda: _execute(workload))
     return Lab(usage=usage, **result)
 
 
-def _execute(plan: Plan) -> dict[str, Any]:
+def _execute(workload: Workload) -> dict[str, Any]:
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
         folder = Path(name)
-        outcome = engine().execute(plan, seed=_SEED, folder=folder, cpu=cpu())
+        outcome = engine(workload.kernel).execute(workload.plan, seed=_SEED, folder=folder, cpu=cpu())
         return {
             "virtual_seconds": (outcome.virtual_ns - outcome.zero_ns) / 1e9,
             "payload_bytes": sum(_received(folder)),

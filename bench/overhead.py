@@ -17,7 +17,6 @@ from bench.usage import Usage, measured
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 from mptcplab.steps import Program
 
@@ -29,14 +28,15 @@ STAGES = ("kernel", "guest", "set-up", "flow", "counters", "recording")
 
 def measure(repeats: int, report: Callable[[str], None]) -> dict[str, list[Usage]]:
     """Return by stage the usage up to and including it, for 0.1 s of MPTCP over two paths."""
-    plan = lab.plan_of(scenarios.two_paths("flow", "100 ms"))
+    workload = lab.workload_of(scenarios.two_paths("flow", "100 ms"))
+    plan = workload.plan
     bare = replace(plan, setup=(), programs=(_NOTHING,), counters=(), sampled=(), watched=(), queues=(), events=())
     runs: dict[str, Callable[[], Usage]] = {
         "kernel": _boot,
-        "guest": lambda: _usage(bare),
-        "set-up": lambda: _usage(replace(bare, setup=plan.setup)),
-        "flow": lambda: _usage(replace(plan, counters=())),
-        "counters": lambda: _usage(plan),
+        "guest": lambda: _usage(replace(workload, plan=bare)),
+        "set-up": lambda: _usage(replace(workload, plan=replace(bare, setup=plan.setup))),
+        "flow": lambda: _usage(replace(workload, plan=replace(plan, counters=()))),
+        "counters": lambda: _usage(workload),
         "recording": _whole,
     }
     results: dict[str, list[Usage]] = {stage: [] for stage in STAGES}
@@ -48,8 +48,8 @@ def measure(repeats: int, report: Callable[[str], None]) -> dict[str, list[Usage
     return results
 
 
-def _usage(plan: Plan) -> Usage:
-    return lab.measure(plan).usage
+def _usage(workload: lab.Workload) -> Usage:
+    return lab.measure(workload).usage
 
 
 def _boot() -> Usage:

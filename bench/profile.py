@@ -42,7 +42,7 @@ _PROGRAM = """
 import sys
 from pathlib import Path
 from bench import lab
-lab.measure(lab.plan_of(Path(sys.argv[1]).read_text()))
+lab.measure(lab.workload_of(Path(sys.argv[1]).read_text()))
 """
 
 
@@ -55,7 +55,7 @@ def shares(scenario: str) -> dict[str, float]:
         subprocess.run([*record, sys.executable, "-c", _PROGRAM, str(file)], cwd=ROOT, check=True)
         script = [PERF, "script", "-i", str(data), "--comm", "linux", "-F", "ip,dso"]
         text = subprocess.run(script, capture_output=True, text=True, check=True).stdout
-    functions = _functions(lab.engine().kernel.path / "System.map")
+    functions = _functions(lab.engine(lab.workload_of(scenario).kernel).kernel.path / "System.map")
     return count(text, functions)
 
 

@@ -49,9 +49,9 @@ def real_time(
     duration = f"{extent.real_time_s} s"
     key = f"real-time-{'plain' if paths == 'plain' else 'table-4.1'}-{kind}"
     ratio = Ratio(f"times real time, MPTCP over two {paths} 100 Mbit/s paths, {duration}, {kind}", target, key=key)
-    plan = lab.plan_of(_PATHS[paths](kind, duration))
+    workload = lab.workload_of(_PATHS[paths](kind, duration))
     for _ in range(repeats):
-        run = lab.measure(plan)
+        run = lab.measure(workload)
         ratio.values.append(run.times_real_time)
         ratio.detail.append(f"{run.usage.cpu:.2f} CPU s, {run.usage.wall:.2f} wall s")
         report(f"{ratio.name}: {ratio.values[-1]:.1f} ({ratio.detail[-1]})")
@@ -64,13 +64,13 @@ def against_ns3(rate: str, repeats: int, report: Callable[[str], None], extent: 
     seconds = extent.ns3_s[bits]
     key = f"ns3-{bits // 1_000_000}-mbit"
     ratio = Ratio(f"payload per CPU second against ns-3.44, TCP {rate}, {seconds:g} s", 8, key=key)
-    plan = lab.plan_of(scenarios.one_path(rate, f"{seconds} s"))
+    workload = lab.workload_of(scenarios.one_path(rate, f"{seconds} s"))
     queue = int(bits * _QUEUE_SECONDS / 8 / _FRAME)
     if importlib.util.find_spec("ns") is None:
         ratio.left_out = "needs the package ns3: pip install -e '.[bench]'"
         return ratio
     for _ in range(repeats):
-        ours = lab.measure(plan)
+        ours = lab.measure(workload)
         theirs = _ns3(bits, seconds, queue)
         their_rate = theirs["payload_bytes"] / theirs["cpu_seconds"]
         ratio.values.append(ours.payload_per_cpu_second / their_rate)
@@ -125,4 +125,4 @@ def _native(extent: Extent, quantum: int) -> native.Native:
 
 def _unshaped(extent: Extent, quantum: int) -> lab.Lab:
     text = scenarios.unshaped(f"{extent.unshaped_s} s", delay="1 ms", quantum=f"{quantum} us")
-    return lab.measure(lab.plan_of(text))
+    return lab.measure(lab.workload_of(text))

@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Literal
 
 from bench import lab, scenarios
-from mptcplab.plan.model import Plan
 from mptcplab.steps import Program
 
 _INTERVAL_NS = 1_000_000
@@ -48,17 +47,18 @@ def main() -> None:
 
 def cost_us(seconds: int) -> float:
     """Return the CPU time of one sample in us, from a lab of ``seconds`` with samples and one without."""
-    plan = _plan(seconds)
-    without = lab.measure(plan).usage
-    sampled = lab.measure(replace(plan, sampled=("client", "server"))).usage
+    workload = _workload(seconds)
+    without = lab.measure(workload).usage
+    plan = replace(workload.plan, sampled=("client", "server"))
+    sampled = lab.measure(replace(workload, plan=plan)).usage
     return 1e6 * (sampled.cpu - without.cpu) / (seconds * 1e9 / _INTERVAL_NS)
 
 
-def _plan(seconds: int) -> Plan:
+def _workload(seconds: int) -> lab.Workload:
     programs = (_program("server", "server", _SERVER), _program("client", "client", _CLIENT, str(seconds)))
-    plan = lab.plan_of(scenarios.two_paths("flow", "1 s"))
-    nothing = replace(plan, counters=(), sampled=(), watched=(), queues=(), events=())
-    return replace(nothing, programs=programs, sample_interval_ns=_INTERVAL_NS)
+    workload = lab.workload_of(scenarios.two_paths("flow", "1 s"))
+    nothing = replace(workload.plan, counters=(), sampled=(), watched=(), queues=(), events=())
+    return replace(workload, plan=replace(nothing, programs=programs, sample_interval_ns=_INTERVAL_NS))
 
 
 def _program(node: str, role: Literal["server", "client"], code: str, *words: str) -> Program:

@@ -17,12 +17,12 @@ import subprocess
 import sys
 import tomllib
 from dataclasses import asdict, dataclass
-from importlib import resources
 from pathlib import Path
 from typing import Any
 
+from mptcplab.api.twins import UNCHANGED, run_changes
 from mptcplab.campaign.sweep import RunOptions
-from mptcplab.cli.fit import UNCHANGED, run_changes
+from mptcplab.explain.collector import collector_script
 from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank
 from mptcplab.fit.lines import FRAME, Line
 from mptcplab.fit.observation import Observation, observe
@@ -130,7 +130,7 @@ def collect(number: int, folder: Path) -> Path:
     lines = draw_lines(number)
     (folder / "truth.toml").write_text(scenario_text(lines))
     (folder / "truth.json").write_text(json.dumps([asdict(line) for line in lines]))
-    (folder / "collect.sh").write_text(resources.files("mptcplab.explain").joinpath("collect.sh").read_text())
+    (folder / "collect.sh").write_text(collector_script())
     work = _WORK.format(
         folder=folder,
         programs=PROGRAMS,

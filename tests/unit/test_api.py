@@ -142,24 +142,23 @@ def test_what_is_missing_is_named_before_the_first_run(
 
 def test_other_threads_do_not_touch_signals(monkeypatch: pytest.MonkeyPatch) -> None:
     """Python refuses to set a handler there, so that a server could not execute runs."""
-    from mptcplab.campaign.sweep import _signals
 
-    def refuse(_: Stop) -> None:
+    def refuse(*_: object) -> None:
         raise AssertionError("handlers of signals were set")
 
-    monkeypatch.setattr(Stop, "request_on_signals", refuse)
+    monkeypatch.setattr("signal.signal", refuse)
     entered: list[bool] = []
 
     def enter() -> None:
-        with _signals(Stop()):
+        with Stop().request_on_signals():
             entered.append(True)
 
     thread = threading.Thread(target=enter)
     thread.start()
     thread.join(timeout=10)
     assert entered == [True]
-    with pytest.raises(AssertionError):
-        _signals(Stop())
+    with pytest.raises(AssertionError), Stop().request_on_signals():
+        pass
 
 
 def test_results_are_opened_and_compared(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:

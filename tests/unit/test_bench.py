@@ -15,6 +15,8 @@ from bench import algorithms, curves, lab, machines, overhead, page, present, sc
 from bench.ratios import Ratio
 from bench.usage import Usage, measured
 
+from mptcplab.errors import MissingError
+from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.scenario.load import load
 from mptcplab.study.load import select
 
@@ -57,9 +59,24 @@ def test_no_exponent_is_claimed_where_the_work_hardly_differs() -> None:
     ],
 )
 def test_scenarios_compile_to_plans(text: str) -> None:
-    plan = lab.plan_of(text)
+    plan = lab.workload_of(text).plan
     assert plan.programs
     assert plan.setup
+
+
+def test_a_workload_runs_on_the_kernel_of_its_scenario(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    def refuse(version: str) -> None:
+        asked.append(version)
+        raise MissingError("not built")
+
+    monkeypatch.setattr(lab, "engine", refuse)
+    scenario = scenarios.two_paths("flow", "1 s")
+    for text in (scenario, f'kernel = "6.12"\n{scenario}'):
+        with pytest.raises(MissingError):
+            lab.measure(lab.workload_of(text))
+    assert asked == [DEFAULT_VERSION, "6.12"]
 
 
 def test_usage_of_children_is_counted_even_when_nobody_waits_for_them() -> None:

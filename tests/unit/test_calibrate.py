@@ -127,7 +127,7 @@ def test_jumps_of_the_counter_end_inside_of_it() -> None:
 def test_costs_are_printed_as_a_scenario_writes_them() -> None:
     one = SideCalibration("entry", Costs(3581.4, 0.04687), ())
     assert command._toml(one) == '{ per_call = "3.58 us", per_byte = "0.047 ns" }'
-    cpu = Cpu.model_validate(command._cpu(one))
+    cpu = Cpu.model_validate(one.cpu)
     assert (cpu.per_call, cpu.per_byte) == (CpuTime(3_580_000), CpuTime(47))
 
 

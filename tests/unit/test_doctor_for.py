@@ -14,7 +14,7 @@ from tests.unit.commanded import Output, output_of
 from tests.unit.made_studies import SCENARIO
 from tests.unit.written import Write
 
-from mptcplab.cli import doctor_for
+from mptcplab.api import machine as api_machine
 from mptcplab.doctor import install, lacks
 from mptcplab.doctor.lacks import collect_lacks
 from mptcplab.doctor.packages import LinuxDistribution
@@ -70,7 +70,7 @@ def _gets(command: Sequence[str], error: MissingError) -> bool:
 def machine(monkeypatch: pytest.MonkeyPatch, debian: None, studies: Path) -> Machine:
     del debian, studies
     made = Machine()
-    monkeypatch.setattr(doctor_for, "find_missing", made.find_missing)
+    monkeypatch.setattr(api_machine, "find_missing", made.find_missing)
     monkeypatch.setattr(install, "_run", made.run)
     return made
 
@@ -267,7 +267,7 @@ def test_the_options_of_the_experiment_decide_what_it_needs(
         asked.extend(run.point.scenario.kernel for run in runs[:1])
         return machine.find_missing(runs, engine=engine)
 
-    monkeypatch.setattr(doctor_for, "find_missing", find)
+    monkeypatch.setattr(api_machine, "find_missing", find)
     machine.lacks = {"made": [KERNEL]}
     output = doctor("--for", "made/1", "--set", "kernel=7.2-hz100", "--engine", "local")
     assert (asked, machine.engines) == (["7.2-hz100"], ["local"])
@@ -285,7 +285,7 @@ def test_beds_have_kernels_of_their_own(machine: Machine, doctor: Doctor, studie
         return []
 
     with pytest.MonkeyPatch.context() as patched:
-        patched.setattr(doctor_for, "find_missing", find)
+        patched.setattr(api_machine, "find_missing", find)
         assert doctor("--for", "made", "--beds", 2).status == 0
     assert asked == {"virtual": {"7.2-cpu"}}
     machine.lacks = {"made": [KERNEL]}

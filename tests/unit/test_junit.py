@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 from tests.unit.made_results import make_results
 
 from mptcplab.campaign.lab import CompletedRun
-from mptcplab.cli.selftest import to_suite
 from mptcplab.errors import LabError
 from mptcplab.report.junit import Case, Suite, experiment_suite, to_junit, write_junit
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
+from mptcplab.selftest.session import to_suite
 from mptcplab.selftest.suite import PartOutcome, SuitePart
 from mptcplab.selftest.tap import Result
 

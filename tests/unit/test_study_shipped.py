@@ -48,9 +48,9 @@ def test_ratios_follow_from_the_seeds(selected: SelectedTable) -> None:
         parts = selected.table.columns[name].ratio
         if parts is not None:
             of, to = (values[row, part] for part in parts)
-            assert combine_values(of, [to], ratio).interval.mean == pytest.approx(
-                value.interval.mean, rel=10 * _ROUNDING
-            )
+            quotient = combine_values(of, [to], ratio)
+            assert quotient is not None
+            assert quotient.interval.mean == pytest.approx(value.interval.mean, rel=10 * _ROUNDING)
 
 
 @pytest.mark.parametrize("selected", _with_seeds(), ids=lambda one: one.name)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -363,12 +364,49 @@ def test_values_over_several_workloads_of_a_run() -> None:
 )
 def test_a_ratio_is_formed_of_the_seeds_that_both_have(seeds: tuple[int, ...], n: int) -> None:
     of, to = _value({seed: 10.0 * seed for seed in (1, 2, 3)}), _value({seed: 20.0 * seed for seed in seeds})
-    found = combine_values(of, [to], ratio).interval
+    quotient = combine_values(of, [to], ratio)
+    assert quotient is not None
+    found = quotient.interval
     assert found.n == n
     if n > 1:
         assert (found.mean, found.half_width) == (0.5, 0)
     else:
         assert (found.mean, found.half_width) == (20 / to.interval.mean, None)
+
+
+def test_zero_to_zero_is_no_ratio() -> None:
+    """Two flows that carried nothing are not infinitely far apart; one beside nothing is."""
+    assert ratio(0.0, [0.0, 0.0]) is None
+    assert ratio(1.0, [0.0]) == math.inf
+    assert ratio(0.0, [2.0, 2.0]) == 0
+    zeros = _value({1: 0.0, 2: 0.0})
+    assert combine_values(zeros, [zeros], ratio) is None
+    assert combine_values(_value({1: 0.0}), [_value({2: 0.0})], ratio) is None, "of means, as no seed is shared"
+    some = combine_values(_value({1: 0.0, 2: 4.0, 3: 6.0}), [_value({1: 0.0, 2: 2.0, 3: 3.0})], ratio)
+    assert some is not None
+    assert (some.by_seed, some.interval.n, some.missing) == ({2: 2.0, 3: 2.0}, 2, 1)
+
+
+def test_a_table_says_why_a_ratio_has_no_value() -> None:
+    columns = {
+        "gap": {"title": "gap", "value": "gap_s"},
+        "back": {"title": "back"},
+        "times": {"title": "times", "ratio": ["gap", "back"]},
+    }
+    claim = {"text": "c", "table": "1", "of": "gap", "to": ["back"], "max": 1.0, "each": True, "why_bounds": "w"}
+    still: list[Run] = [
+        (protocol, seed, 90.0, {"recovery_after_restoration_s": back, "gap_s": back}, {"link1": 1.0})
+        for protocol, back in (("tcp", 0.0), ("mptcp", 2.0))
+        for seed in (1, 2)
+    ]
+    judged = _judge(still, [claim], columns=columns, published={}, rows=["tcp", "mptcp"])
+    assert ("tcp", "times") not in judged.measured
+    assert judged.measured["mptcp", "times"].interval.mean == 1
+    note = "No value, since both parts of the ratio are 0: times at tcp."
+    assert note in study_table(judged).notes
+    assert note not in study_table(_judge(still[2:], columns=columns, published={}, rows=["tcp", "mptcp"])).notes
+    (verdict,) = judged.claims
+    assert (verdict.verdict, [quantity.row for quantity in verdict.quantities]) == ("not certain", ["mptcp"])
 
 
 def _value(by_seed: dict[int, float]) -> Value:

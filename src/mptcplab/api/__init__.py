@@ -25,52 +25,171 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mptcplab.api.beds import BedReport, reproduce_beds
+    from mptcplab.api.beds import BedReport, BedReproduction, reproduce_beds
+    from mptcplab.api.commands import CommandResult, LabCommand, prepare_command
     from mptcplab.api.comparisons import compare
+    from mptcplab.api.estimates import ExperimentEstimate, describe, estimate
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
+    from mptcplab.api.explanations import ExplainedFiles, explain
+    from mptcplab.api.machine import find_lacks
     from mptcplab.api.measuring import TableStart
+    from mptcplab.api.plans import export_node, plan_script
     from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
     from mptcplab.api.sources import Source, load, open_source
-    from mptcplab.campaign.sweep import Progress
+    from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
+    from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
+    from mptcplab.campaign.lab import CompletedRun
+    from mptcplab.campaign.sweep import Progress, RunOptions
+    from mptcplab.doctor import DoctorReport, examine
+    from mptcplab.doctor.lacks import Lacks
+    from mptcplab.explain.collector import collector_script, run_collector
+    from mptcplab.importers.files import Imported, import_files
+    from mptcplab.kernel.build import BuildOptions, build_kernel
+    from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+    from mptcplab.kernel.progress import Reporter
+    from mptcplab.kernel.stock_debian import obtain_stock
+    from mptcplab.packs.make import WrittenPack, write_pack
+    from mptcplab.proxies.build import build_proxies
+    from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
     from mptcplab.scenario.load import Experiment
+    from mptcplab.scenario.schema import Scenario
+    from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
 
 __all__ = [
     "BedReport",
+    "BedReproduction",
+    "BuildOptions",
+    "CaptureReport",
+    "CaptureStatistics",
+    "CommandResult",
+    "CompletedRun",
+    "DoctorReport",
     "Experiment",
+    "ExperimentEstimate",
     "ExperimentOutcome",
+    "ExplainedFiles",
+    "Imported",
     "InputError",
+    "KernelBuild",
+    "LabCommand",
     "LabError",
+    "Lacks",
     "MissingError",
+    "ProgramCalibration",
     "Progress",
+    "Reporter",
     "Reproduction",
     "Results",
     "ResultsComparison",
+    "RunOptions",
+    "Scenario",
+    "SelftestReport",
+    "SelftestSuite",
     "Source",
     "TableReport",
     "TableStart",
+    "Twin",
+    "TwinOutcome",
+    "WrittenPack",
+    "analyse_captures",
+    "build_kernel",
+    "build_proxies",
+    "calibrate_program",
+    "collector_script",
     "compare",
+    "describe",
+    "estimate",
+    "examine",
     "execute_runs",
+    "explain",
+    "export_node",
+    "find_kernel",
+    "find_lacks",
+    "fit",
+    "import_files",
+    "list_kernels",
     "load",
+    "measure_captures",
+    "obtain_stock",
     "open_results",
     "open_source",
+    "plan_script",
+    "prepare_command",
+    "prepare_selftests",
     "reproduce",
     "reproduce_beds",
     "run",
+    "run_collector",
+    "run_twin",
+    "write_pack",
 ]
 __getattr__ = lazy_names(
     __name__,
     {
-        "beds": ("BedReport", "reproduce_beds"),
+        "beds": ("BedReport", "BedReproduction", "reproduce_beds"),
+        "commands": (
+            "CommandResult",
+            "LabCommand",
+            "prepare_command",
+        ),
         "comparisons": ("compare",),
+        "estimates": (
+            "ExperimentEstimate",
+            "describe",
+            "estimate",
+        ),
         "experiments": ("ExperimentOutcome", "execute_runs", "run"),
+        "explanations": ("ExplainedFiles", "explain"),
+        "machine": ("find_lacks",),
         "measuring": ("TableStart",),
+        "plans": (
+            "export_node",
+            "plan_script",
+        ),
         "reproduction": ("Reproduction", "TableReport", "reproduce"),
         "sources": ("Source", "load", "open_source"),
-        "mptcplab.campaign.sweep": ("Progress",),
+        "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
+        "mptcplab.calibrate.session": ("ProgramCalibration", "calibrate_program"),
+        "mptcplab.campaign.lab": ("CompletedRun",),
+        "mptcplab.campaign.sweep": ("Progress", "RunOptions"),
+        "mptcplab.doctor": (
+            "DoctorReport",
+            "examine",
+        ),
+        "mptcplab.doctor.lacks": ("Lacks",),
+        "mptcplab.explain.collector": ("collector_script", "run_collector"),
+        "mptcplab.importers.files": (
+            "Imported",
+            "import_files",
+        ),
+        "mptcplab.kernel.build": (
+            "BuildOptions",
+            "build_kernel",
+        ),
+        "mptcplab.kernel.cache": (
+            "KernelBuild",
+            "find_kernel",
+            "list_kernels",
+        ),
+        "mptcplab.kernel.progress": ("Reporter",),
+        "mptcplab.kernel.stock_debian": ("obtain_stock",),
+        "mptcplab.packs.make": (
+            "WrittenPack",
+            "write_pack",
+        ),
+        "mptcplab.proxies.build": ("build_proxies",),
+        "mptcplab.report.capture_files": (
+            "CaptureReport",
+            "CaptureStatistics",
+            "analyse_captures",
+            "measure_captures",
+        ),
         "mptcplab.report.compare": ("ResultsComparison",),
         "mptcplab.results": ("Results", "open_results"),
         "mptcplab.scenario.load": ("Experiment",),
+        "mptcplab.scenario.schema": ("Scenario",),
+        "mptcplab.selftest.session": ("SelftestReport", "SelftestSuite", "prepare_selftests"),
     },
 )

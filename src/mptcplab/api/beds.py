@@ -6,7 +6,7 @@ from __future__ import annotations
 import fnmatch
 import json
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from pathlib import Path
@@ -18,7 +18,7 @@ from mptcplab.api.reproduction import REPRODUCE_FOLDER
 from mptcplab.api.sources import Changes, override_texts
 from mptcplab.campaign.failures import check_failures, install_command
 from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.recorded import missing_runs
+from mptcplab.campaign.recorded import cpu_seconds, missing_runs
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
@@ -120,6 +120,103 @@ class BedReport:
     problem: LabError | None
 
 
+class BedReproduction:
+    """The measurement of the tables of studies on test beds. ``reports`` has the studies that are measured so far.
+
+    See :func:`reproduce_beds` for the arguments. The constructor runs nothing.
+
+    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    """
+
+    def __init__(
+        self, wanted: str | None, count: int, *, quick: bool, set: Changes, out: str | Path, options: RunOptions
+    ) -> None:
+        self.out, self.options = Path(out), options
+        self.plans = plan_studies(wanted, count, override_texts(set), options, quick=quick)
+        self.reports: list[BedReport] = []
+        self._lacks: Mapping[str, MissingError] = {}
+
+    def folder(self, plan: BedPlan) -> Path:
+        """Return the results folder of a study."""
+        return self.out / plan.study
+
+    def cost(self, plan: BedPlan) -> BedCost:
+        """Return what the measurement of a study takes."""
+        return BedCost(plan, tuple(plan.runs_to_make(self.folder(plan))))
+
+    def prepare(self) -> Mapping[str, MissingError]:
+        """Find the studies that this machine cannot measure, and return an error for each, by the study's name.
+
+        :raises MissingError: if no study can be measured.
+        """
+        lacks = {plan.study: find_bed_lacks(plan, self.options) for plan in self.plans}
+        errors = [error for error in lacks.values() if error is not None]
+        if len(errors) == len(self.plans):
+            raise errors[0]
+        self._lacks = {
+            study: MissingError(f"study '{study}' cannot be measured: {error.message}", hint=error.hint)
+            for study, error in lacks.items()
+            if error is not None
+        }
+        return self._lacks
+
+    def measure(self, callbacks: BedCallbacks) -> Iterator[BedReport]:
+        """Measure one study after the other, and yield each as soon as its files are written. Call ``prepare`` before.
+
+        :raises LabError: if files cannot be written. :raises KeyboardInterrupt: if a signal interrupts the runs.
+        """
+        for plan in self.plans:
+            if plan.study in self._lacks:
+                continue
+            callbacks.begin(plan)
+            folder = self.folder(plan)
+            report = measure_beds(plan, folder, self.options, progress=callbacks.progress, warn=callbacks.warn)
+            self.reports.append(report)
+            yield report
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of ``mptcplab reproduce --beds --json``."""
+        return {"studies": [report.document for report in self.reports]}
+
+    @property
+    def is_good(self) -> bool:
+        """Whether no run failed, and every table has a value."""
+        return all(report.problem is None for report in self.reports)
+
+
+@dataclass(frozen=True)
+class BedCost:
+    """What the measurement of a study on its beds takes: ``left`` are the runs that are not recorded."""
+
+    plan: BedPlan
+    left: tuple[Run, ...]
+
+    @property
+    def recorded(self) -> int:
+        """The number of runs that are recorded."""
+        return len(self.plan.runs) - len(self.left)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Roughly the time of one CPU for the runs that are left, in seconds."""
+        return cpu_seconds(self.left)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of ``mptcplab reproduce --beds --list --json``."""
+        entry = {"study": self.plan.study, "beds": len(self.plan.beds), "runs": len(self.plan.runs)}
+        return entry | {"recorded": self.recorded, "cpu_seconds": round(self.cpu_seconds)}
+
+
+@dataclass(frozen=True)
+class BedCallbacks:
+    """Functions of the caller that receive the plan of each study before it, the progress of its runs, and warnings."""
+
+    begin: Callable[[BedPlan], None] = ignore
+    progress: Report = ignore
+    warn: Warn = ignore
+
+
 def reproduce_beds(
     wanted: str | None,
     count: int,
@@ -145,15 +242,10 @@ def reproduce_beds(
     :raises KeyboardInterrupt: if a signal interrupts the runs.
     """
     options = RunOptions(jobs, fresh, cluster, engine)
-    plans = plan_studies(wanted, count, override_texts(set), options, quick=quick)
-    lacks = {plan.study: find_bed_lacks(plan, options) for plan in plans}
-    problems = {study: error for study, error in lacks.items() if error is not None}
-    if len(problems) == len(plans):
-        raise next(iter(problems.values()))
-    for study, error in problems.items():
-        warn(f"study '{study}' cannot be measured: {error.message}")
-    measured = (plan for plan in plans if plan.study not in problems)
-    return [measure_beds(plan, Path(out) / plan.study, options, progress=progress, warn=warn) for plan in measured]
+    reproduction = BedReproduction(wanted, count, quick=quick, set=set, out=out, options=options)
+    for error in reproduction.prepare().values():
+        warn(error.message)
+    return list(reproduction.measure(BedCallbacks(progress=progress, warn=warn)))
 
 
 def plan_studies(

@@ -12,7 +12,7 @@ import mptcplab
 from mptcplab.api.lacks import TableLacks, find_table_lacks
 from mptcplab.api.measuring import Callbacks, TableOutcome, TableStart, measure_all, with_remedy
 from mptcplab.api.sources import Changes, override_texts
-from mptcplab.campaign.recorded import missing_runs
+from mptcplab.campaign.recorded import cpu_seconds, missing_runs
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import LabError, MissingError
@@ -75,6 +75,34 @@ class TableReport:
         return self.judged is None or is_good(self.judged.cells, self.judged.claims)
 
 
+@dataclass(frozen=True)
+class TableCost:
+    """What the measurement of a table takes: ``left`` are the runs that are not recorded.
+
+    ``lacks`` says what this machine lacks for it; it is empty otherwise.
+    """
+
+    job: TableJob
+    left: tuple[Run, ...]
+    lacks: str = ""
+
+    @property
+    def recorded(self) -> int:
+        """The number of runs that are recorded."""
+        return len(self.job.runs) - len(self.left)
+
+    @property
+    def cpu_seconds(self) -> float:
+        """Roughly the time of one CPU for the runs that are left, in seconds."""
+        return cpu_seconds(self.left)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of ``mptcplab reproduce --list --json``."""
+        selected = self.job.selected
+        entry = {"table": selected.name, "title": selected.table.title, "runs": len(self.job.runs)}
+        return entry | {"recorded": self.recorded, "lacks": self.lacks, "cpu_seconds": round(self.cpu_seconds)}
+
+
 class Reproduction:
     """The measurement of the tables that ``wanted`` names: a study, one of its tables, or None for all studies.
 
@@ -97,14 +125,15 @@ class Reproduction:
         """Return the results folder of a table."""
         return self.out / job.selected.folder.name
 
-    def runs_to_make(self, job: TableJob) -> tuple[list[Run], str]:
-        """Return the runs that are not recorded and an empty text, or all runs and what this machine lacks for them."""
+    def cost(self, job: TableJob) -> TableCost:
+        """Return what the measurement of a table takes, or what this machine lacks for it."""
         try:
-            return missing_runs(job.runs, self.folder(job)), ""
+            return TableCost(job, tuple(missing_runs(job.runs, self.folder(job))))
         except MissingError as error:
             # The error names the first lack only. To find all takes longer than to list the runs.
             lacks = find_table_lacks([job], self.options)
-            return job.runs, with_remedy(error if lacks is None else lacks.by_table[job.selected.name])
+            lacking = with_remedy(error if lacks is None else lacks.by_table[job.selected.name])
+            return TableCost(job, tuple(job.runs), lacking)
 
     def prepare(self) -> TableLacks | None:
         """Check the parameters of the studies, and return what this machine lacks for some of the tables.

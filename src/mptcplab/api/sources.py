@@ -50,7 +50,9 @@ def load(
     if is_url(str(file)) or is_pack(Path(file)):
         message = f"{file} is not a scenario file, but a pack or an address"
         raise InputError(message, hint="use open_source: its files are there while the block lasts")
-    with open_source(_path(file), overrides=override_texts(set), seed=seed, repeats=repeats, engine=engine) as source:
+    with open_source(
+        resolve_example(file), overrides=override_texts(set), seed=seed, repeats=repeats, engine=engine
+    ) as source:
         check_algorithms(source.experiment)
         return source.experiment
 
@@ -130,7 +132,10 @@ def _toml(value: object) -> str:
     return json.dumps(str(value), ensure_ascii=False)
 
 
-def _path(file: str | Path) -> Path:
-    """Return the path that ``@NAME`` stands for. :raises InputError: if there is no such example."""
+def resolve_example(file: str | Path) -> Path:
+    """Return the path of a scenario file, or of the example that ``@NAME`` stands for.
+
+    :raises InputError: if there is no such example.
+    """
     text = str(file)
     return find_example(text[1:]) if text.startswith(MARK) and not Path(text).exists() else Path(text)

@@ -34,9 +34,19 @@ class SideCalibration:
     samples: tuple[LoadSample, ...]
 
     @property
+    def cpu(self) -> dict[str, str]:
+        """The key ``cpu`` of a node, with three significant digits."""
+        return {"per_call": _time_text(self.costs.per_call_ns), "per_byte": _time_text(self.costs.per_byte_ns)}
+
+    @property
     def worst(self) -> LoadSample:
         """The load that the costs explain worst."""
         return max(self.samples, key=lambda sample: abs(self.costs.error(sample)))
+
+
+def _time_text(cost_ns: float) -> str:
+    picoseconds = round(float(f"{1000 * cost_ns:.3g}"))
+    return f"{picoseconds / 10**6:g} us" if picoseconds >= 10**6 else f"{picoseconds / 10**3:g} ns"
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import shutil
-import threading
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -118,7 +117,7 @@ def execute(
             return runs
 
         try:
-            with _signals(stop):
+            with stop.request_on_signals():
                 done = lab.execute(first, jobs=jobs, progress=count, more=prepare_round)
         except RunInterruptedError as error:
             so_far.report()
@@ -168,12 +167,6 @@ class _SoFar:
         """Give the results to ``partial``, if one of them is new."""
         if any(run.wall_seconds is not None for run in self.done):
             self._partial(self._rounds.sorted_runs(self.done))
-
-
-def _signals(stop: Stop) -> AbstractContextManager[None]:
-    """Request a stop on signals while inside. Only the main thread receives any."""
-    is_main = threading.current_thread() is threading.main_thread()
-    return stop.request_on_signals() if is_main else nullcontext()
 
 
 @contextmanager

@@ -4,23 +4,14 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from pathlib import Path
 
 import click
 
-from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.read import read_packets
-from mptcplab.capture.recorded import refuse_several_of_a_run, refuse_several_runs
-from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
-from mptcplab.cli.capture_statistics import show_statistics
 from mptcplab.cli.common import console, print_table
-from mptcplab.errors import InputError, reason
-from mptcplab.report.capture import connection_table, headline
-from mptcplab.report.capture_figure import save_data_sequence
-from mptcplab.report.files import write_json, write_table
-
-_MAX_SHOWN = 10
-_FIGURES = (".svg", ".png")
+from mptcplab.report.capture import headline
+from mptcplab.report.capture_files import SUFFIXES, CaptureReport, analyse_captures, measure_captures
 
 
 def capture(
@@ -35,34 +26,21 @@ def capture(
 ) -> None:
     """Analyse captures and print what MPTCP did in them, or their statistics."""
     _check(figure, connection, statistics=statistics, ends=ends, runs=runs)
-    if runs:
-        refuse_several_of_a_run(files)
-    else:
-        refuse_several_runs(files)
     if statistics:
-        show_statistics(files, ends, are_runs=runs, out=out, as_json=as_json)
+        _print_statistics(files, ends, are_runs=runs, out=out, as_json=as_json)
         return
-    analysis = Analysis()
-    for packet in read_packets(files):
-        analysis.add(packet)
-    summary = summarise(analysis, [str(file) for file in files])
-    drawn = _to_draw(summary, connection) if figure or out else None
-    try:
-        written = _write(analysis, summary, drawn, figure, out)
-    except OSError as error:
-        hint = "name another file or folder"
-        raise InputError(f"{error.filename or out}: {reason(error)}", hint=hint) from error
+    report = analyse_captures(files)
+    written = report.write(out=out, figure=figure, connection=connection)
     if as_json:
-        click.echo(json.dumps(summary.document()))
+        click.echo(json.dumps(report.document))
         return
-    _show(summary)
-    if written:
-        console().print(f"Written: {', '.join(map(str, written))}", markup=False)
+    _show(report)
+    _print_files(written)
 
 
 def _check(figure: Path | None, connection: int | None, *, statistics: bool, ends: tuple[str, ...], runs: bool) -> None:
     """Check the options. :raises click.UsageError: if they do not fit together."""
-    if figure is not None and figure.suffix not in _FIGURES:
+    if figure is not None and figure.suffix not in SUFFIXES:
         raise click.BadParameter(f"'{figure}' does not end with .svg or .png", param_hint="--figure")
     if statistics and (figure is not None or connection is not None):
         raise click.UsageError("--statistics draws nothing: leave out --figure and --connection")
@@ -70,61 +48,33 @@ def _check(figure: Path | None, connection: int | None, *, statistics: bool, end
         raise click.UsageError(f"{'--end' if ends else '--runs'} needs --statistics")
 
 
-def _to_draw(summary: Summary, number: int | None) -> ConnectionSummary | None:
-    """Return connection ``number``, or the one with the most data. :raises InputError: if it does not exist."""
-    if number is None:
-        return max(
-            summary.connections,
-            key=lambda connection_summary: (sum(connection_summary.data_bytes), -connection_summary.number),
-            default=None,
-        )
-    connection = next(
-        (connection_summary for connection_summary in summary.connections if connection_summary.number == number), None
-    )
-    if connection is None:
-        hint = f"there are {len(summary.connections)} in the capture"
-        raise InputError(f"there is no MPTCP connection {number} to draw", hint=hint)
-    return connection
+def _print_statistics(
+    files: Sequence[Path], ends: Sequence[str], *, are_runs: bool, out: Path | None, as_json: bool
+) -> None:
+    """Print the statistics of captures, and write them to ``out``.
+
+    :raises InputError: if a file cannot be read; after printing, if one ends in the middle of a packet.
+    """
+    measured = measure_captures(files, ends=ends, are_runs=are_runs)
+    written = measured.write(out) if out is not None else []
+    if as_json:
+        click.echo(json.dumps(measured.document))
+    else:
+        for table in measured.tables():
+            print_table(table)
+        _print_files(written)
+    measured.check_whole()
 
 
-def _write(
-    analysis: Analysis, summary: Summary, drawn: ConnectionSummary | None, figure: Path | None, out: Path | None
-) -> list[Path]:
-    """Write the requested files and return them."""
-    written: list[Path] = []
-    figures = [figure] if figure is not None else []
-    if out is not None:
-        out.mkdir(parents=True, exist_ok=True)
-        write_json(summary.document(), out / "capture.json")
-        written.append(out / "capture.json")
-        for connection_summary in _largest_connections(summary):
-            write_table(connection_table(connection_summary), out, f"connection-{connection_summary.number}")
-            written.append(out / f"connection-{connection_summary.number}.md")
-        figures += [out / f"data-sequence{suffix}" for suffix in _FIGURES]
-    connection = analysis.connections.get(drawn.number) if drawn is not None else None
-    if drawn is None or connection is None:
-        if figure is not None:
-            raise InputError("there is no MPTCP connection to draw", hint="leave --figure out to see the connections")
-        return written
-    for file in figures:
-        assert summary.start_ns is not None, "a capture with a connection has packets"
-        save_data_sequence(connection, drawn, summary.start_ns, file)
-    return written + figures
-
-
-def _largest_connections(summary: Summary) -> list[ConnectionSummary]:
-    """Return the connections with the most data, in the order of their numbers."""
-    chosen = sorted(summary.connections, key=lambda connection_summary: -sum(connection_summary.data_bytes))[
-        :_MAX_SHOWN
-    ]
-    return sorted(chosen, key=lambda connection_summary: connection_summary.number)
-
-
-def _show(summary: Summary) -> None:
-    console().print(headline(summary), style="bold", markup=False)
-    for connection in _largest_connections(summary):
-        print_table(connection_table(connection))
-    left_out = len(summary.connections) + summary.connections_only_counted - min(len(summary.connections), _MAX_SHOWN)
-    if left_out:
-        text = f"... and {left_out} MPTCP connections with less data: see --json"
+def _show(report: CaptureReport) -> None:
+    console().print(headline(report.summary), style="bold", markup=False)
+    for table in report.tables():
+        print_table(table)
+    if report.left_out:
+        text = f"... and {report.left_out} MPTCP connections with less data: see --json"
         console().print(text, style="dim", markup=False)
+
+
+def _print_files(written: Sequence[Path]) -> None:
+    if written:
+        console().print(f"Written: {', '.join(map(str, written))}", markup=False)

@@ -5,25 +5,17 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from pathlib import Path
 
 import click
 
-from mptcplab.api.beds import plan_beds
-from mptcplab.api.sources import open_source
+from mptcplab import api
 from mptcplab.campaign.failures import install_command
-from mptcplab.campaign.missing import find_missing
 from mptcplab.cli.common import console
 from mptcplab.cli.doctor import show_findings
 from mptcplab.cli.main import report_error
 from mptcplab.doctor.install import install
-from mptcplab.doctor.lacks import Lacks, collect_lacks
-from mptcplab.errors import Exit, InputError, MissingError
-from mptcplab.packs import is_url
-from mptcplab.scenario.examples import MARK, find_example
-from mptcplab.scenario.load import Run, load
-from mptcplab.study.jobs import table_job
-from mptcplab.study.load import select, study_names
+from mptcplab.doctor.lacks import Lacks
+from mptcplab.errors import Exit, MissingError
 
 
 @dataclass(frozen=True)
@@ -40,37 +32,12 @@ class Request:
 
     def find_lacks(self) -> Lacks:
         """Return what this machine lacks. :raises InputError: if there is no such file or study, or it is wrong."""
-        runs = {user: some for name in dict.fromkeys(self.names) for user, some in self._runs(name).items()}
-        return collect_lacks({user: find_missing(some, engine=self.engine) for user, some in runs.items()})
+        return api.find_lacks(self.names, set=self.overrides, engine=self.engine, beds=self.beds)
 
     @property
     def install_command(self) -> str:
         """The command that gets what is missing."""
         return install_command(self.names, self.overrides, engine=self.engine, beds=self.beds)
-
-    def _runs(self, name: str) -> dict[str, list[Run]]:
-        """Return the runs of a scenario file, or of each table of a study, by the name of the file or table."""
-        if name.startswith(MARK) and not Path(name).is_file():
-            return {name: load(find_example(name[1:]), overrides=self.overrides).runs}
-        is_study = name.partition("/")[0] in study_names() and not Path(name).is_file()
-        if is_study:
-            return self._runs_of_study(name)
-        if not Path(name).is_file() and not name.endswith(".toml") and not is_url(name):
-            hint = f"name a scenario file, or one of {', '.join(study_names())}"
-            raise InputError(f"'{name}' is neither a scenario file nor a study", hint=hint)
-        if self.beds is not None:
-            raise InputError(f"--beds is for studies, and {name} is a scenario file", hint="leave out --beds")
-        with open_source(name, overrides=self.overrides, engine=self.engine) as source:
-            return {name: source.experiment.runs}
-
-    def _runs_of_study(self, name: str) -> dict[str, list[Run]]:
-        tables = select(name)
-        if self.beds is not None:
-            return plan_beds(tables, self.beds, self.overrides, quick=False).runs_of_tables
-        return {
-            selected_table.name: table_job(selected_table, self.overrides, quick=False).runs
-            for selected_table in tables
-        }
 
 
 def doctor_for(request: Request, *, installs: bool, as_json: bool) -> int:

@@ -9,54 +9,33 @@ from pathlib import Path, PurePosixPath
 
 import click
 
-from mptcplab.errors import InputError
-from mptcplab.explain.answer import Answer, Explanation, answer
-from mptcplab.explain.sources import Sources, read_sources, run_folder
-from mptcplab.metrics.evidence import evidence_of
-from mptcplab.metrics.measure import measure_workload
-from mptcplab.metrics.network import network_counters
-from mptcplab.recording.record import Recording
-from mptcplab.workload.recorded import read_workloads
+from mptcplab import api
+from mptcplab.explain.answer import Answer, Explanation
 
 _MAX_LACKING, _MAX_NAMED = 6, 3
 
 
 def explain(files: tuple[Path, ...], client: str | None, as_json: bool) -> None:
     """Read the files, and print what they show: of a run, what each of its workloads shows."""
-    runs = [run for file in files if (run := run_folder(file)) is not None]
-    if runs and len(files) > 1:
-        raise InputError("a run is explained by itself", hint="leave the other files out")
-    sources = read_sources(files, client)
-    answers = {"": answer(sources)} if not runs else dict(_answers_of_run(runs[0], sources))
+    explained = api.explain(files, client=client)
     if as_json:
-        documents = {workload: found_answer.document() for workload, found_answer in answers.items()}
-        click.echo(json.dumps({"workloads": documents} if runs else documents[""]))
+        click.echo(json.dumps(explained.document))
         return
-    for workload, found_answer in answers.items():
-        for line in _lines(found_answer, workload):
+    for workload, answer in explained.answers.items():
+        for line in _lines(answer, workload):
             click.echo(line)
 
 
-def _answers_of_run(folder: Path, sources: Sources) -> Iterator[tuple[str, Answer]]:
-    """Yield the answer about each workload of a run that uses MPTCP or TCP."""
-    recording = Recording(folder)
-    network = network_counters(recording)
-    for workload in read_workloads(recording):
-        measurement = measure_workload(recording, workload, network)
-        evidence = evidence_of(recording, workload, network, goodput_bps=measurement.goodput_bps)
-        yield workload.name, answer(sources, evidence.merge(sources.evidence))
-
-
-def _lines(found_answer: Answer, workload: str) -> list[str]:
+def _lines(answer: Answer, workload: str) -> list[str]:
     lines = [f"Workload {workload}:"] if workload else []
-    lines.append(f"Read: {', '.join(_group(found_answer.understood))}")
-    if found_answer.hosts:
-        lines.append(f"Hosts: {', '.join(found_answer.hosts)}")
-    lines += [f"Left out: {text}" for text in found_answer.skipped]
-    lines += [f"Not readable there: {text}" for text in found_answer.unread]
-    for number, explanation in enumerate(found_answer.explanations, start=1):
+    lines.append(f"Read: {', '.join(_group(answer.understood))}")
+    if answer.hosts:
+        lines.append(f"Hosts: {', '.join(answer.hosts)}")
+    lines += [f"Left out: {text}" for text in answer.skipped]
+    lines += [f"Not readable there: {text}" for text in answer.unread]
+    for number, explanation in enumerate(answer.explanations, start=1):
         lines += ["", *_explanation(number, explanation)]
-    lines += ["", *_conclusion(found_answer)]
+    lines += ["", *_conclusion(answer)]
     return lines
 
 
@@ -90,17 +69,16 @@ def _strength(strength: float) -> str:
     return "The evidence fits well; other reasons are possible." if strength >= 0.6 else "The evidence is only a hint."
 
 
-def _conclusion(found_answer: Answer) -> list[str]:
+def _conclusion(answer: Answer) -> list[str]:
     """Return what the evidence is not enough for, and what would complete it."""
     lines = []
-    if not found_answer.explanations:
+    if not answer.explanations:
         lines.append("No reason was found: what these files show is not unusual, or they do not show enough.")
-    lines.append(f"Judged: {found_answer.judged} of {found_answer.total} reasons.")
-    if found_answer.lacking:
+    lines.append(f"Judged: {answer.judged} of {answer.total} reasons.")
+    if answer.lacking:
         lines.append("The evidence is not enough for the others. Missing are:")
         lines += [
-            f"   {words} ({count} reason{'' if count == 1 else 's'})"
-            for words, count in found_answer.lacking[:_MAX_LACKING]
+            f"   {words} ({count} reason{'' if count == 1 else 's'})" for words, count in answer.lacking[:_MAX_LACKING]
         ]
         lines.append("`mptcplab collect` prints a script that gathers most of it.")
     return lines

@@ -5,14 +5,13 @@ from __future__ import annotations
 
 import json
 import time
+from pathlib import Path
 
 import click
 
-from mptcplab.errors import LabError
 from mptcplab.plain_tables import align_columns
-from mptcplab.proxies.build import build as build_program
-from mptcplab.proxies.build import select_recipes
-from mptcplab.proxies.catalog import RECIPES, compiler_of, folder_of, is_built
+from mptcplab.proxies.build import build_proxies
+from mptcplab.proxies.catalog import RECIPES, Recipe, describe_recipe, is_built
 from mptcplab.proxies.toolchain import missing_packages
 
 _LINE_EVERY_S = 5.0
@@ -20,20 +19,16 @@ _LINE_EVERY_S = 5.0
 
 def build(names: tuple[str, ...], fresh: bool) -> None:
     """Build the programs. :raises LabError: if one failed, after all others are built."""
-    failed: list[LabError] = []
-    for recipe in select_recipes(names):
-        if fresh or not is_built(recipe):
-            click.echo(f"building {recipe.name} {recipe.version} from {_registry(recipe.language)}", err=True)
-        try:
-            folder = build_program(recipe, _Lines(), fresh=fresh)
-        except LabError as error:
-            failed.append(error)
-        else:
-            click.echo(f"{recipe.name} {recipe.version}: {folder}")
-    if failed:
-        first, *others = failed
-        hints = [first.hint or "", *(f"also: {error.message}\n    {error.hint}" for error in others)]
-        raise type(first)(first.message, hint="\n  ".join(hints))
+    build_proxies(names, fresh=fresh, begin=_announce, line=_Lines(), built=_print_folder)
+
+
+def _announce(recipe: Recipe) -> None:
+    registry = "the Go module proxy" if recipe.language == "go" else "crates.io"
+    click.echo(f"building {recipe.name} {recipe.version} from {registry}", err=True)
+
+
+def _print_folder(recipe: Recipe, folder: Path) -> None:
+    click.echo(f"{recipe.name} {recipe.version}: {folder}")
 
 
 def list_(packages: bool, as_json: bool) -> None:
@@ -41,17 +36,7 @@ def list_(packages: bool, as_json: bool) -> None:
     if packages:
         click.echo(" ".join(missing_packages(recipe for recipe in RECIPES.values() if not is_built(recipe))))
         return
-    rows = [
-        {
-            "name": recipe.name,
-            "version": recipe.version,
-            "licence": recipe.licence,
-            "programs": list(recipe.binaries),
-            "folder": str(folder_of(recipe)) if is_built(recipe) else None,
-            "compiler": compiler_of(recipe) or None,
-        }
-        for recipe in RECIPES.values()
-    ]
+    rows = [describe_recipe(recipe) for recipe in RECIPES.values()]
     if as_json:
         click.echo(json.dumps(rows))
         return
@@ -59,11 +44,8 @@ def list_(packages: bool, as_json: bool) -> None:
         (str(row["name"]), str(row["version"]), str(row["folder"] or "not built"), str(row["compiler"] or ""))
         for row in rows
     ]
-    click.echo("\n".join(align_columns(cells)))
-
-
-def _registry(language: str) -> str:
-    return "the Go module proxy" if language == "go" else "crates.io"
+    click.echo("
+".join(align_columns(cells)))
 
 
 class _Lines:

@@ -9,33 +9,23 @@ from pathlib import Path
 import click
 
 from mptcplab.cli.common import console
-from mptcplab.errors import InputError
-from mptcplab.files import report_write_errors, write_bytes
-from mptcplab.packs import SUFFIX, is_pack
-from mptcplab.packs.make import make_pack
-from mptcplab.packs.manifest import digest_of
+from mptcplab.packs.make import write_pack
 from mptcplab.plan.disk import size_text
 
 
 def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> None:
     """Write the pack of the scenario in ``file``. :raises InputError: if it cannot be packed."""
-    if is_pack(file):
-        raise InputError(f"{file} is a pack already", hint="copy it, or name a scenario file")
-    made = make_pack(file, results)
-    target = out or Path(f"{file.stem}{SUFFIX}")
-    with report_write_errors(target):
-        write_bytes(target, made.content)
-    digest = digest_of(made.content)
+    written = write_pack(file, results=results, out=out)
     if as_json:
-        click.echo(json.dumps({"file": str(target), "sha256": digest, **made.manifest.model_dump(mode="json")}))
+        click.echo(json.dumps(written.document))
         return
-    shown = console()
+    shown, made = console(), written.pack
     files, recordings = len(made.manifest.files), len(made.manifest.recordings)
     named = sum(name.startswith("scenario/") for name in made.manifest.files)
-    text = f"{target}: {named} file{'s' * (named > 1)} of the scenario"
+    text = f"{written.file}: {named} file{'s' * (named > 1)} of the scenario"
     text += f", {recordings} recording{'s' * (recordings > 1)}" if files > named else ""
     shown.print(f"{text}, {size_text(len(made.content))}", markup=False, soft_wrap=True)
-    shown.print(f"sha256 {digest}", markup=False, soft_wrap=True)
+    shown.print(f"sha256 {written.sha256}", markup=False, soft_wrap=True)
     if made.other_recordings:
         text = f"{results} has {made.other_recordings} more of other settings, seeds or scenarios, which are left out."
         shown.print(text, markup=False, soft_wrap=True)

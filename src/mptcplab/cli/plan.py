@@ -3,26 +3,17 @@
 
 from __future__ import annotations
 
-import shlex
-from collections.abc import Sequence
+import os
+from collections.abc import Iterable
 from pathlib import Path
 
 import click
 
-from mptcplab.api.sources import open_source
-from mptcplab.cli.export import export
-from mptcplab.errors import InputError
+from mptcplab import api
+from mptcplab.errors import InputError, reason
+from mptcplab.export.model import File
 from mptcplab.export.registry import FORMATS
-from mptcplab.metrics.named import swept_key
-from mptcplab.metrics.points import quote, short_names
-from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.phases import phase_notes, phases_of
-from mptcplab.plan.script import script
-from mptcplab.scenario.document import suggest_name
-from mptcplab.scenario.load import Experiment, SweepPoint
-
-#: The number of points that a hint lists.
-_FEW = 4
+from mptcplab.scenario.points import select_point
 
 
 def plan(
@@ -37,93 +28,45 @@ def plan(
     out: Path | None,
 ) -> None:
     """Print the commands of one run; with ``node``, the configuration of that node for a real machine."""
-    with open_source(file, overrides=overrides, seed=seed) as source:
-        _plan(source.experiment, seed, wanted, node, form, devices, password_file, out)
-
-
-def _plan(
-    experiment: Experiment,
-    seed: int | None,
-    wanted: tuple[str, ...],
-    node: str | None,
-    form: str | None,
-    devices: tuple[str, ...],
-    password_file: Path | None,
-    out: Path | None,
-) -> None:
-    chosen = _select_point(experiment.points, wanted)
-    if node is not None:
+    with api.open_source(file, overrides=overrides, seed=seed) as source:
+        chosen = select_point(source.experiment.points, wanted)
+        if node is None:
+            _check_options({"--format": form, "--device": devices, "--password-file": password_file, "--out": out})
+            click.echo(api.plan_script(source.experiment, wanted), nl=False)
+            return
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
-        export(chosen.scenario, node, form or next(iter(FORMATS)), devices, password_file, out)
-        return
-    given = {"--format": form, "--device": devices, "--password-file": password_file, "--out": out}
+        form = form or next(iter(FORMATS))
+        files = api.export_node(chosen.scenario, node, form, devices=devices, password_file=password_file)
+        if out is None:
+            _print(files)
+        else:
+            _write(files, out)
+
+
+def _check_options(given: dict[str, object]) -> None:
     for option, value in given.items():
         if value:
             raise InputError(f"{option} needs --node", hint="name a node of the scenario, like --node client")
-    settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
-    title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
-    notes = phase_notes(phases_of(chosen.scenario, experiment.seed))
-    click.echo(script(compile_plan(chosen.scenario, seed=experiment.seed), title=title, notes=notes), nl=False)
 
 
-def _select_point(points: Sequence[SweepPoint], wanted: Sequence[str]) -> SweepPoint:
-    """Return the point with a number, or with the values of swept keys that ``wanted`` gives.
-
-    :raises InputError: if no point is meant, or more than one.
-    """
-    if not wanted:
-        return points[0]
-    if len(wanted) == 1 and "=" not in wanted[0]:
-        return _point_by_number(points, wanted[0])
-    left = list(points)
-    for text in wanted:
-        left = _with_value(points, left, text)
-    if not left:
-        raise InputError(f"--point: no point has all of {', '.join(wanted)}", hint="see `mptcplab show FILE`")
-    if len(left) > 1:
-        raise InputError(
-            f"--point: {len(left)} points have {', '.join(wanted)}", hint=_describe_differences(points, left)
-        )
-    return left[0]
+def _print(files: list[File]) -> None:
+    """Print one file as it is, several with their paths."""
+    if len(files) == 1:
+        click.echo(files[0].text, nl=False)
+    else:
+        click.echo("\n".join(f"==> /{file.path} <==\n{file.text}" for file in files), nl=False)
 
 
-def _describe_differences(points: Sequence[SweepPoint], left: Sequence[SweepPoint]) -> str:
-    """Return how to choose one of the points that are ``left``: by the keys in which they differ, or by numbers."""
-    differ = [key for key in left[0].settings if len({point.settings.get(key) for point in left}) > 1]
-    if not differ:
-        numbers = (f"--point {points.index(point) + 1}" for point in left[:_FEW])
-        return f"use a number: {' or '.join(numbers)}"
-    names = short_names(list(left[0].settings))
-    lines = [f"{names[key]} = {', '.join(_values(left, key))}" for key in differ]
-    return f"add --point KEY=VALUE for {'; and for '.join(lines)}"
-
-
-def _values(points: Sequence[SweepPoint], key: str) -> list[str]:
-    return [quote(setting) for setting in dict.fromkeys(point.settings[key] for point in points)]
-
-
-def _point_by_number(points: Sequence[SweepPoint], text: str) -> SweepPoint:
-    if not text.strip().isdecimal():
-        hint = "give its number, as --point 2, or a value of a swept key, as --point KEY=VALUE"
-        raise InputError(f"--point: '{text}' is not a point", hint=hint)
-    number = int(text)
-    if not 1 <= number <= len(points):
-        hint = "`mptcplab show FILE` lists them in the order of their numbers"
-        raise InputError(f"--point: there is no point '{number}': the sweep has {len(points)}", hint=hint)
-    return points[number - 1]
-
-
-def _with_value(points: Sequence[SweepPoint], left: Sequence[SweepPoint], text: str) -> list[SweepPoint]:
-    name, equals, value = text.partition("=")
-    if not equals:
-        message = f"--point: the number '{text}' cannot be combined with another --point"
-        raise InputError(message, hint="give one number, or values of keys only")
-    key = swept_key(name.strip(), list(dict.fromkeys(key for point in points for key in point.settings)))
-    values = list(dict.fromkeys(point.settings[key] for point in points if key in point.settings))
-    if value.strip() not in values:
-        near = suggest_name(value.strip(), values)
-        meant = shlex.quote(f"{name.strip()}={near}")
-        hint = f"did you mean --point {meant}?" if near else f"use one of {', '.join(map(quote, values))}"
-        raise InputError(f"--point: no point has {key} = {value.strip()}", hint=hint)
-    return [point for point in left if point.settings.get(key) == value.strip()]
+def _write(files: Iterable[File], out: Path) -> None:
+    for file in files:
+        place = out / file.path
+        try:
+            place.parent.mkdir(parents=True, exist_ok=True)
+            # A file with a password has its mode before it has content.
+            with os.fdopen(os.open(place, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, file.mode), "w") as written:
+                os.fchmod(written.fileno(), file.mode)
+                written.write(file.text)
+        except OSError as error:
+            raise InputError(f"'{place}' cannot be written: {reason(error)}", hint="name another folder") from error
+        click.echo(place)

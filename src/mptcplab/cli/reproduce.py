@@ -6,19 +6,17 @@ from __future__ import annotations
 import json
 import shlex
 from pathlib import Path
-from typing import Any
 
 import click
 
-from mptcplab.api.beds import BedPlan, BedReport, find_bed_lacks, measure_beds, plan_studies
+from mptcplab.api import RunOptions
+from mptcplab.api.beds import BedCallbacks, BedCost, BedPlan, BedReport, BedReproduction
 from mptcplab.api.measuring import Callbacks, TableStart
 from mptcplab.api.reproduction import PAGE, Reproduction, TableReport
-from mptcplab.campaign.recorded import cpu_seconds
-from mptcplab.campaign.sweep import RunOptions
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.main import report_error
 from mptcplab.cli.progress import ProgressPrinter
-from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.errors import Exit, InputError, LabError
 from mptcplab.plan.forecast import duration_text
 from mptcplab.report.table import Table
 from mptcplab.study.forms import file_stem
@@ -44,7 +42,8 @@ def reproduce(
         raise InputError(f"--all and {wanted} contradict each other", hint="leave one of them out")
     options = RunOptions(jobs, fresh, cluster, engine)
     if beds is not None:
-        return _reproduce_beds(wanted, beds, overrides, out, options, quick, only_list, as_json)
+        on_beds = BedReproduction(wanted, beds, quick=quick, set=overrides, out=out, options=options)
+        return _reproduce_beds(on_beds, only_list=only_list, as_json=as_json)
     reproduction = Reproduction(wanted, quick=quick, set=overrides, out=out, options=options)
     if only_list:
         _show_list(reproduction, as_json=as_json)
@@ -141,86 +140,62 @@ class _TablePrinter:
 
 
 def _show_list(reproduction: Reproduction, *, as_json: bool) -> None:
-    triples = [(job, *reproduction.runs_to_make(job)) for job in reproduction.jobs]
+    costs = [reproduction.cost(job) for job in reproduction.jobs]
     if as_json:
-        documents = [
-            {"table": job.selected.name, "title": job.selected.table.title, "runs": len(job.runs)}
-            | {"recorded": len(job.runs) - len(left), "lacks": missing, "cpu_seconds": round(cpu_seconds(left))}
-            for job, left, missing in triples
-        ]
-        click.echo(json.dumps({"tables": documents}))
+        click.echo(json.dumps({"tables": [cost.to_json() for cost in costs]}))
         return
-    for job, left, missing in triples:
-        cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-        recorded = f", {len(job.runs) - len(left)} recorded" if 0 < len(left) < len(job.runs) else ""
-        text = f"{len(job.runs)} runs{recorded}, {missing or cost}"
-        name, title = job.selected.name, job.selected.table.title
+    for cost in costs:
+        runs = len(cost.job.runs)
+        duration = f"about {duration_text(cost.cpu_seconds)} of one CPU" if cost.left else "all recorded"
+        recorded = f", {cost.recorded} recorded" if 0 < len(cost.left) < runs else ""
+        text = f"{runs} runs{recorded}, {cost.lacks or duration}"
+        name, title = cost.job.selected.name, cost.job.selected.table.title
         console().print(f"{name}: {title} ({text})", markup=False, soft_wrap=True)
-    rest = sum(cpu_seconds(left) for _, left, missing in triples if not missing)
+    rest = sum(cost.cpu_seconds for cost in costs if not cost.lacks)
     console().print(f"Total: about {duration_text(rest)} of one CPU. Recorded runs are not executed again.")
 
 
-def _reproduce_beds(
-    wanted: str | None,
-    count: int,
-    overrides: tuple[str, ...],
-    out: Path,
-    options: RunOptions,
-    quick: bool,
-    only_list: bool,
-    as_json: bool,
-) -> int:
-    """Measure the tables of each study on its first ``count`` beds, print the clouds, and return the exit status."""
-    plans = plan_studies(wanted, count, overrides, options, quick=quick)
+def _reproduce_beds(reproduction: BedReproduction, *, only_list: bool, as_json: bool) -> int:
+    """Measure the tables of each study on its beds, print the clouds, and return the exit status."""
     if only_list:
-        _list_beds(plans, out, as_json=as_json)
+        _list_beds(reproduction, as_json=as_json)
         return Exit.DONE
-    lacks = {plan.study: find_bed_lacks(plan, options) for plan in plans}
-    problems = [error for error in lacks.values() if error is not None]
-    for study, error in lacks.items():
-        if error is not None and len(problems) < len(plans):
-            report_error(MissingError(f"study '{study}' cannot be measured: {error.message}", hint=error.hint))
-    if len(problems) == len(plans):
-        raise problems[0]
-    documents: list[dict[str, Any]] = []
-    status = Exit.MISSING if problems else Exit.DONE
-    for plan in plans:
-        if lacks[plan.study] is not None:
-            continue
-        if not as_json:
-            console(stderr=True).print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
-        with ProgressPrinter() as printer:
-            report = measure_beds(plan, out / plan.study, options, progress=printer.show, warn=printer.warn)
-        documents.append(report.document)
-        if report.problem is not None:
-            report_error(LabError(f"{plan.study}: {report.problem.message}", hint=report.problem.hint))
-            status = Exit.FAILED
-        if not as_json:
-            _show_beds(report)
+    lacks = reproduction.prepare()
+    for error in lacks.values():
+        report_error(error)
+    with ProgressPrinter() as printer:
+
+        def begin(plan: BedPlan) -> None:
+            if not as_json:
+                console(stderr=True).print(_cost_text(reproduction.cost(plan)), markup=False, soft_wrap=True)
+
+        for report in reproduction.measure(BedCallbacks(begin, printer.show, printer.warn)):
+            if report.problem is not None:
+                report_error(LabError(f"{report.plan.study}: {report.problem.message}", hint=report.problem.hint))
+            if not as_json:
+                _show_beds(report)
     if as_json:
-        click.echo(json.dumps({"studies": documents}))
-    return status
+        click.echo(json.dumps(reproduction.document))
+    if not reproduction.is_good:
+        return Exit.FAILED
+    return Exit.MISSING if lacks else Exit.DONE
 
 
-def _cost_text(plan: BedPlan, folder: Path) -> str:
-    runs, left = len(plan.runs), plan.runs_to_make(folder)
-    done = f", {runs - len(left)} recorded" if len(left) < runs else ""
-    cost = f"about {duration_text(cpu_seconds(left))} of one CPU" if left else "all recorded"
-    return f"{plan.study}: {len(plan.beds)} test beds, {runs} runs{done}, {cost}"
+def _cost_text(cost: BedCost) -> str:
+    plan = cost.plan
+    done = f", {cost.recorded} recorded" if cost.recorded else ""
+    duration = f"about {duration_text(cost.cpu_seconds)} of one CPU" if cost.left else "all recorded"
+    return f"{plan.study}: {len(plan.beds)} test beds, {len(plan.runs)} runs{done}, {duration}"
 
 
-def _list_beds(plans: list[BedPlan], out: Path, *, as_json: bool) -> None:
+def _list_beds(reproduction: BedReproduction, *, as_json: bool) -> None:
     """Print the number of runs of each study and their cost."""
+    costs = [reproduction.cost(plan) for plan in reproduction.plans]
     if as_json:
-        entries = []
-        for plan in plans:
-            left = plan.runs_to_make(out / plan.study)
-            entry = {"study": plan.study, "beds": len(plan.beds), "runs": len(plan.runs)}
-            entries.append(entry | {"recorded": len(plan.runs) - len(left), "cpu_seconds": round(cpu_seconds(left))})
-        click.echo(json.dumps({"studies": entries}))
+        click.echo(json.dumps({"studies": [cost.to_json() for cost in costs]}))
         return
-    for plan in plans:
-        console().print(_cost_text(plan, out / plan.study), markup=False, soft_wrap=True)
+    for cost in costs:
+        console().print(_cost_text(cost), markup=False, soft_wrap=True)
 
 
 def _show_beds(report: BedReport) -> None:

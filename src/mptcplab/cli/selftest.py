@@ -4,28 +4,23 @@
 from __future__ import annotations
 
 import json
-import os
-import tempfile
-import time
-from collections import Counter
-from collections.abc import Sequence
-from contextlib import ExitStack
-from dataclasses import asdict
 from pathlib import Path
 
 import click
 
-from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.engine.stop import Stop
+from mptcplab import api
 from mptcplab.errors import Exit
-from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
-from mptcplab.report.junit import Case, Suite, write_junit
-from mptcplab.report.junit import Verdict as JunitVerdict
-from mptcplab.selftest.prepare import SelftestTree, prepare
-from mptcplab.selftest.programs import check_programs
-from mptcplab.selftest.suite import PartOutcome, SocketDefaults, SuitePart, check_defaults, parts, run_parts
-from mptcplab.selftest.tap import Result, Verdict
+from mptcplab.report.junit import write_junit
+from mptcplab.selftest.suite import PartOutcome
+from mptcplab.selftest.tap import Verdict
+
+_WORDS: dict[Verdict, str] = {
+    "ok": "passed",
+    "not ok": "failed",
+    "skip": "skipped",
+    "flaky": "failed and known as flaky",
+}
 
 
 def selftest(
@@ -42,61 +37,27 @@ def selftest(
     as_json: bool,
 ) -> int:
     """Run the selftests and return the exit status."""
-    kernel = find_kernel(version)
-    available = sorted(os.sched_getaffinity(0), reverse=True)
-    defaults = SocketDefaults(congestion_control, scheduler)
-    check_defaults(kernel, defaults, cpu=available[0])
     with StderrReporter() as progress:
-        prepared = prepare(kernel, source, patches=patches, jobs=len(available), progress=progress)
-    chosen = parts(prepared, names)
-    check_programs(prepared, [part.script for part in chosen])
-    started = time.monotonic()
-    cpus = [available[number % len(available)] for number in range(jobs or len(available))]
-    outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json)
-    duration = time.monotonic() - started
-    virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
-    click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {duration:.0f} s", err=True)
+        suite = api.prepare_selftests(
+            names,
+            kernel=version,
+            source=source,
+            patches=patches,
+            congestion_control=congestion_control,
+            scheduler=scheduler,
+            progress=progress,
+        )
+    report = suite.run(seed=seed, jobs=jobs, logs=out, finished=_ignore if as_json else _print)
+    labs = f"{len(report.outcomes)} labs: {report.virtual_s:.0f} s of virtual time in {report.wall_s:.0f} s"
+    click.echo(labs, err=True)
     if junit is not None:
-        write_junit(junit, "mptcplab.selftest", [to_suite(outcome) for outcome in outcomes])
-    if as_json:
-        document = _document(outcomes, prepared, kernel.release, defaults, seed)
-        click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
-    else:
-        click.echo(_summary(outcomes))
-    return Exit.FAILED if _any_failed(outcomes) else Exit.DONE
+        write_junit(junit, "mptcplab.selftest", report.suites)
+    click.echo(json.dumps(report.document) if as_json else _summary(report))
+    return Exit.DONE if report.is_good else Exit.FAILED
 
 
-def _run(
-    kernel: KernelBuild,
-    prepared: SelftestTree,
-    chosen: list[SuitePart],
-    defaults: SocketDefaults,
-    seed: int,
-    cpus: list[int],
-    out: Path | None,
-    *,
-    quiet: bool,
-) -> list[PartOutcome]:
-    """Run all labs and print every result as it arrives. :raises KeyboardInterrupt: if a signal interrupts them."""
-    stop = Stop()
-    with ExitStack() as stack:
-        logs = out or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="mptcplab-")))
-        logs.mkdir(parents=True, exist_ok=True)
-        stack.enter_context(stop.request_on_signals())
-        try:
-            return run_parts(
-                kernel,
-                prepared,
-                chosen,
-                defaults=defaults,
-                seed=seed,
-                logs=logs,
-                cpus=cpus,
-                stop=stop.descriptor,
-                finished=(lambda _: None) if quiet else _print,
-            )
-        except RunInterruptedError as error:
-            raise KeyboardInterrupt from error
+def _ignore(_: PartOutcome) -> None:
+    """Print nothing: standard output has one JSON document."""
 
 
 def _print(outcome: PartOutcome) -> None:
@@ -107,56 +68,8 @@ def _print(outcome: PartOutcome) -> None:
         click.echo(f"not ok  {outcome.part.name}: {outcome.error}")
 
 
-def to_suite(outcome: PartOutcome) -> Suite:
-    """Return the results of one lab as tests. A failure that is known as flaky counts as skipped."""
-    verdicts: dict[Verdict, JunitVerdict] = {"ok": "passed", "not ok": "failure", "skip": "skipped", "flaky": "skipped"}
-    cases = [Case(result.name, verdicts[result.verdict], _junit_reason(result)) for result in outcome.results]
-    if outcome.error:
-        cases.append(Case("the lab", "error", outcome.error))
-    return Suite(outcome.part.name, tuple(cases), outcome.virtual_ns / 1e9)
-
-
-def _junit_reason(result: Result) -> str:
-    return f"known as flaky: {result.reason}" if result.verdict == "flaky" else result.reason
-
-
-def _all_results(outcomes: Sequence[PartOutcome]) -> list[Result]:
-    return [result for outcome in outcomes for result in outcome.results]
-
-
-def _any_failed(outcomes: Sequence[PartOutcome]) -> bool:
-    return any(outcome.error for outcome in outcomes) or any(
-        result.verdict == "not ok" for result in _all_results(outcomes)
-    )
-
-
-def _summary(outcomes: Sequence[PartOutcome]) -> str:
-    counts = Counter(result.verdict for result in _all_results(outcomes))
-    counts["not ok"] += sum(1 for outcome in outcomes if outcome.error)
-    words: dict[Verdict, str] = {
-        "ok": "passed",
-        "not ok": "failed",
-        "skip": "skipped",
-        "flaky": "failed and known as flaky",
-    }
+def _summary(report: api.SelftestReport) -> str:
+    counts = report.counts
     return ", ".join(
-        f"{counts[verdict]} {word}" for verdict, word in words.items() if counts[verdict] or verdict == "ok"
+        f"{counts[verdict]} {word}" for verdict, word in _WORDS.items() if counts[verdict] or verdict == "ok"
     )
-
-
-def _document(
-    outcomes: Sequence[PartOutcome], prepared: SelftestTree, release: str, defaults: SocketDefaults, seed: int
-) -> dict[str, object]:
-    return {
-        "kernel": release,
-        **{name: value for name, value in asdict(defaults).items() if value},
-        "source": prepared.source.describe(),
-        "seed": seed,
-        "results": [
-            {"test": outcome.part.name, "name": result.name, "verdict": result.verdict, "reason": result.reason}
-            for outcome in outcomes
-            for result in outcome.results
-        ],
-        "errors": [{"test": outcome.part.name, "message": outcome.error} for outcome in outcomes if outcome.error],
-        "virtual_seconds": {outcome.part.name: outcome.virtual_ns / 1e9 for outcome in outcomes},
-    }

@@ -7,7 +7,10 @@ import contextlib
 import os
 import select
 import signal
+import threading
 from collections.abc import Iterator
+
+from mptcplab.engine.protocol import RunInterruptedError
 
 
 class Stop:
@@ -37,7 +40,13 @@ class Stop:
 
     @contextlib.contextmanager
     def request_on_signals(self) -> Iterator[None]:
-        """Request a stop on Ctrl-C, SIGTERM and the end of the terminal while inside. Only for the main thread."""
+        """Request a stop on Ctrl-C, SIGTERM and the end of the terminal while inside.
+
+        Only the main thread receives signals: in another one, this does nothing.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
         numbers = [signal.SIGINT, signal.SIGTERM]
         if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # otherwise it runs under nohup, and must continue
             numbers.append(signal.SIGHUP)
@@ -47,3 +56,19 @@ class Stop:
         finally:
             for number, handler in before.items():
                 signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[Stop]:
+    """Yield a stop that signals request, for labs that run inside.
+
+    :raises KeyboardInterrupt: in place of the error of a lab that it has stopped.
+    """
+    stop = Stop()
+    try:
+        with stop.request_on_signals():
+            yield stop
+    except RunInterruptedError as error:
+        raise KeyboardInterrupt from error
+    finally:
+        stop.close()

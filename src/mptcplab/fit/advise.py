@@ -13,6 +13,7 @@ from typing import Any
 
 from mptcplab.fit.observation import Observation
 from mptcplab.fit.twin import set_key
+from mptcplab.scenario.overrides import override
 from mptcplab.stats.differences import paired_difference
 
 _SCHEDULERS = ("default", "roundrobin", "blest", "ecf", "redundant")
@@ -53,6 +54,12 @@ def list_changes(
         changes.append(Change("MPTCP instead of TCP", (("transport.protocol", "mptcp"),)))
     changes += _backup_changes(observation, tables)
     return changes
+
+
+def parse_change(text: str) -> Change:
+    """Return the change of one key that ``KEY=VALUE`` describes. :raises InputError: if it has another form."""
+    setting = override(text)
+    return Change(f"{setting.name} {setting.value}", ((setting.name, setting.value),))
 
 
 def _parts(
@@ -184,6 +191,10 @@ class Advice:
         if abs(self.gain) < _NEGLIGIBLE:
             return "no difference that matters"
         return "helps" if self.gain > 0 else "harms"
+
+    def to_json(self) -> dict[str, object]:
+        """Return the values and the verdict."""
+        return {**vars(self), "verdict": self.verdict}
 
 
 def rank(before: Sequence[Outcome], tried: Mapping[str, Sequence[Outcome]]) -> list[Advice]:

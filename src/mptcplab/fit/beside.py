@@ -37,6 +37,17 @@ class ComparedQuantity:
     is_share: bool
     format: Callable[[float], str]
 
+    def to_json(self) -> dict[str, object]:
+        """Return the values in the unit of the quantity: bit/s, s, or a share."""
+        return {
+            "quantity": self.quantity,
+            "observed": float(self.observed),
+            "twin": self.twin,
+            "low": self.low,
+            "high": self.high,
+            "difference": float(self.difference),
+        }
+
 
 def outcome_of(result: RunResult, recording: Recording) -> Outcome:
     """Return what one run of the twin did: its only workload is the transfer."""

@@ -29,6 +29,17 @@ class Estimate:
         """True if the value itself is known."""
         return self.kind in ("measured", "stated")
 
+    def to_json(self) -> dict[str, object]:
+        """Return the value, its interval and how it was found, in its unit."""
+        return {
+            "value": float(self.value),
+            "kind": self.kind,
+            "low": None if self.low is None else float(self.low),
+            "high": None if self.high is None else float(self.high),
+            "samples": self.samples,
+            "method": self.method,
+        }
+
     def origin(self, format_value: Callable[[float], str]) -> str:
         """Return where the value comes from, with its interval, as a comment says it."""
         if self.kind == "stated":

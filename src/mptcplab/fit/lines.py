@@ -74,6 +74,12 @@ class Line:
         """The queue in full frames."""
         return self.queue_bytes / FRAME
 
+    def to_json(self) -> dict[str, object]:
+        """Return the ends and the estimates, with the units in their names."""
+        estimates = {"rate_bps": self.rate, "rtt_s": self.rtt, "queue_s": self.queue, "loss": self.loss}
+        ends = {"name": self.name, "sender": self.sender, "receiver": self.receiver}
+        return ends | {name: estimate.to_json() for name, estimate in estimates.items()}
+
 
 def estimate_line(trace: PathTrace, name: str) -> Line:
     """Return the line that a path's packets travelled over."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from mptcplab.capture.read import read_packets
@@ -17,6 +17,7 @@ from mptcplab.explain.readers.host import subflows_of
 from mptcplab.explain.sources import read_texts
 from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line, round_trips_in
 from mptcplab.fit.packets import FlowTrace, PathReader, PathTrace
+from mptcplab.fit.typed import Direction, TypedLine, complete_lines, line_of, read_typed
 
 #: A line is one that carried this share of all payload, and this number of bytes.
 _MIN_SHARE, _MIN_PAYLOAD = 0.01, 100_000
@@ -57,6 +58,33 @@ class Observation:
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
     backups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+
+
+def observe_all(files: Sequence[Path], typed: Sequence[TypedLine], direction: Direction) -> Observation:
+    """Return what files and typed lines show together. A TOML file has typed lines, too.
+
+    ``direction`` is that of the payload, for lines that no other file shows.
+
+    :raises InputError: if there is nothing to read, if a line is described twice, or if typed values are of a line that
+        the files do not show. :raises MissingError: as :func:`observe` does.
+    """
+    collections = [file for file in files if file.suffix != ".toml"]
+    all_typed = [*typed, *(line for file in files if file.suffix == ".toml" for line in read_typed(file))]
+    names = [line.name for line in all_typed]
+    if twice := next((name for name in names if names.count(name) > 1), None):
+        raise InputError(f"line '{twice}' is described twice", hint="leave one out")
+    if not collections:
+        if not all_typed:
+            hint = "name what `mptcplab collect` gathered, or describe lines with --line; see mptcplab fit --help"
+            raise InputError("there is nothing to fit", hint=hint)
+        lines = tuple(line_of(line, direction) for line in all_typed)
+        return Observation(name=", ".join(names), lines=lines)
+    observation = observe(collections)
+    lines_now, unknown = complete_lines(observation.lines, all_typed)
+    if unknown:
+        known = ", ".join(line.name for line in observation.lines)
+        raise InputError(f"the files show no line '{unknown[0].name}'", hint=f"their lines are {known}")
+    return replace(observation, lines=tuple(lines_now))
 
 
 def observe(paths: Sequence[Path]) -> Observation:

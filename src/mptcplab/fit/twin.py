@@ -16,9 +16,10 @@ from mptcplab.scenario.writing import Commented
 MARK = "Written by `mptcplab fit`."
 #: Name of the twin's only workload.
 TRANSFER = "transfer"
+#: Runs of a twin, each with its own seed.
+REPEATS = 8
 _DEFAULT_DURATION_S, _MIN_DURATION_S, _MAX_DURATION_S = 10.0, 2.0, 60.0
 _MAX_BUFFER = 256 << 20
-_REPEATS = 8
 _NUMBERS = re.compile(r"\d{1,12}")
 
 
@@ -35,7 +36,7 @@ def build_twin(
     tables: dict[str, Any] = {
         "title": f"The twin of {observation.name}",
         "question": "Does the twin do what was observed, and what would change it?",
-        "repeats": _REPEATS,
+        "repeats": REPEATS,
         "topology": {"preset": "disjoint-paths", "paths": len(lines)},
         "transport": _transport(observation, controls, schedulers),
     }
@@ -140,3 +141,21 @@ def set_key(tables: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
         return {**tables, first: set_key(tables.get(first, {}), rest, value)}
     changed = {name: entry for name, entry in tables.items() if name != first}
     return changed if value is None else {**tables, first: value}
+
+
+def limits_text(observation: Observation) -> str:
+    """Return what the twin does not know, for the heading of its file."""
+    unknown = [
+        f"{noun} of {line.name}"
+        for line in observation.lines
+        for noun, estimate in (
+            ("rate", line.rate),
+            ("round trip", line.rtt),
+            ("queue", line.queue),
+            ("loss", line.loss),
+        )
+        if not estimate.is_known
+    ]
+    return (
+        f"Not identified: {', '.join(unknown)}." if unknown else "All rates, round trips, queues and losses are known."
+    )

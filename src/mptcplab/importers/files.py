@@ -45,12 +45,14 @@ class Imported:
     formats: tuple[str, ...]
 
 
-def import_files(paths: Sequence[Path], title: str | None = None) -> Imported:
-    """Read all files and return a scenario of them, which loads.
+def import_files(files: Sequence[str | Path], title: str | None = None) -> Imported:
+    """Return a scenario, which loads, of scripts of ``tc`` and ``ip``, or of files of Mininet, minitopo or UCI.
+
+    Nothing in a file is run. ``title`` is that of the scenario, by default with the names of the files.
 
     :raises InputError: if a file cannot be read or is not understood, or if there is no network in them.
     """
-    texts = {path.name: _read(path) for path in paths}
+    texts = {path.name: _read(path) for path in map(Path, files)}
     return import_texts(texts, title)
 
 

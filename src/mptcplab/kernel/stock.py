@@ -54,6 +54,17 @@ class StockKernel:
         """Timer frequency in ticks per second; None without a configuration."""
         return timer_frequency(self.config.read_text()) if self.config else None
 
+    def to_json(self) -> dict[str, object]:
+        """Return what ``mptcplab kernel stock --json`` has of it."""
+        return {
+            "version": self.version,
+            "release": self.release,
+            "hz": self.hz,
+            "package_version": self.package_version,
+            "sha256": self.sha256,
+            "image": str(self.image),
+        }
+
     @property
     def config_sha256(self) -> str:
         """Hash of the configuration; empty without one."""

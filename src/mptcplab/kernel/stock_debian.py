@@ -16,12 +16,12 @@ from collections.abc import Callable, Iterable
 from pathlib import Path, PurePosixPath
 from typing import TextIO
 
-from mptcplab.cache import hold_lock, make_work_folder
+from mptcplab.cache import cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.bzimage import uncompress
 from mptcplab.kernel.debian import Apt, download, find_mirrors, parse_madison, update
 from mptcplab.kernel.process import capture, require_tools
-from mptcplab.kernel.progress import Reporter
+from mptcplab.kernel.progress import Reporter, SilentProgress
 from mptcplab.kernel.source import file_sha256
 from mptcplab.kernel.stock import FORMAT, VERSION_PATTERN, StockKernel, find_stock, numbers, stock_folder
 
@@ -43,11 +43,18 @@ _KEPT = (
 _NOT_KEPT = re.compile(r"drivers/net/[^/]+/.*|net/(?:bluetooth|wireless|mac80211|ceph|rds|tipc|sunrpc|nfc|can|atm)/.*")
 
 
-def obtain_stock(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> StockKernel:
+def obtain_stock(version: str, *, progress: Reporter | None = None, cache: Path | None = None) -> StockKernel:
     """Return the newest stock kernel of `version` from Debian's suites, downloading it if it is not cached.
 
     :raises InputError: for a wrong version. :raises MissingError: if this machine's apt cannot provide it.
     """
+    cache = cache or cache_root()
+    (cache / "logs").mkdir(parents=True, exist_ok=True)
+    with (cache / "logs" / "stock.log").open("w") as log:
+        return _obtain(version, cache, progress=progress or SilentProgress(), log=log)
+
+
+def _obtain(version: str, cache: Path, *, progress: Reporter, log: TextIO) -> StockKernel:
     if not VERSION_PATTERN.fullmatch(version):
         raise InputError(f"'{version}' is not a kernel version", hint="name a version such as 6.12")
     require_tools(TOOLS)

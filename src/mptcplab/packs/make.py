@@ -16,7 +16,9 @@ from pydantic import BaseModel
 import mptcplab
 from mptcplab.campaign.identity import resolve_scenario
 from mptcplab.errors import InputError, LabError, reason
+from mptcplab.files import report_write_errors, write_bytes
 from mptcplab.kernel.cache import find_kernel
+from mptcplab.packs import SUFFIX, is_pack
 from mptcplab.packs.archive import write_archive
 from mptcplab.packs.compare import number_digests
 from mptcplab.packs.manifest import (
@@ -41,6 +43,39 @@ class Pack:
     content: bytes
     manifest: Manifest
     other_recordings: int = 0
+
+
+@dataclass(frozen=True)
+class WrittenPack:
+    """A pack in ``file``, and the SHA-256 of the file."""
+
+    pack: Pack
+    file: Path
+    sha256: str
+
+    @property
+    def document(self) -> dict[str, Any]:
+        """The JSON document of ``mptcplab pack --json``."""
+        return {"file": str(self.file), "sha256": self.sha256, **self.pack.manifest.model_dump(mode="json")}
+
+
+def write_pack(file: str | Path, *, results: str | Path | None = None, out: str | Path | None = None) -> WrittenPack:
+    """Write one file with a scenario and everything that it names, for others.
+
+    ``results`` is a results folder, whose recordings of this scenario's runs become a part of it. ``out`` is the file
+    to write, by default NAME.mptcplab.zip in the working directory.
+
+    :raises InputError: if ``file`` is a pack, if the scenario cannot be packed, or there is no recording of its runs.
+    :raises LabError: if ``out`` cannot be written.
+    """
+    scenario = Path(file)
+    if is_pack(scenario):
+        raise InputError(f"{file} is a pack already", hint="copy it, or name a scenario file")
+    pack = make_pack(scenario, None if results is None else Path(results))
+    target = Path(out) if out is not None else Path(f"{scenario.stem}{SUFFIX}")
+    with report_write_errors(target):
+        write_bytes(target, pack.content)
+    return WrittenPack(pack, target, digest_of(pack.content))
 
 
 def make_pack(file: Path, results: Path | None = None) -> Pack:

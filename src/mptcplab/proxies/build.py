@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from mptcplab.cache import cache_root, hold_lock, make_work_folder
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, LabError
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.proxies.catalog import COMPILER_FILE, RECIPES, Recipe, folder_of, is_built
 from mptcplab.proxies.toolchain import Toolchain, toolchain_of
@@ -30,6 +30,40 @@ def select_recipes(names: tuple[str, ...]) -> list[Recipe]:
         if name not in RECIPES:
             raise InputError(f"'{name}' is not a program that is built", hint=f"use one of {', '.join(RECIPES)}")
     return [RECIPES[name] for name in names] if names else list(RECIPES.values())
+
+
+def build_proxies(
+    names: Iterable[str] = (),
+    *,
+    fresh: bool = False,
+    begin: Callable[[Recipe], None] = lambda _: None,
+    line: Callable[[str], None] = lambda _: None,
+    built: Callable[[Recipe, Path], None] = lambda _recipe, _folder: None,
+) -> dict[str, Path]:
+    """Build the programs of gateways called ``names``, or all, and return the folder of each by its name.
+
+    Programs that are built already are not built again, unless ``fresh``. ``begin`` is called before each build,
+    ``line`` with lines of the compiler's output, and ``built`` after each program that is there.
+
+    :raises InputError: for a name that is not one.
+    :raises LabError: after all others are built, if one failed; a MissingError, if the first lacked a compiler.
+    """
+    folders: dict[str, Path] = {}
+    failed: list[LabError] = []
+    for recipe in select_recipes(tuple(names)):
+        if fresh or not is_built(recipe):
+            begin(recipe)
+        try:
+            folders[recipe.name] = build(recipe, line, fresh=fresh)
+        except LabError as error:
+            failed.append(error)
+        else:
+            built(recipe, folders[recipe.name])
+    if failed:
+        first, *others = failed
+        hints = [first.hint or "", *(f"also: {error.message}\n    {error.hint}" for error in others)]
+        raise type(first)(first.message, hint="\n  ".join(hints))
+    return folders
 
 
 def build(recipe: Recipe, report: Callable[[str], None], *, fresh: bool = False) -> Path:

@@ -114,6 +114,18 @@ def compiler_of(recipe: Recipe) -> str:
     return file.read_text().strip() if file.is_file() else ""
 
 
+def describe_recipe(recipe: Recipe) -> dict[str, object]:
+    """Return a program as JSON data, with the folder and the compiler of its build; None for what is not there."""
+    return {
+        "name": recipe.name,
+        "version": recipe.version,
+        "licence": recipe.licence,
+        "programs": list(recipe.binaries),
+        "folder": str(folder_of(recipe)) if is_built(recipe) else None,
+        "compiler": compiler_of(recipe) or None,
+    }
+
+
 def built_program(recipe: Recipe, binary: str) -> Path | None:
     """Return the path of one of a program's binaries; None if it is not built."""
     path = folder_of(recipe) / binary

@@ -14,6 +14,7 @@ study's data names, holds; *partly shown* if the largest distance from its bound
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
@@ -173,15 +174,16 @@ def _judge(claim: Claim, all_rows: Sequence[str], measured: TableValues, run: se
         answers += [
             _trend(claim.trend, [quantity.value for quantity in quantities if quantity.to == to]) for to in groups
         ]
-    if any(quantity.value.missing for quantity in quantities) or _lacks_quantity(rows, quantities, run):
+    if any(quantity.value.missing for quantity in quantities) or _lacks_quantity(claim, rows, quantities, run):
         answers.append(UNCERTAIN)
     return ClaimVerdict(claim, quantities, _combine_all(answers))
 
 
-def _lacks_quantity(rows: Sequence[str], quantities: Sequence[ClaimQuantity], run: set[str]) -> bool:
-    """Return whether a row was run but lacks the quantity: none of its runs recovered, for example."""
-    known = {quantity.row for quantity in quantities}
-    return any(row in run and row not in known for row in rows)
+def _lacks_quantity(claim: Claim, rows: Sequence[str], quantities: Sequence[ClaimQuantity], run: set[str]) -> bool:
+    """Return whether a row was run but lacks a quantity: none of its runs recovered, or it is a ratio of 0 to 0."""
+    known = Counter(quantity.row for quantity in quantities)
+    expected = len(claim.to) if claim.each and claim.to else 1
+    return any(row in run and known[row] < expected for row in rows)
 
 
 def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[ClaimQuantity]:
@@ -195,9 +197,13 @@ def _quantities(claim: Claim, measured: TableValues, row: str) -> Iterator[Claim
         yield ClaimQuantity(row, "", of)
     elif claim.each:
         for name, value in known:
-            yield ClaimQuantity(row, name, combine_values(of, [value], ratio))
+            quotient = combine_values(of, [value], ratio)
+            if quotient is not None:
+                yield ClaimQuantity(row, name, quotient)
     else:
-        yield ClaimQuantity(row, "", combine_values(of, [value for _, value in known], ratio))
+        quotient = combine_values(of, [value for _, value in known], ratio)
+        if quotient is not None:
+            yield ClaimQuantity(row, "", quotient)
 
 
 def _value(measured: TableValues, column: str, row: str) -> Value | None:
@@ -239,11 +245,11 @@ def _trend(trend: str, values: Sequence[Value]) -> str:
 
 def _change(left: Value, right: Value, sign: int, plateau: float) -> tuple[float, float]:
     """Return the interval of a change, minus a plateau. A change between single runs is not certain."""
-    change = combine_values(right, [left], _subtract).interval
+    change = combine_values(right, [left], _subtract)
     smallest = plateau * max(abs(left.interval.mean), abs(right.interval.mean))
-    if change.half_width is None:
+    if change is None or change.interval.half_width is None:
         return -math.inf, math.inf
-    low, high = sorted((sign * change.low, sign * change.high))
+    low, high = sorted((sign * change.interval.low, sign * change.interval.high))
     return low - smallest, high - smallest
 
 

@@ -21,7 +21,8 @@ from mptcplab.study.values import JAIN, OVER, link_of, over_of
 class Value:
     """The measured value of a cell: its mean, the values by seed, and properties of the runs.
 
-    ``missing`` is the number of runs without the metric: MPTCP that did not recover, for example.
+    ``missing`` is the number of runs without the metric: MPTCP that did not recover, for example. In a ratio, it also
+    counts the runs in which both parts are 0.
     """
 
     interval: Interval
@@ -158,25 +159,37 @@ def _ratios(selected: SelectedTable, ratios: TableValues) -> Iterator[tuple[tupl
     for name, column in selected.table.columns.items():
         for row in selected.table.all_rows if column.ratio else ():
             of, to = (ratios.get((row, part)) for part in column.ratio or ())
-            if of is not None and to is not None:
-                yield (row, name), combine_values(of, [to], ratio)
+            value = combine_values(of, [to], ratio) if of is not None and to is not None else None
+            if value is not None:
+                yield (row, name), value
 
 
-def ratio(of: float, parts: Sequence[float]) -> float:
-    """Return ``of`` divided by the sum of ``parts``."""
+def ratio(of: float, parts: Sequence[float]) -> float | None:
+    """Return ``of`` divided by the sum of ``parts``: infinity if only the sum is 0, None if both are.
+
+    Two zeros do not say which of them is larger: two flows that carried nothing are not infinitely far apart.
+    """
     whole = math.fsum(parts)
-    return of / whole if whole else math.inf
+    if whole:
+        return of / whole
+    return math.inf if of else None
 
 
-def combine_values(of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float]) -> Value:
-    """Apply the formula to each seed that all have, or to the means if that leaves only one of several, or none."""
+def combine_values(
+    of: Value, parts: Sequence[Value], formula: Callable[[float, Sequence[float]], float | None]
+) -> Value | None:
+    """Apply the formula to each seed that all have, or to the means if that leaves only one of several, or none.
+
+    Seeds for which the formula has no value are counted as missing. None if it has a value for none.
+    """
     seeds, missing = set(of.by_seed), max(value.missing for value in (of, *parts))
     shared = seeds.intersection(*(part.by_seed for part in parts))
     if len(shared) > 1 or (shared and all(set(value.by_seed) == shared for value in (of, *parts))):
-        by_seed = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(shared)}
-        return _mean_value(by_seed, missing)
+        results = {seed: formula(of.by_seed[seed], [part.by_seed[seed] for part in parts]) for seed in sorted(shared)}
+        by_seed = {seed: result for seed, result in results.items() if result is not None}
+        return _mean_value(by_seed, missing + len(results) - len(by_seed)) if by_seed else None
     mean = formula(of.interval.mean, [part.interval.mean for part in parts])
-    return Value(Interval(mean, None, 1), missing=missing)
+    return None if mean is None else Value(Interval(mean, None, 1), missing=missing)
 
 
 def fits(

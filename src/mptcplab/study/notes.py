@@ -174,6 +174,7 @@ def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     yield f"Measured: {spread}; payload at the receiver."
     if any(value.interval.is_identical for value in judged.measured.values()):
         yield IDENTICAL_NOTE
+    yield from _undefined_ratio_notes(judged)
     yield from _shapes(judged)
     yield from _repeated_value_notes(judged)
     yield from _unstated_parameters(judged)
@@ -185,6 +186,19 @@ def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     if table.note:
         yield judged.fill_quotes(table.note)
     yield from _quoted_table_notes(judged, (*marks, table.note))
+
+
+def _undefined_ratio_notes(judged: JudgedTable) -> Iterator[str]:
+    """Yield the ratios without a value although both of their parts were measured: these are 0."""
+    table, measured = judged.selected.table, judged.measured
+    cells = [
+        f"{column.title} at {row}"
+        for name, column in table.columns.items()
+        for row in table.all_rows
+        if column.ratio and (row, name) not in measured and all((row, part) in measured for part in column.ratio)
+    ]
+    if cells:
+        yield f"No value, since both parts of the ratio are 0: {', '.join(cells)}."
 
 
 def _shapes(judged: JudgedTable) -> Iterator[str]:
