@@ -17,11 +17,12 @@ import click
 
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.stop import Stop
-from mptcplab.errors import Exit
+from mptcplab.errors import Exit, InputError
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.report.junit import Case, Suite, write_junit
 from mptcplab.report.junit import Verdict as JunitVerdict
+from mptcplab.selftest.baseline import Comparison, compare, read_baseline
 from mptcplab.selftest.prepare import SelftestTree, prepare
 from mptcplab.selftest.programs import check_programs
 from mptcplab.selftest.suite import PartOutcome, SocketDefaults, SuitePart, check_defaults, parts, run_parts
@@ -38,10 +39,15 @@ def selftest(
     seed: int,
     jobs: int | None,
     out: Path | None,
+    baseline: Path | None,
     junit: Path | None,
     as_json: bool,
 ) -> int:
     """Run the selftests and return the exit status."""
+    before = None if baseline is None else read_baseline(baseline)
+    if before is not None and before["seed"] != seed:
+        hint = f"give --seed {before['seed']}"
+        raise InputError(f"the baseline was made with the seed {before['seed']}, not {seed}", hint=hint)
     kernel = find_kernel(version)
     available = sorted(os.sched_getaffinity(0), reverse=True)
     defaults = SocketDefaults(congestion_control, scheduler)
@@ -52,18 +58,35 @@ def selftest(
     check_programs(prepared, [part.script for part in chosen])
     started = time.monotonic()
     cpus = [available[number % len(available)] for number in range(jobs or len(available))]
-    outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json)
+    outcomes = _run(kernel, prepared, chosen, defaults, seed, cpus, out, quiet=as_json or before is not None)
     duration = time.monotonic() - started
     virtual = sum(outcome.virtual_ns for outcome in outcomes) / 1e9
-    click.echo(f"{len(outcomes)} labs: {virtual:.0f} s of virtual time in {duration:.0f} s", err=True)
+    labs = "1 lab" if len(outcomes) == 1 else f"{len(outcomes)} labs"
+    click.echo(f"{labs}: {virtual:.1f} s of virtual time; booting and running took {duration:.0f} s", err=True)
     if junit is not None:
         write_junit(junit, "mptcplab.selftest", [to_suite(outcome) for outcome in outcomes])
+    document = _document(outcomes, prepared, kernel.release, defaults, seed)
+    document |= {"patches": [path.name for path in patches]} if patches else {}
+    comparison = None if before is None else compare(before, document)
+    if comparison is not None:
+        document["changes"] = [asdict(change) for change in comparison.changes]
     if as_json:
-        document = _document(outcomes, prepared, kernel.release, defaults, seed)
-        click.echo(json.dumps(document | ({"patches": [path.name for path in patches]} if patches else {})))
+        click.echo(json.dumps(document))
+    elif comparison is not None:
+        _print_comparison(comparison)
     else:
         click.echo(_summary(outcomes))
-    return Exit.FAILED if _any_failed(outcomes) else Exit.DONE
+    failed = _any_failed(outcomes) if comparison is None else bool(comparison.changes)
+    return Exit.FAILED if failed else Exit.DONE
+
+
+def _print_comparison(comparison: Comparison) -> None:
+    for change in comparison.changes:
+        click.echo(f"{change.after:6}  {change.test}: {change.name}  (baseline: {change.before})")
+    for failure in comparison.known_failures:
+        click.echo(f"known   {failure}: fails in the baseline, too")
+    count = len(comparison.changes)
+    click.echo(f"{count or 'no'} {'result differs' if count == 1 else 'results differ'} from the baseline")
 
 
 def _run(

@@ -6,9 +6,9 @@
                             7.2-BASE12.json   what we put into it, and whether a build was in progress
 
 A tree belongs to a source, a compiler and options: BASE is their hash. Patches and our source files (`kernel/net/`) may
-differ between builds. Patches are applied to copies of the original files, and only the files whose content differs from
-the tree's are written, so that make compiles no others. A user's git tree (`--source`) is identified by its path: its
-files that changed since the last build are copied.
+differ between builds. Patches are applied to copies of the original files, and only the files whose content differs
+from the tree's are written, so that make compiles no others. A user's git tree (`--source`) is identified by its path:
+its files that changed since the last build are copied.
 
 The result must be the same kernel as from a build in a new tree. Therefore a tree in which a build was killed is
 removed, since make may have been writing a file. A tree in which the size or modification time of a file has changed
