@@ -94,7 +94,7 @@ def test_other_options_of_ours_are_configured_again(build: Builder) -> None:
     assert "configuring" in progress.stages
 
 
-def test_other_patches_need_another_tree(build: Builder, tree: Path, tmp_path: Path) -> None:  # noqa: F811
+def test_other_options_need_another_tree(build: Builder, tree: Path, tmp_path: Path) -> None:  # noqa: F811
     first, _ = build((LIA, "int a;"), keep=True)
     inputs = replace(INPUTS, fragment="CONFIG_NET=y\nCONFIG_MORE=y\n")
     second = build_kernel(source=tree, cache=tmp_path / "cache", inputs=inputs)

@@ -105,7 +105,7 @@ class _Recipe:
         """Return the place of the kept tree that this kernel can be built in."""
         return tree_for(
             self.inputs,
-            source_sha256=self.source.sha256,
+            self.source,
             compiler=self.compiler,
             version=self.version,
             variant=self.variant,

@@ -103,9 +103,9 @@ class KernelInputs:
         return _hash({"source": source_sha256, "inputs": self.digest, "compiler": compiler})
 
     @property
-    def without_overlay(self) -> KernelInputs:
-        """The inputs without our source files: these must be the same for every build in a kept tree."""
-        return replace(self, overlay=())
+    def options_alone(self) -> KernelInputs:
+        """The options without patches and source files: these must be the same for every build in a kept tree."""
+        return replace(self, patches=(), overlay=())
 
 
 def option_lines(fragment: str) -> list[str]:

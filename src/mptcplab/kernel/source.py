@@ -101,6 +101,18 @@ def tree_sha256(tree: Path) -> str:
     return digest.hexdigest()
 
 
+def listed_files(source: KernelSource) -> list[str] | None:
+    """Return the names of the files in a user's git tree, without those that git ignores; None for other sources."""
+    if not (source.path / ".git").exists():
+        return None
+    command = ["git", "-C", str(source.path), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
+    try:
+        names = capture(command).split("\0")
+    except (CommandError, OSError):
+        return None
+    return sorted({name for name in names if name and os.path.lexists(source.path / name)})
+
+
 def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[str, ...] = UNUSED) -> None:
     """Create a private copy of the source's tree at `target`; the original is only read.
 

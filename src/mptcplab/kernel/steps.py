@@ -6,15 +6,14 @@ from __future__ import annotations
 import os
 import re
 import time
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TextIO
 
-from mptcplab.errors import LabError
 from mptcplab.kernel.config import check_essential, lost_options, parse_config
-from mptcplab.kernel.data import KernelInputs, NamedFile
-from mptcplab.kernel.process import CommandError, run_logged
+from mptcplab.kernel.data import KernelInputs
+from mptcplab.kernel.patching import apply_patches, check_new
+from mptcplab.kernel.process import run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import KernelSource, unpack
 from mptcplab.kernel.toolchain import MAKE, build_environment
@@ -61,37 +60,26 @@ class BuildJob:
         return [line for lines in self.warnings.values() for line in lines if line.startswith(names)]
 
 
-def prepare(job: BuildJob) -> None:
-    """Unpack the source to `job.tree` and apply our patches. :raises LabError: if one does not apply."""
+def unpack_source(job: BuildJob) -> None:
+    """Unpack the source to `job.tree`, still without our patches."""
     job.progress.stage(f"unpacking {job.source.name}")
     unpack(job.source, job.tree, log=job.log)
-    job.progress.stage("applying patches")
     if job.source.path.is_dir():
         # The user's tree may contain a build, which the kernel's own cleaning removes.
         job.make("mrproper")
+
+
+def prepare(job: BuildJob) -> None:
+    """Unpack the source to `job.tree` and apply our patches. :raises LabError: if one does not apply."""
+    unpack_source(job)
+    job.progress.stage("applying patches")
     apply_patches(job.inputs.patches, job.tree, work=job.work, log=job.log)
-
-
-def apply_patches(patches: Iterable[NamedFile], tree: Path, *, work: Path, log: TextIO) -> None:
-    """Apply `patches` to `tree`; they are written below `work`. :raises LabError: if one does not apply."""
-    for patch in patches:
-        path = work / patch.name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(patch.content)
-        # No fuzz: a hunk that matches only roughly may be applied to the wrong function. Force: ask nothing, and do
-        # not revert a patch that the source already has.
-        command = ["patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-i", str(path)]
-        try:
-            run_logged(command, cwd=tree, log=log, env=build_environment(os.environ))
-        except CommandError as error:
-            raise LabError(f"the patch {patch.name} does not apply to this source", hint=error.hint) from error
 
 
 def add_file(tree: Path, name: str, content: bytes) -> None:
     """Add one of our files to a tree. :raises LabError: if the tree already has such a file."""
     target = tree / name
-    if target.exists():
-        raise LabError(f"the source already has {name}", hint="rename the file in kernel/net")
+    check_new([name], [name] if target.exists() else [])
     target.parent.mkdir(parents=True, exist_ok=True)
     target.write_bytes(content)
 

@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Kept trees: a later build that differs only in our own source files continues in one.
+"""Kept trees: a later build of the same source with other patches or files of ours continues in one.
 
     ~/.cache/mptcplab/trees/7.2-BASE12/       a patched, configured and built tree, about 2 GB
+                                .mptcplab/    the files that patches changed, as they were before
                             7.2-BASE12.json   what we put into it, and whether a build was in progress
 
-A tree belongs to a source, a compiler, patches and options: BASE is their hash. Our source files (`kernel/net/`) may
-differ between builds: only those whose content changed are written, so that make compiles no others.
+A tree belongs to a source, a compiler and options: BASE is their hash. Patches and our source files (`kernel/net/`) may
+differ between builds. Patches are applied to copies of the original files, and only the files whose content differs
+from the tree's are written, so that make compiles no others. A user's git tree (`--source`) is identified by its path:
+its files that changed since the last build are copied.
 
 The result must be the same kernel as from a build in a new tree. Therefore a tree in which a build was killed is
 removed, since make may have been writing a file. A tree in which the size or modification time of a file has changed
@@ -27,10 +30,13 @@ from typing import Any
 from mptcplab.errors import LabError
 from mptcplab.kernel.cache import entry_name, variant_name
 from mptcplab.kernel.data import KernelInputs, NamedFile
+from mptcplab.kernel.patching import apply_patches, check_new, copy_file, is_same_file, touched_files
 from mptcplab.kernel.process import CommandKilledError
-from mptcplab.kernel.steps import EXPECTED_STEPS, BuildJob, add_file, compile_kernel, configure, prepare
+from mptcplab.kernel.source import KernelSource, listed_files
+from mptcplab.kernel.steps import EXPECTED_STEPS, BuildJob, add_file, compile_kernel, configure, unpack_source
 
-_FORMAT = 1
+_FORMAT = 2
+_ORIGINALS = ".mptcplab"
 Stat = list[int]
 
 
@@ -43,6 +49,13 @@ class _Contents:
     configured: bool = False
     config_sha256: str = ""
     files: dict[str, Stat] = field(default_factory=dict)
+    source_sha256: str = ""
+    source: dict[str, Stat] = field(default_factory=dict)
+    """The files of a user's git tree, as they were when they were copied."""
+    patches: list[list[str]] = field(default_factory=list)
+    """The names and hashes of the patches that are applied."""
+    patched: list[str] = field(default_factory=list)
+    """The names of the files that these patches touch."""
     overlay: dict[str, str] = field(default_factory=dict)
     warnings: dict[str, list[str]] = field(default_factory=dict)
     lost: list[str] = field(default_factory=list)
@@ -68,6 +81,9 @@ class SourceTree:
             self._refuse_changes(known)
             job.tree, job.warnings, job.lost = self.path, known.warnings, tuple(known.lost)
         with self._mark_busy(contents):
+            self._remove_overlay(job, contents)
+            self._update_source(job, contents)
+            self._update_patches(job, contents)
             self._update_overlay(job, contents)
             if not contents.configured:
                 configure(job)
@@ -76,28 +92,99 @@ class SourceTree:
             compile_kernel(job, expected=None if known else EXPECTED_STEPS)
 
     def _make(self, job: BuildJob) -> _Contents:
-        """Create a new tree, still without our files."""
+        """Create a new tree, still without patches and our files."""
         shutil.rmtree(self.path, ignore_errors=True)
-        prepare(job)
+        source = _source_stats(job.source)
+        unpack_source(job)
         self.path.parent.mkdir(parents=True, exist_ok=True)
-        contents = _Contents(self.base, files=dict(_stats(job.tree)), warnings=job.warnings)
+        contents = _Contents(
+            self.base,
+            files=dict(_stats(job.tree)),
+            source_sha256=job.source.sha256,
+            source=source,
+            warnings=job.warnings,
+        )
         self._save(contents)
         job.tree.rename(self.path)
         job.tree = self.path
         return contents
 
+    def _update_source(self, job: BuildJob, contents: _Contents) -> None:
+        """Copy what changed in the user's git tree. A file that a patch touches is only copied to the originals."""
+        if job.source.sha256 == contents.source_sha256:
+            return
+        job.progress.stage(f"copying changes of {job.source.name}")
+        source = _source_stats(job.source)
+        names = {name for name in {*source, *contents.source} if source.get(name) != contents.source.get(name)}
+        check_new((file.name for file in job.inputs.overlay), source)
+        for name in sorted(names):
+            target = self._originals / name if name in contents.patched else self.path / name
+            self._replace(job.source.path / name if name in source else None, target, name, contents)
+        contents.source_sha256, contents.source = job.source.sha256, source
+        if names.intersection(contents.patched):
+            contents.patches = []
+
+    def _update_patches(self, job: BuildJob, contents: _Contents) -> None:
+        """Bring the files that patches touch up to date, and keep the originals of these files."""
+        patches = [[patch.name, patch.sha256] for patch in job.inputs.patches]
+        if patches == contents.patches:
+            return
+        job.progress.stage("applying patches")
+        names = touched_files(job.inputs.patches)
+        check_new((file.name for file in job.inputs.overlay), names)
+        patched = job.work / "patched"
+        patched.mkdir()
+        for name in names:
+            known = name in contents.files and name not in contents.overlay
+            original = self._originals / name if name in contents.patched else self.path / name
+            if known or name in contents.patched:
+                _copy_if_there(original, patched / name)
+        # Nothing of the tree has changed if this fails.
+        apply_patches(job.inputs.patches, patched, work=job.work, log=job.log)
+        for name in sorted(names - set(contents.patched)):
+            if name in contents.files:
+                _copy_if_there(self.path / name, self._originals / name)
+        for name in sorted(names.union(contents.patched)):
+            wanted = (patched if name in names else self._originals) / name
+            self._replace(wanted if wanted.is_file() else None, self.path / name, name, contents)
+        for name in set(contents.patched) - names:
+            (self._originals / name).unlink(missing_ok=True)
+        contents.patches, contents.patched = patches, sorted(names)
+
+    def _replace(self, wanted: Path | None, target: Path, name: str, contents: _Contents) -> None:
+        """Give `target`, the file `name` or its original, the content of `wanted`; None: remove it.
+
+        An unchanged file keeps its modification time, by which make decides.
+        """
+        in_tree = target == self.path / name
+        if wanted is None:
+            target.unlink(missing_ok=True)
+            if in_tree:
+                contents.files.pop(name, None)
+                contents.warnings.pop(str(Path(name).with_suffix(".o")), None)
+        elif is_same_file(wanted, target):
+            return
+        else:
+            target.unlink(missing_ok=True)
+            _copy_if_there(wanted, target)
+            if in_tree:
+                contents.files[name] = _stat(target)
+        if in_tree and Path(name).name.startswith("Kconfig"):
+            contents.configured = False
+
+    def _remove_overlay(self, job: BuildJob, contents: _Contents) -> None:
+        """Remove our files that are no longer wanted."""
+        wanted = {file.name for file in job.inputs.overlay}
+        for name in [name for name in contents.overlay if name not in wanted]:
+            self._replace(None, self.path / name, name, contents)
+            del contents.overlay[name]
+
     def _update_overlay(self, job: BuildJob, contents: _Contents) -> None:
         """Bring our files up to date. Unchanged files keep their modification time, by which make decides."""
-        overlay = {file.name: file for file in job.inputs.overlay}
-        changed = [name for name, file in overlay.items() if contents.overlay.get(name) != file.sha256]
-        removed = [name for name in contents.overlay if name not in overlay]
-        for name in removed:
-            (self.path / name).unlink()
-            del contents.files[name], contents.overlay[name]
-            contents.warnings.pop(str(Path(name).with_suffix(".o")), None)
-        for name in changed:
-            self._write(overlay[name], contents)
-        if any(Path(name).name.startswith("Kconfig") for name in (*changed, *removed)):
+        changed = [file for file in job.inputs.overlay if contents.overlay.get(file.name) != file.sha256]
+        for file in changed:
+            self._write(file, contents)
+        if any(Path(file.name).name.startswith("Kconfig") for file in changed):
             contents.configured = False
 
     def _write(self, file: NamedFile, contents: _Contents) -> None:
@@ -138,6 +225,10 @@ class SourceTree:
             )
 
     @property
+    def _originals(self) -> Path:
+        return self.path / _ORIGINALS
+
+    @property
     def _file(self) -> Path:
         return self.path.with_name(f"{self.path.name}.json")
 
@@ -159,11 +250,26 @@ class SourceTree:
 
 
 def tree_for(
-    inputs: KernelInputs, *, source_sha256: str, compiler: str, version: str, variant: str, cache: Path
+    inputs: KernelInputs, source: KernelSource, *, compiler: str, version: str, variant: str, cache: Path
 ) -> SourceTree:
     """Return the place of the kept tree in which a kernel of these inputs can be built."""
-    base = inputs.without_overlay.key(source_sha256=source_sha256, compiler=compiler)
+    # Without git's list, nothing tells the sources of a user's tree from what a build left there.
+    identity = source.sha256 if listed_files(source) is None else f"git tree {source.path}"
+    base = inputs.options_alone.key(source_sha256=identity, compiler=compiler)
     return SourceTree(cache / "trees" / entry_name(variant_name(version, variant), base), base)
+
+
+def _source_stats(source: KernelSource) -> dict[str, Stat]:
+    return {name: _stat(source.path / name) for name in listed_files(source) or ()}
+
+
+def _copy_if_there(path: Path, target: Path) -> None:
+    """Copy a file or a symbolic link."""
+    if path.is_symlink():
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.symlink_to(path.readlink())
+    elif path.is_file():
+        copy_file(path, target)
 
 
 def _stats(tree: Path) -> Iterator[tuple[str, Stat]]:

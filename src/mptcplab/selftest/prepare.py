@@ -21,10 +21,10 @@ from mptcplab.kernel import KernelBuild
 from mptcplab.kernel.build import build_environment, compiler_version
 from mptcplab.kernel.data import NamedFile, select_patches
 from mptcplab.kernel.debian import debian_source
+from mptcplab.kernel.patching import apply_patches
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import KernelSource, local_source, unpack
-from mptcplab.kernel.steps import apply_patches
 
 #: Increase this when the module makes other files from the same source.
 _RECIPE = 1

@@ -23,6 +23,8 @@ Examples:
   mptcplab selftest pm_netlink mptcp_join/fullmesh_tests --out logs
   mptcplab selftest simult_flows mptcp_connect --scheduler blest
   mptcplab selftest pm_netlink diag --junit tests.xml
+  mptcplab selftest --kernel 7.2-plain --json > before.json
+  mptcplab selftest --kernel PATH --baseline before.json
   mptcplab selftest --kernel 6.12 --json | jq '.results[] | select(.verdict == "not ok")'
 """
 
@@ -62,6 +64,12 @@ Examples:
 )
 @click.option("--jobs", type=click.IntRange(1, 1024), help="Labs to run in parallel. Default: one per CPU.")
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the complete output of the scripts.")
+@click.option(
+    "--baseline",
+    type=click.Path(path_type=Path),
+    metavar="FILE",
+    help="Earlier output of --json with the same seed: show only what changed.",
+)
 @junit_option
 @json_option
 @defer_to("mptcplab.cli.selftest:selftest")
@@ -69,5 +77,6 @@ def selftest() -> None:
     """Run the kernel's own MPTCP selftests in virtual time, each in a separate lab.
 
     They come from the source of the lab kernel, and their helper programs are compiled once. The exit status is 1 if a
-    test does not pass, and 3 if this machine lacks a program that a script checks for: nothing runs then.
+    test does not pass (with --baseline: if a result changed), and 3 if this machine lacks a program that a script
+    checks for: nothing runs then.
     """
