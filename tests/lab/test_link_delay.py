@@ -158,3 +158,19 @@ def test_delay_limit_drops_what_the_delay_cannot_hold(bench: Bench) -> None:
     # 50 per 100 ms for the second that the probe lasts; the last fill may be begun and not complete.
     assert 500 - 50 <= len(full.arrivals) <= 500 + 50
     assert all(abs(delay - 100) < GRAIN_MS for delay in full.delays_ms)
+
+
+def test_batches(bench: Bench) -> None:
+    """While a datagram comes each 0.7 ms, they leave 5 ms apart; one that is alone waits for 5 ms."""
+    probed = probe(bench, *_settings("delay=20 ms", "batch=5 ms"), bursts=2000, gap_us=700)
+    waits = [delay - 20 for delay in probed.delays_ms]
+    received_ms = [arrival.received_ns / 1e6 for arrival in probed.arrivals]
+    steps = [after - before for before, after in itertools.pairwise(received_ms) if after - before > GRAIN_MS]
+    print(f"waits of {min(waits):.3f} to {max(waits):.3f} ms, batches {min(steps):.3f} to {max(steps):.3f} ms apart")
+    assert len(waits) == probed.sent
+    assert probed.overtaken == 0
+    assert all(abs(step - 5) < GRAIN_MS for step in steps)
+    assert -GRAIN_MS < min(waits) < max(waits) < 5 + GRAIN_MS
+    assert len(steps) == pytest.approx(2000 * 0.7 / 5, abs=1)
+    alone = probe(bench, *_settings("delay=20 ms", "batch=5 ms"), bursts=20, gap_us=100_000).delays_ms
+    assert all(abs(delay - 25) < GRAIN_MS for delay in alone)

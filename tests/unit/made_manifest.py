@@ -16,6 +16,7 @@ def manifest(workloads: dict[str, dict[str, Any]], **others: Any) -> dict[str, A
     """A manifest with what readers ask of ``workloads``, which run from client to server, and ``others`` beside it."""
     return {
         "format": FORMAT,
+        "zero_ns": 0,
         "nodes": [],
         "links": [],
         "workloads": describe(workloads),

@@ -36,7 +36,7 @@ BEFORE = {
     "examples/train.toml": "dc6574f87fc55e39",
 }
 
-NEW = {"through": None, "retries": 0, "offload": None, "columns": None}
+NEW = {"through": None, "retries": 0, "offload": None, "columns": None, "batch": "0 ns"}
 
 
 def _before(described: Any) -> Any:

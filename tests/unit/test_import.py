@@ -327,6 +327,13 @@ def test_the_page_shows_these_files(name: str) -> None:
     assert f"\n{(FOLDER / name).read_text()}```" in page
 
 
+TWO_NAMESPACES = """
+ip netns add a
+ip netns add b
+ip link add va netns a type veth peer name vb netns b
+ip -n a addr add 10.0.0.1/24 dev va
+ip -n b addr add 10.0.0.2/24 dev vb
+"""
 RATES = st.integers(10**5, 10**9)
 TIMES = st.integers(0, 10**6).map(lambda count: f"{count} us")
 SHARES = st.integers(0, 500_000).map(lambda count: f"{count} ppm")
@@ -351,6 +358,8 @@ def directions(draw: st.DrawFn) -> dict[str, Any]:
     for name in ("duplicate", "corrupt"):
         if draw(st.booleans()):
             keys[name] = draw(SHARES)
+    if draw(st.booleans()):
+        keys["batch"] = draw(st.sampled_from(["5 us", "2 ms", "1 s"]))
     return keys
 
 
@@ -375,6 +384,21 @@ def table(keys: dict[str, Any]) -> str:
         )
         words.append(f"{key} = {text}")
     return "{ " + ", ".join(words) + " }"
+
+
+@pytest.mark.parametrize(
+    ("words", "wanted"),
+    [
+        ("slot 5ms", 'batch = "5 ms"'),
+        ("slot 5ms 5ms", 'batch = "5 ms"'),
+        ("slot 5ms 6ms", "its slots vary"),
+        ("slot 5ms packets 3", "its slots vary"),
+        ("slot distribution normal 5ms 1ms", "its slots vary"),
+    ],
+)
+def test_slots_of_netem(words: str, wanted: str) -> None:
+    text = f"{TWO_NAMESPACES}tc -n a qdisc add dev va root netem delay 20ms {words}\n"
+    assert wanted in import_texts({"a.sh": text}).text
 
 
 @settings(max_examples=20, phases=[Phase.explicit, Phase.generate])

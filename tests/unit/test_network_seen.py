@@ -76,10 +76,11 @@ def test_drops_by_loss_and_by_queue_are_distinguished(tmp_path: Path) -> None:
     assert (seen.packets, seen.bytes, seen.lost, seen.dropped, seen.waiting) == (960, 9600, 12, 18, 10)
     assert (seen.offered, seen.lost_percent, seen.marked) == (1000, 1.2, 7)
     assert (seen.peak_queue_bytes, seen.peak_queue_packets) == (7000, 7)
+    assert seen.mean_queue_packets == pytest.approx(10 / 3), "the empty sample counts"
     assert seen.is_as_asked
     access = _seen(Recording(tmp_path), ("access1", "forward"))
     assert (access.packets, access.bytes, access.lost, access.dropped) == (5, 300, 0, 0), "nothing shapes it"
-    assert access.peak_queue_bytes is None
+    assert (access.peak_queue_bytes, access.mean_queue_packets) == (None, None)
 
 
 def test_where_directions_are_shaped(tmp_path: Path) -> None:

@@ -49,6 +49,7 @@ def _words(**keys: object) -> list[str]:
         ),
         ({"burst_loss": {"mean": "1 %", "length": "5 packets"}}, "loss gemodel 0.2020202% 20% 100% 0%"),
         ({"duplicate": "0.5 %", "corrupt": "10 ppm"}, "duplicate 0.5% corrupt 0.001%"),
+        ({"delay": "20 ms", "batch": "5 ms"}, "delay 20000.000us slot 5000.000us"),
     ],
 )
 def test_netem(keys: dict[str, object], netem: str) -> None:

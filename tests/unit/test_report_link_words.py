@@ -42,6 +42,7 @@ burst_loss = { mean = "1 %", length = "5 packets" }
 reorder = "2 %"
 duplicate = "3 %"
 corrupt = "4 %"
+batch = "6 ms"
 rate = "10 Mbit/s"
 discipline = "codel"
 aqm = { target = "10 ms", ecn = true }
@@ -49,7 +50,8 @@ mtu = "1400 B"
 """
     line = _line1(tmp_path, text)
     assert impairment_words(line["forward"]) == (
-        "reordered 2 % · loss 1 % in bursts of 5 packets · doubled 3 % · corrupted 4 % · codel 10 ms ECN"
+        "reordered 2 % · loss 1 % in bursts of 5 packets · doubled 3 % · corrupted 4 % · batches of 6 ms · "
+        "codel 10 ms ECN"
     )
     assert mtu_words([line]) == ("MTU 1.4 kB",)
 

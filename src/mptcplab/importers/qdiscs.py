@@ -24,6 +24,7 @@ _MAX_RATE = 10**11
 _MIN_RATE, _MIN_QUEUE, _MIN_BURST, _MAX_QUEUE = 1000, 1514, 1600, 2**30
 _MAX_DELAY, _MAX_SPREAD = 3600 * 10**9, 2 * 10**9
 _MAX_BURST_S = 250
+_MAX_SLOT = 10**9
 _MIN_SPAN, _MAX_SPAN = 1000, 10**10
 _AQM_TIMES = {"target": "target", "interval": "interval", "tupdate": "update", "rtt": "interval"}
 _TREE = ("htb", "hfsc", "prio", "drr", "qfq", "mq", "mqprio", "multiq")
@@ -299,6 +300,7 @@ class _Shape:
             if share:
                 self._set(name, str(share), discipline)
                 options.skip_correlation(name)
+        self._take_slot(options, discipline)
         self._delays = True
         options.skip_rest(
             (
@@ -313,8 +315,22 @@ class _Shape:
                 "corrupt",
                 "reorder",
                 "gap",
+                "slot",
+                "packets",
+                "bytes",
             )
         )
+
+    def _take_slot(self, options: _Options, discipline: Discipline) -> None:
+        if options.word("slot") is None:
+            return
+        slot = options.take("slot", read_time)
+        longest = options.value_at("slot", 1, read_time)
+        is_limited = options.word("packets") is not None or options.word("bytes") is not None
+        if slot is None or is_limited or longest not in (None, slot) or not 0 < slot <= _MAX_SLOT:
+            self._skip(discipline, "its slots vary, are limited, or are longer than 1 s")
+        else:
+            self._set("batch", str(slot), discipline)
 
     def _take_delay(self, options: _Options, discipline: Discipline, *, keeps_order: bool) -> None:
         delay = options.take("delay", read_time) or options.take("latency", read_time)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Counters of every direction of every link, as the kernel recorded them, and the peaks of its queue.
+"""Counters of every direction of every link, as the kernel recorded them, and the peak and mean of its queue.
 
 A direction that is shaped has a chain of queueing disciplines (``tc.json``): ``netem``, which drops packets at random,
 is the parent of the discipline that keeps the queue of the bottleneck. A discipline's drops are counted by its parents,
@@ -26,8 +26,8 @@ from mptcplab.recording.record import REPEATED, Recording
 
 #: Reads a counter of a node, by its file.
 Counters = Callable[[str, str], Any]
-#: The maximum bytes and packets in the samples of each direction's queue.
-Peaks = Mapping[tuple[str, str], tuple[int, int]]
+#: The maximum bytes and packets in the samples of each direction's queue, and the mean packets.
+QueueSizes = Mapping[tuple[str, str], tuple[int, int, float]]
 #: Names of the disciplines' counters of packets marked with "congestion experienced".
 _MARKS = ("ecn_mark", "marked")
 _NETEM = "netem"
@@ -60,9 +60,9 @@ class DirectionCounters:
 
     ``asked`` is the loss that the scenario configures. ``packets`` and ``bytes`` have left the direction. ``lost``
     counts packets lost at random, ``dropped`` packets that the queue dropped, ``marked`` packets with an ECN mark, and
-    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, None if nothing was
-    sampled. ``expected`` is the interval that has the number lost in 99.9 % of all runs; None if there is none, for the
-    reason ``unknown``.
+    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, and the mean is that of
+    all of them; None if nothing was sampled. ``expected`` is the interval that has the number lost in 99.9 % of all
+    runs; None if there is none, for the reason ``unknown``.
     """
 
     link: str
@@ -76,6 +76,7 @@ class DirectionCounters:
     waiting: int
     peak_queue_bytes: int | None
     peak_queue_packets: int | None
+    mean_queue_packets: float | None
     expected: tuple[int, int] | None
     unknown: str = ""
 
@@ -97,15 +98,15 @@ class DirectionCounters:
 
 def direction_counters(recording: Recording) -> list[DirectionCounters]:
     """Return the counters of every direction of every link, in the order of the scenario."""
-    read, peaks = cache(recording.counter), _peaks(recording)
+    read, sizes = cache(recording.counter), _queue_sizes(recording)
     return [
-        _direction(link, direction, read, peaks, emptied=is_emptied(recording, link.name))
+        _direction(link, direction, read, sizes, emptied=is_emptied(recording, link.name))
         for link in read_links(recording).values()
         for direction in DIRECTIONS
     ]
 
 
-def _direction(link: Link, direction: str, read: Counters, peaks: Peaks, *, emptied: bool) -> DirectionCounters:
+def _direction(link: Link, direction: str, read: Counters, sizes: QueueSizes, *, emptied: bool) -> DirectionCounters:
     name, side = link.name, link.side(direction)
     chain = _chain(read, *side.shaped_at) if side.shaped_at is not None else []
     # Without shaping there is a single discipline, which neither queues nor drops.
@@ -115,7 +116,7 @@ def _direction(link: Link, direction: str, read: Counters, peaks: Peaks, *, empt
     lost, dropped = (first.drops - below, below) if is_random else (0, first.drops)
     offered = first.packets + first.drops + first.qlen
     expected = None if emptied else side.chances.expected_losses(offered)
-    peak_queue_bytes, peak_queue_packets = peaks.get((name, direction), (None, None))
+    peak_bytes, peak_packets, mean_packets = sizes.get((name, direction), (None, None, None))
     return DirectionCounters(
         link=name,
         direction=direction,
@@ -126,8 +127,9 @@ def _direction(link: Link, direction: str, read: Counters, peaks: Peaks, *, empt
         dropped=dropped,
         marked=sum(discipline.marked for discipline in chain),
         waiting=first.qlen,
-        peak_queue_bytes=peak_queue_bytes,
-        peak_queue_packets=peak_queue_packets,
+        peak_queue_bytes=peak_bytes,
+        peak_queue_packets=peak_packets,
+        mean_queue_packets=mean_packets,
         expected=expected,
         unknown="" if expected is not None else _EMPTIED if emptied else _FEW,
     )
@@ -155,12 +157,14 @@ def _passed_counters(read: Counters, between: Sequence[str], direction: str, dev
     raise LabError(f"the recording has no counters of link '{device}'", hint=REPEATED)
 
 
-def _peaks(recording: Recording) -> Peaks:
+def _queue_sizes(recording: Recording) -> QueueSizes:
     queues = recording.queues
     if not queues.height:
         return {}
-    peaks = queues.group_by("link", "direction").agg(pl.col("bytes", "packets").max())
-    return {(link, direction): (size, packets) for link, direction, size, packets in peaks.iter_rows()}
+    sizes = queues.group_by("link", "direction").agg(
+        pl.col("bytes", "packets").max(), pl.col("packets").mean().alias("mean")
+    )
+    return {(link, direction): (size, most, mean) for link, direction, size, most, mean in sizes.iter_rows()}
 
 
 def _seeds_outside(row: ScopeRow[DirectionCounters]) -> list[int]:
@@ -225,6 +229,12 @@ _COLUMNS = (
         display=Display(place=8, head="peak kB", per=1e3),
     ),
     _count(name="peak_queue_packets", definition="the same in packets", display=Display(place=7, head="peak queue")),
+    _count(
+        name="mean_queue_packets",
+        definition="the mean of all samples of the queue, also of those in which it was empty",
+        type=float,
+        display=Display(place=9, head="mean queue"),
+    ),
 )
 
 LINKS = Scope(
@@ -254,7 +264,7 @@ LINKS = Scope(
     ),
     notes=(
         "Packets and bytes that left the direction, as whole Ethernet frames, including ARP. Lost: at random, of the "
-        "packets that entered. Dropped: by the queue. Marked: by ECN. Peak: the maximum of the queue's samples.",
+        "packets that entered. Dropped: by the queue. Marked: by ECN. Peak and mean: of the queue's samples.",
         f"A highlighted loss is outside the interval that holds in {100 * CONFIDENCE:g} % of all runs with the loss "
         "asked for. One direction in a thousand is outside by chance.",
     ),
