@@ -16,7 +16,7 @@ class Ends:
     """The sender and the receiver of a workload's payload.
 
     ``sending`` and ``receiving`` are the programs that report their own sockets, None if these are sampled from
-    outside. ``protocol`` is the one that the workload itself requests. A workload that ``is_bulk`` sends as much as the
+    outside. ``protocol`` is what the workload itself requests. A workload that ``is_bulk`` sends as much as the
     network carries, so it should use all paths.
     """
 

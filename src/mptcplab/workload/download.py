@@ -138,7 +138,7 @@ class Download(WorkloadBase):
 
     @classmethod
     def items(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Items:  # noqa: ARG003
-        """See the base class; times are those of curl, from its start to the last byte."""
+        """See the base class; times are curl's, from its start to the last byte."""
         done = [
             error_event
             for error_event in error_events(recording, f"{name}.client", "curl")
@@ -149,7 +149,7 @@ class Download(WorkloadBase):
 
     @classmethod
     def read(cls, recording: Recording, name: str, described: Mapping[str, Any]) -> Reading:
-        """Compare every download with the served file; the duration is that of the client's program."""
+        """Compare every download with the served file; the duration is the client's program's."""
         (served,) = streams(recording, f"{name}.server")
         fetched = streams(recording, f"{name}.client")
         broken = cls._count_broken(fetched, served, described)

@@ -108,7 +108,7 @@ class PacedWorkload(TimedWorkload):
     """A workload whose receiver reports the delay of each message."""
 
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
-        default=None, description="protocol of its sockets; default: that of each host's transport"
+        default=None, description="protocol of its sockets; default: as in each host's transport"
     )
     reverse: Boolean = False
 
