@@ -23,7 +23,7 @@ _SCHEDULERS = (
 
 @dataclass
 class Cost:
-    """The wall time of one algorithm, by that of the default in the run just before, over one path and over two.
+    """The wall time of one algorithm, divided by the default's in the run just before, over one path and over two.
 
     The times are per packet and hop: an algorithm whose packets arrive in another order or at other times causes other
     acknowledgements, but is not more expensive. ``whole_one`` and ``whole_two`` are the same without that division.

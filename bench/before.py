@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.before --before CHECKOUT``: the CPU time of labs of this version beside those of an earlier one.
+"""``python -m bench.before --before CHECKOUT``: the CPU time of labs of this version beside an earlier version's.
 
 Both run the same scenarios in turn on one CPU, each with the lab kernel that it has built.
 """
@@ -23,7 +23,7 @@ from bench import lab, machines, scenarios
 
 ROOT = Path(__file__).parents[1]
 FILE = Path(__file__).with_name("before.json")
-#: Prints the wall and the CPU seconds of the labs of a file's first point, without those of this process.
+#: Prints the wall and the CPU seconds of the labs of a file's first point, without this process's.
 _RUN = """
 import json, sys
 from pathlib import Path

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """``python -m bench.boot``: the time of a stock machine from its start to the first packet and to its end, by stages.
 
-The machine and its files are those of the engine `stock`, but for marks: process 1 writes them to the console, and the
-firmware its messages to a port. This process notes when each arrives, and the CPU time that QEMU has used by then. In
-the machine, a nanosecond is an instruction.
+The machine and its files are the same as for the engine `stock`, but for marks: process 1 writes them to the console,
+and the firmware its messages to a port. This process notes when each arrives, and the CPU time that QEMU has used by
+then. In the machine, a nanosecond is an instruction.
 """
 
 from __future__ import annotations

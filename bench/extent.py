@@ -25,7 +25,7 @@ class Extent:
     #: Durations of a sweep whose runs take from half a second to several, so that their number does not measure time.
     mixed_s: tuple[float, ...] = (0.1, 5, 40)
     mixed_repeats: int = 6
-    #: Duration by rate, so that slow links carry enough packets for a cost well above that of booting.
+    #: Duration by rate, so that slow links carry enough packets for a cost well above the cost of booting.
     rates: dict[str, float] = field(
         default_factory=lambda: {
             "10 Mbit/s": 200,

@@ -24,7 +24,7 @@ def mark(name: str) -> None:
 
 
 def install(client: str) -> None:
-    """Wrap the functions of process 1 that begin or end a stage. The first packet is that of the node ``client``."""
+    """Wrap the functions of process 1 that begin or end a stage. The first packet is the node ``client``'s."""
     mark("process 1")
     from mptcplab.engine.stock import start
     from mptcplab.guest.nodes import Nodes

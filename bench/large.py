@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """``python -m bench.large``: a file of 5.4 GB through a terminal and its gateway, by program and cipher.
 
-Each run is `examples/gateways/large-file.toml` on one CPU. Memory is that of the largest process, pages of its shared
+Each run is `examples/gateways/large-file.toml` on one CPU. Memory is the largest process's, pages of its shared
 memory included, which is the whole memory of the lab's nodes.
 """
 

@@ -108,8 +108,8 @@ def present() -> dict[str, Any]:
 def write(file: Path, ratios: Sequence[Ratio], costs: Sequence[Cost], *, load: tuple[float, float]) -> None:
     """Write this machine's measurements to a file for bench/machines/.
 
-    Of an existing file only the notes are kept, as those of an earlier invocation.
-    :raises ValueError: if an existing file is not that of a machine.
+    Of an existing file only the notes are kept, which describe an earlier invocation.
+    :raises ValueError: if an existing file does not describe a machine.
     """
     before = _read(file) if file.exists() else None
     values = {ratio.key: [asdict(_value(ratio.values))] for ratio in ratios if ratio.values}

@@ -72,7 +72,7 @@ def algorithm_table(costs: Sequence[algorithms.Cost]) -> Table:
         ),
     )
     notes = (
-        f"Wall time by that of mainline's default just before; median (minimum to maximum), n = {len(costs[0].one)}.",
+        f"Wall time divided by mainline's default's just before; median (minimum to maximum), n = {len(costs[0].one)}.",
         f"On a {machine()}.",
     )
     title = "Cost of congestion controls and schedulers"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """``python -m bench.sampling``: the CPU time of one sample of the sockets of two hosts, on this machine.
 
-It is the CPU time of a lab with many samples less that of the same lab without them, divided by their number. The hosts
-have one MPTCP connection with two subflows, which is idle, so that the difference is that of sampling alone.
+It is the CPU time of a lab with many samples less the CPU time of the same lab without them, divided by their number.
+The hosts have one MPTCP connection with two subflows, which is idle, so that sampling alone makes the difference.
 """
 
 from __future__ import annotations

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m bench.short --before CHECKOUT``: short runs and sweeps of them, beside those of an earlier version.
+"""``python -m bench.short --before CHECKOUT``: short runs and sweeps of them, beside an earlier version's.
 
 Runs of 0.1 s are executed in turns by both versions, with user code in the lab kernel's process and in stubs: the first
 run of a process, which imports and finds more than the others, each further one, and `mptcplab run` with many.

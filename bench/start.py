@@ -2,7 +2,7 @@
 """``python -m bench.start --before CHECKOUT``: the CPU time of commands until they do something, and beside each run.
 
 Commands of this version and of an earlier one take turns with an interpreter that does nothing. So do sweeps, of which
-the process's own time counts, without that of the labs.
+the process's own time counts, without the labs'.
 """
 
 from __future__ import annotations
@@ -82,7 +82,7 @@ def _spent(command: Sequence[str], source: Path, variables: Mapping[str, str]) -
 
 
 def _per_run(source: Path, runs: int) -> float:
-    """Return the CPU seconds of a sweep's process for a run, without those of its lab."""
+    """Return the CPU seconds of a sweep's process for a run, without its lab's."""
     with tempfile.TemporaryDirectory(prefix="mptcplab-bench-") as name:
         file = Path(name, "bench.toml")
         file.write_text(f"repeats = {runs}{scenarios.two_paths('flow', '100 ms')}")

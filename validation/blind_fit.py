@@ -36,7 +36,7 @@ FILE = Path(__file__).with_suffix(".json")
 #: Collections in docs/fit.md.
 COLLECTIONS = 20
 _SEED = "lines of operators"
-#: Connections of a speed test, its seconds, and those of the transfer and of the whole collection.
+#: Connections of a speed test, its seconds, and the seconds of the transfer and of the whole collection.
 _CONNECTIONS, _TEST_S, _TRANSFER_S, _COLLECT_S = 64, 4, 8, 22
 #: A fitted value is good within this share, and a queue also within a frame, which is all that can be seen of it.
 TOLERANCE = 0.10
@@ -185,7 +185,7 @@ def fit_collection(number: int, folder: Path) -> tuple[Observation, list[dict[st
 def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
     """Try changes on the twin, and the advised one on the true lines.
 
-    That is the most useful change of those that certainly help; if none does, the one that certainly harms most; else
+    That is the most useful change that certainly helps; if none does, the change that certainly harms most; else
     the one with the largest effect, which is not certain. It is right if it has the same direction on the true lines,
     or if it is certain neither here nor there.
     """
@@ -277,7 +277,7 @@ def read_results() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Evaluate collections and print each; with ``--write``, record those that have been evaluated."""
+    """Evaluate collections and print each; with ``--write``, record the evaluated ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("numbers", type=int, nargs="*", help="numbers of collections; by default all")
     parser.add_argument("--folder", type=Path, required=True, help="where collections and runs are kept")

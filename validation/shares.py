@@ -44,7 +44,7 @@ class Row:
 
     @property
     def ratio(self) -> float:
-        """The goodput of MPTCP as a multiple of that of TCP."""
+        """The goodput of MPTCP as a multiple of TCP's."""
         return self.mptcp_mbps / self.tcp_mbps
 
 

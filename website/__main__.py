@@ -22,7 +22,7 @@ def main() -> int:
     """Stage all pages, and let MkDocs build them in its strict mode, in which a warning is an error."""
     parser = argparse.ArgumentParser(prog="python -m website", description=__doc__)
     parser.add_argument("--out", type=Path, default=ROOT / "build" / "site", help="folder of the site")
-    parser.add_argument("--version", help="build to a folder of this version below, beside those of others")
+    parser.add_argument("--version", help="build to a folder of this version below, beside the folders of others")
     parser.add_argument("--stage-only", action="store_true", help="write the pages for MkDocs, and stop")
     arguments = parser.parse_args()
     pages = _WORK / "docs"

@@ -38,7 +38,7 @@ class Route:
 class Rule:
     """A rule of IP ``version`` that selects a ``table``.
 
-    It holds for packets with the address ``source``, or for those that came in by the interface ``incoming``: by ``lo``
+    It holds for packets with the address ``source``, or that came in by the interface ``incoming``: by ``lo``
     for packets that the node itself sends.
     """
 

@@ -44,7 +44,7 @@ def value_error(message: str, hint: str, *key: str | int, kind: Mistake = Mistak
     return PydanticCustomError("scenario", "{text}", {"text": message, "hint": hint, "key": key, "kind": kind})
 
 
-#: Errors for a value that conflicts with another key, one without effect, and one that the path manager lacks.
+#: Errors for a value that conflicts with another key, has no effect, or is unknown to the path manager.
 conflict = partial(value_error, kind=Mistake.CONFLICT)
 idle = partial(value_error, kind=Mistake.IDLE)
 unavailable = partial(value_error, kind=Mistake.UNAVAILABLE)
@@ -197,8 +197,8 @@ class Part(BaseModel):
     """Base class of all parts of a scenario: immutable, and unknown keys are refused."""
 
     misnomers: ClassVar[Misnomers] = {}
-    """Names that users may write for a key: those of other tools and tables, and its earlier ones. They are refused,
-    with the key as a hint. A subclass inherits those of its bases, and may list names for keys that only some of its
+    """Names that users may write for a key: names from other tools and tables, and its earlier ones. They are refused,
+    with the key as a hint. A subclass inherits its bases' names, and may list names for keys that only some of its
     own subclasses have."""
     advice: ClassVar[Mapping[str, str]] = {}
     """Hints for names that no single key stands for."""

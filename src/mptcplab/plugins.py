@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Find modules with kinds: those of this package, and plugins from elsewhere.
+"""Find modules with kinds: this package's, and plugins from elsewhere.
 
 A plugin package lists its modules in the entry point group ``mptcplab.plugins``; the environment variable
 ``MPTCPLAB_PLUGINS`` names single files, separated by ``:``.

@@ -6,7 +6,7 @@
                     programs/NAME/         NAME, with what it loads
                     source/                our options, patches and files, and where the rest of the source is
 
-`python -m tools.wheels` builds it. A kernel or program in it is used only if its source is that of this installation.
+`python -m tools.wheels` builds it. A kernel or program in it is used only if its source equals this installation's.
 """
 
 from __future__ import annotations

@@ -57,7 +57,7 @@ def test_show_is_readable(monkeypatch: pytest.MonkeyPatch, capsys: pytest.Captur
             "fullmesh backup",
             "has the flags fullmesh, backup: without subflow, it opens subflows only to addresses that",
         ),
-        ("backup", "has the flag backup: it opens no subflow, and only marks those that have its address"),
+        ("backup", "has the flag backup: it opens no subflow, and only marks subflows that have its address"),
         ("subflow fullmesh", None),
         ("signal backup", None),
         ("subflow", None),

@@ -22,7 +22,7 @@ def test_keys_that_change_together_are_compared_together(
     made = write(tmp_path / "made", [row_of(point, values, run=f"{point}") for point, values in points])
     status, out, err = output(capsys, monkeypatch, made, "--by", "rmem", *reference)
     assert (status, err) == (0, "")
-    assert "wmem changes together with rmem: differences are those of all." in out, out
+    assert "wmem changes together with rmem: differences are due to all." in out, out
     assert "differs" in out, out
     _, out, _ = output(capsys, monkeypatch, made, "--by", "cc")
     assert "together" not in out, out

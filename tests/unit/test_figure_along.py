@@ -129,7 +129,7 @@ def test_too_many_lines_are_an_overview_unless_they_were_asked_for(
         ended = output_of(monkeypatch, capsys, "figure", tmp_path / "made", *options)
         assert ended.status == 2, options
         assert "18 curves cannot be told apart" in ended.err
-        assert "choose fewer, such as those of --points protocol=tcp" in ended.err
+        assert "choose fewer, such as with --points protocol=tcp" in ended.err
     # The example is one.
     words = ("--x", "link2.delay", "--points", "protocol=tcp", "--out", tmp_path / "a.svg")
     assert output_of(monkeypatch, capsys, "figure", tmp_path / "made", *words).status == 0

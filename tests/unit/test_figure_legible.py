@@ -121,13 +121,13 @@ def test_a_figure_says_which_part_it_shows(tmp_path: Path) -> None:
     )
     note = " ".join(build_figure(results, choice).note.split())
     assert note.startswith("only second line backup or handover workload bulk means; whiskers: 95 %"), note
-    assert 'n/a: no value, since "handover" (second line) is no mode' in note, note
-    assert "is no mode of the kernel's path manager" in note, note
+    assert 'n/a: no value, since "handover" (second line) is not a mode' in note, note
+    assert "is not a mode of the kernel's path manager" in note, note
     words_of_values = replace(choice, labels=(*choice.labels, ("handover", "only when told"), ("kernel", "Linux")))
     made = build_figure(results, words_of_values)
     note = " ".join(made.note.split())
     assert note.startswith("only second line backup or only when told workload bulk means; whiskers: 95 %"), note
-    assert 'since "only when told" (second line) is no mode of the kernel' in note, note
+    assert 'since "only when told" (second line) is not a mode of the kernel' in note, note
     with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
@@ -225,7 +225,7 @@ def test_a_figure_of_an_interrupted_sweep_says_so(tmp_path: Path) -> None:
     )
     note = " ".join(made.note.split())
     assert note.startswith("incomplete: 3 of 6 runs workload bulk"), note
-    assert 'n/a: no value, since "handover" (hosts.client.transport.modes.access2) is no mode' in note, note
+    assert 'n/a: no value, since "handover" (hosts.client.transport.modes.access2) is not a mode' in note, note
     with open_pyplot() as plt:
         drawing = plt.figure()
         made.draw(drawing)
@@ -300,7 +300,7 @@ def test_the_note_says_why_a_curve_is_wider(tmp_path: Path) -> None:
     make_results(tmp_path / "made", MODES)
     results = open_results(tmp_path / "made")
     both = FigureChoice(kind="cdf", metric="bulk:goodput", points=(("access2", "backup"),))
-    words = "a wider curve is behind a narrower one that nearly coincides with it"
+    words = "a wider curve is behind a narrower curve that nearly coincides with it"
     assert words in build_figure(results, both).note.split("\n"), "both path managers have the same goodput"
     one = replace(both, points=(*both.points, ("path_manager", "kernel")))
     assert "wider" not in build_figure(results, one).note

@@ -326,13 +326,13 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         ("a;b\n1;2\n", {}, "are separated by semicolons", "commas"),
         (RUNS, {"metric": "shar"}, "has no column 'shar'", "did you mean 'share'"),
         (RUNS, {}, "does not say which column", "flows, share, fluid model, other model"),
-        (RUNS, {"metric": "control"}, "'reno' in the column 'control' is no number", "empty"),
+        (RUNS, {"metric": "control"}, "'reno' in the column 'control' is not a number", "empty"),
         ('x,y\n1,"0,5"\n', {"metric": "y"}, "'0,5' in the column 'y'", "decimal comma"),
         (RUNS, {"metric": "share", "x": "flow"}, "the table has no setting 'flow'", "flows, control"),
         (RUNS, {"metric": "share", "x": "flows", "by": ("flows",)}, "is both --x and --by", "remove"),
         (RUNS, {"metric": "share", "points": {"flows": "3"}}, "has flows = 3", "1, 2"),
         (RUNS, {"metric": "share", "points": {"flows": "1, 2"}}, "has flows = 1, 2", "flows=1 --points flows=2"),
-        (RUNS, {"metric": "share", "labels": {"nothing": "x"}}, "'nothing' is no column or value", "control"),
+        (RUNS, {"metric": "share", "labels": {"nothing": "x"}}, "'nothing' is not a column or value", "control"),
         (RUNS, {"metric": "share", "seed": 1}, "--seed is for results", "remove"),
         (RUNS, {"workloads": ("bulk",)}, "--workload is for results", "remove"),
         (RUNS, {"metric": "share", "kind": "time"}, "no runs over time", "lines"),
@@ -340,10 +340,10 @@ def test_a_distribution_is_of_single_values(tmp_path: Path) -> None:
         (RUNS, {"metric": "share", "y_scale": "log", "kind": "lines", "level": 0.0},
          "no place for a value of 0", "linear"),
         (MEANS.replace("ci95_half_width", "ci95"), {"metric": "share"},
-         "the column 'ci95' is no setting", "ci95_half_width"),
-        (RUNS, {"metric": "share", "y_range": "3"}, "'3' is no range", "8:12"),
-        (RUNS, {"metric": "share", "y_range": "3:x"}, "'3:x' is no range", "8:12"),
-        (RUNS, {"metric": "share", "y_range": (2, 1)}, "is no range", "lower one first"),
+         "the column 'ci95' is not a setting", "ci95_half_width"),
+        (RUNS, {"metric": "share", "y_range": "3"}, "'3' is not a range", "8:12"),
+        (RUNS, {"metric": "share", "y_range": "3:x"}, "'3:x' is not a range", "8:12"),
+        (RUNS, {"metric": "share", "y_range": (2, 1)}, "is not a range", "lower one first"),
         (RUNS, {"metric": "share", "kind": "bars", "y_range": "0:1"}, "--y-range changes nothing", "remove"),
         (RUNS.replace("2,reno,1,0.3,0.35", "1,reno,3,0.3,0.35"),
          {"metric": "share", "expected": ("fluid model", "other model")},
@@ -397,7 +397,7 @@ def test_the_command_draws_a_table(
     done = output_of(monkeypatch, capsys, "figure", "own.csv", *options)
     assert (done.status, done.out.strip()) == (0, "own.svg: share by flows")
     half = output_of(monkeypatch, capsys, "figure", "own.csv", *options[:2], "--level", "half")
-    assert (half.status, "'half' is no number" in half.err) == (2, True)
+    assert (half.status, "'half' is not a number" in half.err) == (2, True)
     refused = output_of(monkeypatch, capsys, "figure", "none.csv")
     assert refused.status == 2
     assert "there is no table none.csv" in refused.err
@@ -413,7 +413,7 @@ def test_results_have_no_column_with_expected_values(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("choice", "message"),
-    [({"expected": ("a", "b", "c", "d")}, "up to 3 models"), ({"level": math.nan}, "--level nan is no place")],
+    [({"expected": ("a", "b", "c", "d")}, "up to 3 models"), ({"level": math.nan}, "--level nan is not a position")],
 )
 def test_choices_that_no_figure_has(choice: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError, match=message):

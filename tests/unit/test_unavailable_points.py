@@ -48,19 +48,19 @@ def test_sweep_over_both_names_what_the_kernel_lacks(tmp_path: Path) -> None:
     ]
     (lacking,) = experiment.unavailable
     assert list(lacking.settings.values()) == ["kernel", "handover"]
-    assert "is no mode of the kernel's path manager" in lacking.reason
+    assert "is not a mode of the kernel's path manager" in lacking.reason
     assert "modes.toml" not in lacking.reason  # it goes into tables, which others read elsewhere
 
 
 def test_fixed_path_manager_makes_it_a_mistake(tmp_path: Path) -> None:
     file = _file(tmp_path, f"[sweep]\n{_MODES}")
-    with pytest.raises(ScenarioError, match="is no mode of the kernel's path manager"):
+    with pytest.raises(ScenarioError, match="is not a mode of the kernel's path manager"):
         load(file)
 
 
 def test_sweep_without_any_point_left_is_a_mistake(tmp_path: Path) -> None:
     text = '[hosts.client.transport.modes]\naccess2 = "off"\n[sweep]\n"transport.path_manager" = ["kernel"]\n'
-    with pytest.raises(ScenarioError, match="is no mode of the kernel's path manager"):
+    with pytest.raises(ScenarioError, match="is not a mode of the kernel's path manager"):
         load(_file(tmp_path, text))
 
 

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """List stale blocks, typed numbers and quotes that no longer fit: ``python -m tools.docs.check``. It runs nothing.
 
-A block is *stale* when it was made from other runs than those that would be made now: with another kernel, scenario
+A block is *stale* when it was made from other runs than would be made now: with another kernel, scenario
 or program. This is not an error; ``make docs`` remakes the block. ``make test`` checks everything else.
 """
 
@@ -67,7 +67,7 @@ def changed_inputs(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
 
 
 def stale(page: Page, known: dict[str, stamps.Stamp]) -> Iterator[str]:
-    """Yield blocks that were made from other runs than those that would be made now, or from unknown ones."""
+    """Yield blocks that were made from other runs than would be made now, or from unknown runs."""
     for block in page.blocks:
         stamp = known.get(block.key)
         # Every block that a script made has inputs; an adopted one has none.

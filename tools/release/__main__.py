@@ -61,7 +61,7 @@ def check_licences(root: Path) -> None:
 def make(root: Path, target: str) -> None:
     """Make a target, with its output. :raises LabError: if it fails."""
     print(f"+ make {target}", flush=True)
-    # This interpreter can be that of another checkout, whose modules are not to be tested.
+    # This interpreter can belong to another checkout, whose modules are not to be tested.
     environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "MAKEFLAGS")}
     done = subprocess.run(["make", target], cwd=root, env=environment, check=False)
     if done.returncode:

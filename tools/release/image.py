@@ -182,7 +182,7 @@ def run_in_chroot(root: Path, command: Sequence[str], *, user: str = "root", fol
 
 
 def check(*, is_chroot: bool) -> None:
-    """Build the image, run the first experiment in it, and compare its numbers with those of this checkout.
+    """Build the image, run the first experiment in it, and compare its numbers with this checkout's.
 
     :raises LabError: if anything fails, or the numbers are not the same bytes.
     """
@@ -205,7 +205,7 @@ def check(*, is_chroot: bool) -> None:
     check_first_run(outputs[0], artifact="the image")
     check_numbers(outputs[1], artifact="the image")
     print(outputs[0])
-    print(f"image: built and used with {builder}; its numbers are the same bytes as those of this checkout")
+    print(f"image: built and used with {builder}; its numbers are the same bytes as this checkout's")
 
 
 def main() -> None:

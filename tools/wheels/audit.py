@@ -12,7 +12,7 @@ from mptcplab.errors import LabError
 
 
 def check_platform(wheel: Path) -> None:
-    """Check that auditwheel gives the wheel the tag it has, and that it needs no libraries but those of the tag.
+    """Check that auditwheel gives the wheel the tag it has, and that it needs no libraries beyond the tag's.
 
     :raises LabError: if not.
     """

@@ -26,7 +26,7 @@ def run_main(main: Callable[[], None], *, name: str = "wheels") -> NoReturn:
 
 
 def wheels_in(folder: Path) -> list[Path]:
-    """Return both wheels in a folder, that of Python first. :raises MissingError: if there are not exactly two."""
+    """Return both wheels in a folder, the Python code's first. :raises MissingError: if there are not exactly two."""
     found = sorted(folder.glob("mptcplab[-_]*.whl"))
     if len(found) != 2:
         raise MissingError(

@@ -23,7 +23,7 @@ from mptcplab.prebuilt import FORMAT, MODULE
 ROOT = Path(__file__).resolve().parents[2]
 #: Our programs in C that labs run.
 PROGRAMS = ("flow", "radio", "sampler")
-#: Variants of the default version: the one that scenarios use by default, and that of the published studies.
+#: Variants of the default version: the default of scenarios, and the published studies'.
 VARIANTS = ("", "hz250-window")
 #: The C library of Debian 12, the oldest system that a release is for.
 _GLIBC = (2, 36)

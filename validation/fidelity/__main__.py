@@ -37,7 +37,7 @@ def _report(text: str) -> None:
 
 
 def measure(form: Form, name: str, out: Path, *, seeds: int, only_refusals: bool = False) -> None:
-    """Run a form on one side, unless its results with this kernel and so many ``seeds`` are there, and write them.
+    """Run a form on one side, unless its results with this kernel and number of ``seeds`` are there, and write them.
 
     With ``only_refusals``, nothing runs, and only what the engine refuses is written.
 

@@ -23,7 +23,7 @@ ON_SLOWER = {
     "stock-6.1-slower": "stock 6.1, slower",
 }
 _OLDER = {"stock-6.12-slower": "6.12, %", "stock-6.1-slower": "6.1, %"}
-#: At least one of each study whose network has rates, and the first ones that a newcomer runs.
+#: At least one of each study whose network has rates, and the first scenarios that a newcomer runs.
 _WELL_KNOWN = (
     "two-paths",
     "transfer",

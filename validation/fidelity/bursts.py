@@ -2,7 +2,7 @@
 """``python -m validation.fidelity.bursts``: why small messages take other paths on Linux 6.1.
 
 Scenarios run on the lab kernel 7.2 with one of 6.1's rules, which a patch puts back. Where the shares of paths become
-those of 6.1 with it, the rule is the cause. The kernel is built if it is not there.
+6.1's with it, the rule is the cause. The kernel is built if it is not there.
 """
 
 from __future__ import annotations

@@ -16,8 +16,8 @@ from mptcplab.metrics.points import short_names
 
 #: A row of a comparison, as :func:`validation.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]
-#: The marks of a difference from a single run, whose interval is that of validation/fidelity/single.py, and of one that
-#: was measured with another build of a kernel than most.
+#: The marks of a difference from a single run, with its interval from validation/fidelity/single.py, and of a
+#: difference that was measured with another build of a kernel than most.
 _MARKS = {"single": "¹", "other_build": "†"}
 _RETRANSMITTED = "retransmitted_percent"
 

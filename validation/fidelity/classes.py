@@ -78,7 +78,7 @@ def _key(row: dict[str, Any]) -> tuple[str, str, str]:
 
 
 def _is_nearer(one: dict[str, Any], other: dict[str, Any]) -> bool:
-    """Return whether the largest difference in the interval of ``one`` is below the smallest in that of ``other``."""
+    """Return whether the largest difference in the interval of ``one`` is below the smallest in ``other``'s."""
     if place(one) == "":
         return True
     (value, half), (other_value, other_half) = (tuple(row[key] for key in units_of(row)) for row in (one, other))

@@ -123,7 +123,7 @@ def form_of(name: str, file: Path, engine: str) -> Form:
 
 
 def _settings(point: SweepPoint, short: Scenario) -> dict[str, str]:
-    """Return the point's swept keys and values, without those that the form does not have."""
+    """Return the point's swept keys and values, without keys that the form does not have."""
     found = {}
     for key, value in point.settings.items():
         table, *names = key.split(".")

@@ -22,7 +22,7 @@ from mptcplab.metrics.named import metric_of
 
 FILE = Path(__file__).with_name("measured.json")
 _SHARE = "share_percent"
-#: Compared in one family of tests each. A workload has those that have a meaning for it.
+#: Compared in one family of tests each. A workload has the metrics that have a meaning for it.
 FAMILIES: tuple[tuple[float, tuple[str, ...]], ...] = (
     (GOODPUT_MARGIN, ("goodput",)),
     (SHARE_MARGIN, (_SHARE,)),
@@ -62,7 +62,7 @@ def gathered(present: Mapping[str, Present], out: Path) -> dict[str, Any]:
 
 
 def _check_kernels(side: str, names: Collection[str], out: Path) -> None:
-    """Check that all results of a side are of the same kernel. :raises RuntimeError: naming those that are not."""
+    """Check that all results of a side are of the same kernel. :raises RuntimeError: naming the others."""
     by_kernel: dict[str, list[str]] = {}
     for name in names:
         for kernel in (_read(out / side / name) or {}).get("kernels", ()):
@@ -80,7 +80,7 @@ def _form(document: dict[str, Any]) -> dict[str, Any]:
 def _side(
     name: str, side: str, there: Mapping[str, dict[str, Any]], out: Path, kernels: dict[str, dict[str, Any]]
 ) -> dict[str, Any] | None:
-    """Return one side of a scenario against the one that it is compared with; None if one of them is not ``there``.
+    """Return one side of a scenario against the side that it is compared with; None if one of them is not ``there``.
 
     ``ran`` and ``kernels`` are the digests of what both executed, and of the kernels on which they did.
     """
@@ -149,7 +149,7 @@ def _read(folder: Path) -> dict[str, Any] | None:
 
 
 def _failure(document: dict[str, Any], other: dict[str, Any] | None = None) -> str:
-    """Return how the first run failed, and whether that of the ``other`` side did the same; empty if none failed."""
+    """Return how the first run failed, and whether a run of the ``other`` side did the same; empty if none failed."""
     if not document["failed"]:
         return ""
     first = document["failed"][0]

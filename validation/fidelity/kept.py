@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Keep what earlier machines measured: results are on the machine that measured, and the page is to grow.
 
-A comparison is kept as long as it would execute the same: the form's digest, and those of what both sides run, are the
-present ones. The kernels may be other builds; :func:`is_of_other_build` tells.
+A comparison is kept as long as it would execute the same: the digests of the form, and of what both sides run, are
+unchanged. The kernels may be other builds; :func:`is_of_other_build` tells.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class Present:
             return ""
 
     def make(self, document: dict[str, Any], side: str) -> bool:
-        """Return whether results are those of what a side would execute now; a refusal runs nothing."""
+        """Return whether results come from what a side would execute now; a refusal runs nothing."""
         same = "refused" in document or document["ran"] == self.ran(side)
         return bool(document["form"] == self.digest and same)
 

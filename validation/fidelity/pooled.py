@@ -2,7 +2,7 @@
 """All scenarios together: is the stock kernel faster or slower than the lab where chance leaves single ones open?
 
 Three runs a side cannot settle a scenario whose losses are drawn. Its difference is as often above zero as below,
-though, if the engines are alike, and so is that of every other scenario. The median over scenarios therefore has a
+though, if the engines are alike, and so is every other scenario's. The median over scenarios therefore has a
 narrow interval around zero, and would not if all of one kind were faster on one side.
 """
 
@@ -32,7 +32,7 @@ def difference_of(rows: Iterable[Mapping[str, Any]]) -> float | None:
 def pool(
     scenarios: Mapping[str, dict[str, Any]], drawn: Collection[str], kernel: str = SLOWER
 ) -> dict[str, list[float]]:
-    """Return the differences of scenarios on a fast CPU: of all, then of those that are ``drawn``, and of the others.
+    """Return the differences of scenarios on a fast CPU: of all, then of the ``drawn`` ones, and of the others.
 
     ``kernel`` is the side of a stock kernel. Left out are scenarios that the newest one shows to be outside of the
     margins for a reason that is shown, and those whose short forms executed the same as another's.

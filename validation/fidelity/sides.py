@@ -115,7 +115,7 @@ SIDES = {
     "virtual-7.2-hz250": Side("virtual", "7.2-hz250"),
     "virtual-7.2-hz250-slower": Side("virtual", "7.2-hz250", slower, whole=True),
 }
-#: Each side with the one that it is compared with: a stock kernel with the lab kernel of its version, and an older lab
+#: Each side with the side that it is compared with: a stock kernel with the lab kernel of its version, and an older lab
 #: kernel with the default one.
 PAIRS = {
     "stock-7.2": "virtual-7.2",

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The interval of a difference where the other side has a single run.
 
-One run does not show how much runs vary. But the lab's runs do, and if those of the other side vary as much, the
+One run does not show how much runs vary. But the lab's runs do, and if the other side's runs vary as much, the
 difference has Student's interval for two sets of equal variance, whose second set has one value.
 """
 

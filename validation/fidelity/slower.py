@@ -5,8 +5,8 @@ An instruction of the emulated CPU takes at least a nanosecond. Where nothing bu
 its own, a slower network is the same as a faster CPU. So everything that a scenario says in seconds or bits per second
 becomes slower:
 
-- links: rates, delays, jitter and its quantiles, queues in time, traces, and the times of queue disciplines, also those
-  that a discipline takes if the scenario gives none;
+- links: rates, delays, jitter and its quantiles, queues in time, traces, and the times of queue disciplines, also a
+  discipline's defaults if the scenario gives none;
 - workloads: starts, durations, rates, and the times between arrivals, requests, messages and reads; a call keeps its
   codec's 64 kbit/s, and so takes more of a slower line, on both sides;
 - events and outages of gateways: their instants, and the rates and delays that they set;
@@ -69,7 +69,7 @@ _WITHOUT_TIMES = ("tail-drop", "red")
 
 @dataclass(frozen=True)
 class Slowdown:
-    """Makes networks so many ``times`` slower."""
+    """Makes networks slower by the factor ``times``."""
 
     times: int
 
@@ -116,7 +116,7 @@ class Slowdown:
         )
 
     def _keys(self, part: Part) -> dict[str, Any]:
-        """Return the keys of a table that become slower, with those of the tables in it."""
+        """Return the keys of a table that become slower, with the keys of the tables in it."""
         kept = (*_GUARDS, *_KEPT.get(getattr(part, "kind", ""), ()))
         found = {key: self._value(getattr(part, key)) for key in type(part).model_fields if key not in kept}
         new = {key: value for key, value in found.items() if value is not None}
@@ -189,14 +189,14 @@ def _has_long_handshakes(scenario: Scenario) -> bool:
 
 
 def _patient(scenario: Scenario) -> Scenario:
-    """Return the scenario with MPTCP's option in all SYNs if a handshake takes as long as those that have it."""
+    """Return the scenario with MPTCP's option in all SYNs if a handshake takes as long as handshakes that have it."""
     return with_sysctl(scenario, _PATIENCE) if _has_long_handshakes(scenario) else scenario
 
 
 def not_slower(scenario: Scenario) -> str:
     """Return why a scenario cannot be made slower; empty if it can."""
     if scenario.has_radios:
-        return "a radio cannot be made slower: its rates and times are those of its mode"
+        return "a radio cannot be made slower: its mode determines its rates and times"
     if any(getattr(node, "cpu", None) for node in scenario.nodes.values()):
         return "a CPU of a node is a speed that the lab models itself"
     directions = [side for link in scenario.links.values() for side in (link.forward, link.backward)]

@@ -19,7 +19,7 @@ _Row = dict[str, Any]
 
 
 def totals(rows: Sequence[_Row], flows: Iterable[str]) -> Iterator[_Row]:
-    """Yield a row for the ``flows`` of each point together, if it has several; ``rows`` are those of a results file."""
+    """Yield a row for the ``flows`` of each point together, if it has several; ``rows`` are from a results file."""
     names = set(flows)
     for _, group in groupby(rows, key=lambda row: sorted(row["settings"].items())):
         parts = [row for row in group if row["workload"] in names and row["goodput_mbps"]["n"]]

@@ -144,7 +144,7 @@ def _terminals(layout: Layout, duration_s: int, *, steered: bool) -> Iterator[st
         if not steered:
             backups = (f'"t{number}-ap{other + 1}" = "backup"' for other in terminal.access_points[1:])
             yield f"transport.modes = {{ {', '.join(backups)} }}"
-        # The first link is that of the first subflow.
+        # The first subflow uses the first link.
         for access_point in terminal.access_points:
             yield f"[links.t{number}-ap{access_point + 1}]"
             yield f'between = ["t{number}", "ap{access_point + 1}"]'

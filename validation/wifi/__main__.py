@@ -62,7 +62,7 @@ PARTS: dict[str, _Part] = {
 
 
 def main() -> None:
-    """Measure all parts, or those that are named, and print them as JSON."""
+    """Measure all parts, or the named ones, and print them as JSON."""
     parser = argparse.ArgumentParser(prog="python -m validation.wifi", description=__doc__)
     parser.add_argument("--out", type=Path, default=Path("results/wifi"), help="folder for what the runs write")
     parser.add_argument(

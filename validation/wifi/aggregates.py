@@ -10,7 +10,7 @@ analysis of A-MPDU and A-MSDU aggregation in IEEE 802.11n", IEEE Sarnoff Symposi
 - the attempts after the first ``plain`` ones begin with RTS and CTS. minstrel_ht asks for that at all rates but its
   first. Such a collision lasts as long as the RTS, if none of the frames that collide has none.
 
-Durations are computed here, apart from the program that is calibrated. Clauses are those of IEEE Std 802.11-2016.
+Durations are computed here, apart from the program that is calibrated. Clauses refer to IEEE Std 802.11-2016.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The experiments with 802.11n: stations that always send aggregates, and minstrel_ht by distance.
 
-The bounds are those of :mod:`validation.wifi.experiments`, and were set before the first run.
+The bounds come from :mod:`validation.wifi.experiments`, and were set before the first run.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from validation.wifi.slots import collision_probability
 STATIONS_N = (1, 2, 5, 10, 20)
 #: An MPDU before its FCS: header of QoS data of 26 bytes, LLC of 8, IP of 20, UDP of 8.
 MPDU_N = 26 + 8 + 20 + 8 + PAYLOAD
-#: Attempts of an aggregate along minstrel_ht's table when the MCS is fixed: those of its first rate, and all.
+#: Attempts of an aggregate along minstrel_ht's table when the MCS is fixed: at its first rate, and all.
 PLAIN_ATTEMPTS = 2
 ATTEMPTS_N = 8
 #: An aggregate has at least this part of the MPDUs that fit into the longest one, on average.

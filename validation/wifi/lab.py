@@ -150,7 +150,7 @@ def _cpu_s() -> float:
 
 
 def _difference(before: Mapping[str, Any], after: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the counters of ``after`` without those of ``before``, also of tables in it."""
+    """Return the counters of ``after`` less the counters of ``before``, also of tables in it."""
     result: dict[str, Any] = {}
     for key, value in after.items():
         if isinstance(value, dict):

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """802.11's DCF, one slot after the other: a second reference, without Bianchi's assumption of independent attempts.
 
-The standard counts a slot only when it was idle. So the slot after a frame belongs to those who have just drawn 0, and
-not to the others: Tinnirello, Bianchi and Xiao, "Refinements on IEEE 802.11 distributed coordination function modeling
-approaches", IEEE Transactions on Vehicular Technology 59(3), 2010.
+The standard counts a slot only when it was idle. So the slot after a frame belongs to stations that have just drawn 0,
+and not to the others: Tinnirello, Bianchi and Xiao, "Refinements on IEEE 802.11 distributed coordination function
+modeling approaches", IEEE Transactions on Vehicular Technology 59(3), 2010.
 """
 
 from __future__ import annotations

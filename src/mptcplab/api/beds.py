@@ -233,7 +233,7 @@ def reproduce_beds(
 ) -> list[BedReport]:
     """Measure the tables of each study on the first ``count`` test beds that it could have had, one run for each cell.
 
-    The arguments are those of :func:`mptcplab.api.reproduce`. A study that this machine cannot measure is left out,
+    The arguments are as for :func:`mptcplab.api.reproduce`. A study that this machine cannot measure is left out,
     with a warning.
 
     :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.

@@ -148,7 +148,7 @@ def execute_runs(
     """Execute ``runs`` that are not recorded in ``out``, and return all in order, each with its recording and result.
 
     ``runs`` are some of an experiment's, or of several. Only recordings are written: no table, no results.json. The
-    arguments are those of :func:`run`.
+    arguments are as for :func:`run`.
 
     :raises InputError: if the engine or the kernel cannot execute a run, or ``out`` cannot be used.
     :raises MissingError: if this machine lacks a kernel.

@@ -48,7 +48,7 @@ class TableReport:
     """A published table that was measured, or the reason why it has no value.
 
     ``judged`` has the verdict of each value and claim, ``table`` and ``document`` show them, and ``figures`` are files.
-    Without any value, these are None and empty. ``parameters`` are those of the study, with its first measured table.
+    Without any value, these are None and empty. The first measured table has the study's ``parameters``.
     """
 
     outcome: TableOutcome
@@ -299,7 +299,7 @@ def reproduce(
     ``wanted`` is a study such as ``nguyen2014``, a table such as ``nguyen2014/rtt``, or None for all studies, which
     takes hours. ``quick`` measures the short form of each table. ``set`` changes keys of every scenario, as in
     :func:`mptcplab.api.load`. ``out`` receives a folder for each study. ``begin`` receives a :class:`TableStart` before
-    each table. The other arguments are those of :func:`mptcplab.api.run`. A table that this machine cannot measure, or
+    each table. The other arguments are as for :func:`mptcplab.api.run`. A table that this machine cannot measure, or
     whose runs fail, has a ``problem`` in its report, and the others are measured.
 
     :raises InputError: if there is no such study or table, or ``set`` is wrong.

@@ -23,7 +23,7 @@ from mptcplab.scenario.load import load as load_file
 if TYPE_CHECKING:
     from mptcplab.packs.open import OpenPack
 
-#: Keys of a scenario with their values: as a mapping, or as texts ``KEY=VALUE`` like those of ``--set``.
+#: Keys of a scenario with their values: as a mapping, or as texts ``KEY=VALUE`` as for ``--set``.
 Changes = Mapping[str, object] | Sequence[str]
 _STRUCTURED = (bool, list, tuple, Mapping)
 
@@ -40,7 +40,7 @@ def load(
 
     ``file`` is a scenario file, or ``@NAME`` for a scenario that comes with mptcplab. ``set`` changes keys, as
     ``--set`` does: ``{"links.link1.rate": "5 Mbit/s"}``. A key may have wildcards, and takes precedence over the sweep.
-    ``seed`` is the first seed, ``repeats`` the number of runs of each point; None for those of the scenario. ``engine``
+    ``seed`` is the first seed, ``repeats`` the number of runs of each point; None for the scenario's. ``engine``
     is the engine that will execute the runs: some checks are for virtual time only.
 
     :raises InputError: for a mistake in the scenario or in ``set``, and for a pack or an address, which

@@ -67,7 +67,7 @@ def calibrate(
     report: _Report,
     started: Callable[[ProgramSide, Running], None] = lambda _side, _running: None,
 ) -> list[SideCalibration]:
-    """Run ``program`` with ``cipher`` under all its loads, each for so many ``seconds``, and return its sides' costs.
+    """Run ``program`` with ``cipher`` under all its loads, each for ``seconds``, and return its sides' costs.
 
     System calls are counted in a run of their own, since counting takes CPU time. The CPU time is the least of
     ``repeats`` other runs. ``started`` is called with each side that has been started.

@@ -20,7 +20,7 @@ _EXIT_PORT = 8388
 _PASSWORD = "mptcplab"
 #: Transfers beside each other, in both directions: encryption and decryption may cost different amounts.
 _BULK = (1, 4)
-#: Requests beside each other, and bytes of each response: from many small calls to few large ones. There are so many at
+#: Requests beside each other, and bytes of each response: from many small calls to few large ones. There are enough at
 #: once that the program does not sleep between them: a program that limits its node does not either.
 _REQUESTS = ((16, 100), (16, 1000), (16, 4000), (16, 16000))
 #: Bytes of a message, and ns from one to the next: more than a program can carry.

@@ -91,7 +91,7 @@ class Lab:
         progress: Callable[[CompletedRun], None],
         more: Callable[[CompletedRun], Sequence[Run]] = lambda _: (),
     ) -> list[CompletedRun]:
-        """Execute all ``runs`` in order, and then those that ``more`` returns for a finished run.
+        """Execute all ``runs`` in order, and then the runs that ``more`` returns for a finished run.
 
         Failed runs have an error and do not affect others.
         :raises RunInterruptedError: if a stop was requested; finished runs are kept.

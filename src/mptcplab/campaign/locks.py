@@ -19,7 +19,7 @@ from mptcplab.cache import cache_root
 
 #: ``struct flock`` of 64-bit Linux: type, whence, start, length, process.
 _FLOCK = "hhqqi4x"
-#: Bytes from a lab's CPU to that of the next lab with the same: more than Linux has CPUs.
+#: Bytes from a lab's CPU to the CPU of the next lab with the same: more than Linux has CPUs.
 _ROW = 1 << 16
 
 
@@ -43,7 +43,7 @@ def _try_lock(descriptor: int, place: int) -> bool:
 
 @contextmanager
 def leased_cpu() -> Iterator[int]:
-    """Yield a CPU for one lab: one that as few labs of all commands of this user have as any other.
+    """Yield a CPU for one lab: the CPU with the fewest labs of all commands of this user.
 
     Two labs on one CPU take turns, and each becomes several times slower. So a CPU has a second lab only if all have
     one: each lab holds the lock on the byte of its CPU in the first row of bytes where one is free.

@@ -14,7 +14,7 @@ from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import is_complete
 from mptcplab.scenario.load import Run, sum_estimates
 
-#: A run among those of one experiment: its point's id, and its repeat.
+#: A run of an experiment: its point's id, and its repeat.
 RunKey = tuple[int, int]
 
 
@@ -30,13 +30,13 @@ def names_by_key(runs: Sequence[Run], engines: Engines, folder: Path) -> dict[Ru
     """
     if not (folder / "runs").is_dir():
         return {}
-    # An identity takes a hundredth of a second, so that those of a new folder are not asked for in vain.
+    # An identity takes a hundredth of a second, so do not compute them in vain for a new folder.
     names = ((run, prepare_job(run, engines).identity.name) for run in runs)
     return {key_of(run): name for run, name in names if is_complete(folder / "runs" / name)}
 
 
 def missing_runs(runs: Sequence[Run], folder: Path) -> list[Run]:
-    """Return those of ``runs`` that ``folder`` lacks.
+    """Return the ``runs`` that ``folder`` lacks.
 
     :raises MissingError: when this machine lacks the kernel or a program.
     """

@@ -46,7 +46,7 @@ class RunList:
 
 @dataclass
 class _PointState:
-    """One point: the number of runs requested so far, and the results of those that are done, by repeat."""
+    """One point: the number of runs requested so far, and the results of the finished runs, by repeat."""
 
     point: SweepPoint
     requested: int = 0

@@ -59,7 +59,7 @@ class Store:
     def new_folder(self, identity: str) -> Iterator[Path]:
         """Yield an empty folder to record in, which becomes the recording if the block succeeds.
 
-        The files of a failed run move to ``failed/``, which the hint of its error names. Those of an interrupted run,
+        The files of a failed run move to ``failed/``, which the hint of its error names. Files of an interrupted run,
         and of a run for which the disk was full, are removed.
         """
         target, failed = self.place(identity), self.out / "failed" / identity

@@ -20,9 +20,9 @@ from mptcplab.capture.tcp import Recognition, SubflowEvent, TcpFlow
 #: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
 _MAX_FLOWS = 50_000
 _MAX_CONNECTIONS = 5_000
-#: Connections, the newest ones, whose data sequence numbers are compared with those of a subflow without MP_JOIN.
+#: Connections, the newest ones, whose data sequence numbers are compared with a subflow's without MP_JOIN.
 _COMPARED = 500
-#: The oldest ones, among which one that has ended is evicted first.
+#: The oldest connections; one of these that has ended is evicted first.
 _EVICTION_CANDIDATES = 100
 #: Events that are kept of a subflow until its connection is known.
 _EARLY_EVENTS = 20
@@ -113,7 +113,7 @@ class Analysis:
         return flow, int(is_answer)
 
     def _forget_plain(self) -> None:
-        """Stop tracking one of the oldest, preferably one that has ended."""
+        """Stop tracking one of the oldest connections, preferably a closed one."""
         oldest = list(itertools.islice(self.plain.values(), _EVICTION_CANDIDATES))
         gone = next((flow for flow in oldest if flow.ended != "open"), oldest[0])
         del self.plain[gone.number]
@@ -177,7 +177,7 @@ class Analysis:
         return connection, 0
 
     def _forget_connection(self) -> None:
-        """Stop tracking one of the oldest, preferably one that has ended."""
+        """Stop tracking one of the oldest connections, preferably a closed one."""
         oldest = list(itertools.islice(self.connections.values(), _EVICTION_CANDIDATES))
         gone = next((connection for connection in oldest if connection.ended), oldest[0])
         del self.connections[gone.number]

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Statistics of captures at several interfaces of one node, of the connections and of all their packets as one stream.
 
-A download by MPTCP is captured at every interface that has a subflow. Two statistics have a meaning: that of TCP
-deltas, which are times between packets of the same subflow, and that of times between any two packets of the download,
+A download by MPTCP is captured at every interface that has a subflow. Two statistics have a meaning: TCP deltas, which
+are times between packets of the same subflow, and times between any two packets of the download,
 in the order in which they passed the node.
 """
 
@@ -23,8 +23,8 @@ from mptcplab.capture.statistics import Statistics, combine
 from mptcplab.capture.tshark import EmptyError, check_files, tshark_version
 from mptcplab.files import write_text
 
-#: Connections with a smaller share of the bytes of the largest one are for control: that of FTP, for example, which is
-#: idle while the data flows.
+#: Connections with a smaller share of the bytes of the largest one are for control, such as FTP's, which is idle
+#: while the data flows.
 _MIN_SHARE = 0.01
 
 

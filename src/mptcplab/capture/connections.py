@@ -20,9 +20,9 @@ from mptcplab.capture.statistics import Statistics, combine
 
 #: Connections that are tracked. Beyond these, old ones only count in the total.
 _MAX_CONNECTIONS = 50_000
-#: The oldest ones, among which one that has ended goes first.
+#: The oldest connections; one of these that has ended goes first.
 _CANDIDATES = 100
-#: Connections that were not selected: so many are remembered, and the first ones are named if none is selected.
+#: How many connections that were not selected are remembered, and how many are named if none is selected.
 _MAX_OTHERS, _NAMED = 1 << 16, 3
 _BOTH_CLOSED = 3
 
@@ -67,7 +67,7 @@ class TcpConnection:
 class CaptureStatistics:
     """The statistics of a capture: its connections in the order of their first packets, and all of them together.
 
-    ``only_counted`` is the number of connections beyond those that are tracked, and ``rest`` has their packets.
+    ``only_counted`` is the number of connections that are not tracked, and ``rest`` has their packets.
     ``others`` are the ends of some connections that were not selected.
     """
 
@@ -136,7 +136,7 @@ class Collector:
         self._others |= {pair, (pair[1], pair[0])}
 
     def _fold(self) -> None:
-        """Stop tracking one of the oldest connections, preferably one that has ended."""
+        """Stop tracking one of the oldest connections, preferably a connection that has ended."""
         oldest = list(itertools.islice(self._connections.items(), _CANDIDATES))
         number, gone = next((item for item in oldest if item[1].closed == _BOTH_CLOSED), oldest[0])
         del self._connections[number]

@@ -34,7 +34,7 @@ def parse_end(text: str) -> End:
     """Return the end that ``text`` names. :raises InputError: if it names none."""
     address, colon, port = text.rpartition(":")
     if not colon or (address.count(":") and not address.endswith("]")):
-        address, colon, port = text, "", ""  # no port; the colons are those of an IPv6 address
+        address, colon, port = text, "", ""  # no port; the colons belong to an IPv6 address
     bare = address.removeprefix("[").removesuffix("]")
     try:
         name = str(ipaddress.ip_address(bare)) if bare else None

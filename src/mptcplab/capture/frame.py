@@ -11,9 +11,9 @@ from typing import NamedTuple
 from mptcplab.capture.packet import ADDRESSES, PORTS, Endpoints, SocketAddress, nanoseconds
 from mptcplab.capture.tshark import CutShortError, Query, lines_about, parse_lines
 
-#: What tshark may say about a packet. Fast and spurious retransmissions have RETRANSMISSION, too; those that follow the
-#: newest segment within the handshake's round-trip time have OUT_OF_ORDER instead. GAP means that the previous segment
-#: was not captured, UNSEEN that the segment which the packet acknowledges was not.
+#: What tshark may say about a packet. Fast and spurious retransmissions have RETRANSMISSION, too; segments that follow
+#: the newest segment within the handshake's round-trip time have OUT_OF_ORDER instead. GAP means that the previous
+#: segment was not captured, UNSEEN that the segment which the packet acknowledges was not.
 RETRANSMISSION, FAST_RETRANSMISSION, OUT_OF_ORDER, DUPLICATE_ACK, GAP, UNSEEN = (1 << bit for bit in range(6))
 _MARKS = {
     "tcp.analysis.retransmission": RETRANSMISSION,
@@ -24,15 +24,15 @@ _MARKS = {
     "tcp.analysis.ack_lost_segment": UNSEEN,
 }
 FIELDS = ("frame.time_epoch", "frame.len", *ADDRESSES, *PORTS, "tcp.seq", "tcp.flags", "tcp.len", *_MARKS)
-#: tshark's analysis of sequence numbers keeps about 150 bytes per packet. After so many packets tshark forgets all and
-#: begins anew, which bounds its memory at 1.5 GB. With fewer packets per session it would need more memory, not less:
-#: each beginning leaves about 10 MB behind (tshark 4.0).
+#: tshark's analysis of sequence numbers keeps about 150 bytes per packet. After this many packets tshark forgets all
+#: and begins anew, which bounds its memory at 1.5 GB. With fewer packets per session it would need more memory, not
+#: less: each beginning leaves about 10 MB behind (tshark 4.0).
 SESSION_PACKETS = 8_000_000
 _PREFERENCES = ("tcp.analyze_sequence_numbers:TRUE", "ip.defragment:FALSE")
 
 
 class Frame(NamedTuple):
-    """A TCP packet. ``length`` is that of the whole frame on the wire, ``payload`` that of its TCP payload.
+    """A TCP packet. ``length`` is the whole frame's on the wire, ``payload`` the length of its TCP payload.
 
     Both are right if the packet was cut. ``marks`` are RETRANSMISSION and others.
     """

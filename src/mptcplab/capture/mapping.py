@@ -38,7 +38,7 @@ class MappingTable:
         """Map subflow positions ``start`` to ``end`` to data from ``data`` on, instead of older mappings."""
         if start >= end:
             return
-        first, last = bisect_left(self._ends, start), bisect_right(self._starts, end)  # also those that only touch
+        first, last = bisect_left(self._ends, start), bisect_right(self._starts, end)  # also ranges that only touch
         pieces = [(start, end, data - start)]
         if first < last and self._starts[first] < start:
             pieces.insert(0, (self._starts[first], start, self._shifts[first]))

@@ -12,7 +12,7 @@ FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 ADDRESSES = ("ip.src", "ip.dst", "ip.proto", "ipv6.src", "ipv6.dst")
 PORTS = ("tcp.srcport", "tcp.dstport")
 #: The fields of every line, in this order. A field that occurs several times (tunnels) has the innermost value. All
-#: exist since Wireshark 3.4. Sequence numbers are those of the packet, because relative ones are switched off.
+#: exist since Wireshark 3.4. Sequence numbers are as in the packet, because relative ones are switched off.
 FIELDS = (
     "frame.time_epoch",
     "frame.interface_id",

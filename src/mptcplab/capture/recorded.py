@@ -54,8 +54,8 @@ def refuse_several_runs(files: Sequence[Path]) -> None:
         example = next(iter(runs)) / _FOLDER / "*.pcap"
         texts = [f"{folder.name}: {_point(folder)}" for folder in list(runs)[:_MAX_NAMED]]
         more = f"; and {len(runs) - _MAX_NAMED} more" if len(runs) > _MAX_NAMED else ""
-        hint = f"name those of one run, like {example}. The runs are {'; '.join(texts)}{more}"
-        raise InputError(f"the files are of {len(runs)} runs, which are no common capture", hint=hint)
+        hint = f"name files of one run, like {example}. The runs are {'; '.join(texts)}{more}"
+        raise InputError(f"the files are of {len(runs)} runs, which do not form one capture", hint=hint)
 
 
 def refuse_several_of_a_run(files: Sequence[Path]) -> None:
@@ -70,7 +70,7 @@ def refuse_several_of_a_run(files: Sequence[Path]) -> None:
 
 
 def _files_by_run(files: Sequence[Path]) -> dict[Path, list[Path]]:
-    """Return those of the files that are in recordings, by the folder of the run."""
+    """Return the files that are in recordings, by the folder of the run."""
     paths: dict[Path, list[Path]] = {}
     for file in files:
         if file.parent.name == _FOLDER and is_complete(file.parent.parent):

@@ -163,7 +163,7 @@ _SUMS = tuple(field.name for field in fields(Statistics) if field.name not in _B
 
 
 def combine(parts: Iterable[Statistics]) -> Statistics:
-    """Return the statistics of all packets of ``parts``. TCP deltas remain those of the packets' own connections."""
+    """Return the statistics of all packets of ``parts``. TCP deltas remain within the packets' own connections."""
     of = list(parts)
     whole = Statistics(**{name: sum(getattr(part, name) for part in of) for name in _SUMS})
     for name, choose in _BOUNDS.items():

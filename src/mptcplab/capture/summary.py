@@ -149,7 +149,7 @@ def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
 
 
 class _Summarizer:
-    """Makes summaries of connections; ``files`` and ``start_ns`` are those of the capture."""
+    """Makes summaries of connections; ``files`` and ``start_ns`` belong to the capture."""
 
     def __init__(self, files: Sequence[str], start_ns: int) -> None:
         self._files, self._start_ns = files, start_ns

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """TCP connections as packets show them: what each direction sent, and how often, as seen from each vantage point.
 
-Each vantage point has its own counts. The ones used for a direction are those of the vantage point that saw most
+Each vantage point has its own counts. A direction's counts come from the vantage point that saw most
 payload, the first of equals: loss and filters on the path only reduce what later ones see, so it is the one nearest to
 the sender. A byte is *fresh* if no vantage point has seen it before.
 """

@@ -72,7 +72,7 @@ Examples:
     "gateways": """\b
 Examples:
   mptcplab gateways build      build all programs, once
-  mptcplab gateways list       list those that are built
+  mptcplab gateways list       list the built programs
 """,
     "gateways build": """\b
 Examples:

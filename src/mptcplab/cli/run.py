@@ -98,7 +98,7 @@ def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[Requ
 
 
 def _print_tables(outcome: ExperimentOutcome, columns: Sequence[str], sort: str | None, *, links: bool) -> None:
-    """Print the tables of results, those of the network if asked for, and which files the results folder has."""
+    """Print the tables of results, the network's if asked for, and which files the results folder has."""
     from mptcplab.report.choosing import choose, sorted_tables
 
     if columns:

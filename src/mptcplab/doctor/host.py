@@ -27,7 +27,7 @@ LAB_BYTES = USUAL_MEMORY_BYTES
 BUILD_BYTES = 3 * _GIB
 _MIN_BYTES = 100 << 20
 OTHER_CACHE = "export XDG_CACHE_HOME=/a/writable/folder/with/room"
-#: A lab maps its memory into some gigabytes of address space. Its processes and open files are those of this machine.
+#: A lab maps its memory into some gigabytes of address space. Its processes and open files count as this machine's.
 _LIMITS = (
     (resource.RLIMIT_AS, 4 * _GIB, "address space", "v"),
     (resource.RLIMIT_FSIZE, LAB_BYTES, "size of files", "f"),

@@ -126,7 +126,7 @@ def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: LinuxDi
 def _order(lack: Lack) -> int:
     """Return the place of a lack: what is installed, what no command gets, kernels, programs to build.
 
-    A program whose compiler no package has cannot be built, and a shell skips the commands after one that fails.
+    A program whose compiler no package has cannot be built, and a shell skips the commands after a failed one.
     """
     error = lack.error
     if not error.command:

@@ -23,7 +23,7 @@ class Finding:
     """The result of one check.
 
     ``needed_for`` is the purpose that needs the subject. ``command`` fixes it. ``packages`` are the Debian packages
-    that fix it, so that one command can install those of all findings.
+    that fix it, so that one command can install the packages of all findings.
     """
 
     subject: str

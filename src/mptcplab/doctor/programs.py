@@ -36,7 +36,7 @@ _BUILD = "`mptcplab kernel build`"
 _SELFTESTS = "`mptcplab selftest`"
 #: Programs by which gateways redirect connections.
 _FIREWALLS = get_args(Proxy.model_fields["firewall"].annotation)
-#: Programs that no plan uses. :func:`_other_programs` adds those that compile ours.
+#: Programs that no plan uses. :func:`_other_programs` adds the compilers of our programs.
 _OTHERS = {
     "tshark": "`mptcplab capture`",
     "ping": "`ping` in a lab",
@@ -111,7 +111,7 @@ def radio_programs() -> tuple[str, ...]:
 
 
 def missing_packages(programs: Iterable[str]) -> list[str]:
-    """Return the Debian packages of those of ``programs`` that this machine does not have."""
+    """Return the Debian packages of the ``programs`` that this machine does not have."""
     return sorted({package_of(name) for name in missing_programs(programs)})
 
 
@@ -188,7 +188,7 @@ def _lab_programs(system: LinuxDistribution) -> Iterator[Finding]:
 
 
 def missing_programs(programs: Iterable[str]) -> list[str]:
-    """Return those of ``programs`` that this machine does not have."""
+    """Return the ``programs`` that this machine does not have."""
     return [name for name in programs if not has_program(name)]
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Runs bpftool, which loads eBPF programs and shows those that the kernel has; turns its log into one sentence."""
+"""Runs bpftool, which loads eBPF programs and lists the loaded ones; turns its log into one sentence."""
 
 from __future__ import annotations
 

@@ -125,7 +125,7 @@ def _check(program: UserProgram, types: KernelTypes, kernel: StockKernel) -> Non
 
 
 def _check_names(programs: Iterable[UserProgram]) -> None:
-    """:raises InputError: if two programs register the same, or one that mptcplab has."""
+    """:raises InputError: if two programs register the same name, or a name of mptcplab's."""
     owners: dict[Registered, str] = {}
     for program in programs:
         for struct in program.registers:

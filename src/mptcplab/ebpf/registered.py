@@ -13,9 +13,9 @@ from typing import Any
 
 from mptcplab.ebpf.objects import find_tool
 
-#: The section of structs that are registered until they are unregistered, and that of structs that a link keeps.
+#: The section of structs that are registered until they are unregistered, and the section of structs that a link keeps.
 SECTION, LINKED_SECTION = ".struct_ops", ".struct_ops.link"
-#: Fields of ELF's header for 64 bit: offset of the table of sections; size of an entry, their number, that of names.
+#: Fields of ELF's header for 64 bit: offset of the table of sections; size of an entry, their number, offset of names.
 _SECTIONS_AT, _SECTIONS = 0x28, 0x3A
 #: Of a section's entry: its name, and after type, flags and address its place and size.
 _ENTRY = struct.Struct("<IIQQQQ")

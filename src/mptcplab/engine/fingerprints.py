@@ -81,7 +81,7 @@ def _loaded_libraries(paths: Iterable[Path]) -> Iterator[Path]:
 
 
 def _signature(file: Path) -> str:
-    """Return text that changes with the content of ``file``; that of a file that is missing says so."""
+    """Return text that changes with the content of ``file``; for a missing file it says so."""
     try:
         stat = os.stat(file)
     except OSError:

@@ -23,7 +23,7 @@ _WAIT_SECONDS = 0.2
 def with_limits(plan: Plan) -> Plan:
     """Return ``plan`` with the limits of TCP's and UDP's memory that belong to its memory.
 
-    Linux derives them from the memory at boot, with some pages more or less each time. The guest sets those of the
+    Linux derives them from the memory at boot, with some pages more or less each time. The guest sets the values of the
     usual memory.
     """
     if plan.memory_bytes == USUAL_MEMORY_BYTES:
@@ -80,7 +80,7 @@ def find_memory_missing(free: int, sizes: Iterable[int]) -> Iterator[MissingErro
 
 
 class MemoryBudget:
-    """Divides the memory of this machine among labs: one that does not fit beside those that run waits for them.
+    """Divides the memory of this machine among labs: a lab that does not fit beside the running ones waits for them.
 
     Labs of the usual size never wait for each other: there are as many as jobs.
     """

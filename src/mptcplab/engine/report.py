@@ -21,7 +21,7 @@ _DISK_FULL = "no space left on device"
 _DISK_FULL_HINT = "see `df`: results need more space; the same command continues and keeps the recorded runs"
 #: For an error in a run, or while its network is set up.
 PLAN_HINT = "see the plan: `mptcplab plan FILE`"
-#: The words of tools/flow for connections that it lost, and those for one that was never there.
+#: The words of tools/flow for connections that it lost, and for a connection that was never there.
 _FAILED = re.compile(r"flow: connection (\d+) failed: ([\w-]+)")
 _NOT_THERE = ("unreachable", "timeout", "refused", "connect-timeout")
 _CONNECTION_HINT = (
@@ -39,7 +39,7 @@ def package_folder() -> Path:
 
 
 def hidden_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
-    """Return our own folders and the ``needed`` ones that the guest's private /tmp and /run would hide."""
+    """Return our own folders and the ``needed`` folders that the guest's private /tmp and /run would hide."""
     folders = [package_folder(), Path(sys.base_prefix).resolve(), *(folder.resolve() for folder in needed)]
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
 

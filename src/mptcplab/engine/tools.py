@@ -62,7 +62,7 @@ def find_programs(
 ) -> dict[str, Path]:
     """Return the path of each program that plans name: from ``tools`` if it is ours, else from the machine.
 
-    The path manager is left out, since it is part of the guest. Of the ``dispensable`` programs, those that the machine
+    The path manager is left out, since it is part of the guest. ``dispensable`` programs that the machine
     lacks are left out, too.
     :raises MissingError: if the machine lacks another program.
     """

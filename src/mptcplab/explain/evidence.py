@@ -84,7 +84,7 @@ class Host:
     """One host. ``opens`` says whether it opened the connections (the client) or accepted them.
 
     ``counters`` are by the names of ``nstat`` (``MPTcpExtMPJoinSynTx``, ``TcpExtTCPTimeouts``), as differences over the
-    observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` are those of all its interfaces,
+    observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` belong to all its interfaces,
     without loopback. ``routes`` are the kernel's answers about routes from its endpoints to its peers, ``down`` are
     interfaces that are down or without a carrier. ``unanswered`` has the ends of connections whose first SYN got no
     answer for longer than a moment. ``path_manager`` and
@@ -301,7 +301,7 @@ class Wait:
 class Evidence:
     """All that is known.
 
-    ``subflows`` and ``connections`` may be those of several hosts. ``captured`` are the connections of captures.
+    ``subflows`` and ``connections`` may be from several hosts. ``captured`` are the connections of captures.
     ``waits`` are longer than the stated length, see :mod:`mptcplab.explain.waits`. ``cpus`` has the share of the time
     in which a CPU was busy, by the name of its host, also of hosts on the way.
     """

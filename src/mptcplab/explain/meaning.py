@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: MIT
 """The meaning of each MPTCP counter of the kernel, by its name in net/mptcp/mib.c (``nstat`` puts MPTcpExt before it).
 
-Counters are those of Linux 7.2, and what the lab's kernel adds. A counter of RX counts what arrived at the host, of TX
-what it sent. ``side`` is the host at which a counter can grow: the one that opened the connection, that accepted it, or
-both.
+The counters are Linux 7.2's, and what the lab's kernel adds. A counter of RX counts what arrived at the host, of TX
+what it sent. ``side`` is the host at which a counter can grow: the host that opened the connection, that accepted it,
+or both.
 """
 
 from __future__ import annotations
@@ -119,7 +119,7 @@ KERNEL = (
     Counter("MPRstRx", "both", "MP_TCPRST arrived: the other side reset a subflow and said why"),
     Counter("SubflowStale", "both", "a subflow had too many timeouts (net.mptcp.stale_loss_cnt): the others took over"),
     Counter("SubflowRecover", "both", "a stale subflow got an answer, and is used again"),
-    Counter("SndWndShared", "both", "a subflow's window was enlarged to that of the connection"),
+    Counter("SndWndShared", "both", "a subflow's window was enlarged to the connection's"),
     Counter("RcvWndShared", "both", "a subflow announced the larger window of the connection"),
     Counter("RcvWndConflictUpdate", "both", "another subflow announced a larger window at the same time, and was used"),
     Counter("RcvWndConflict", "both", "two subflows announced windows at the same time"),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The class of reasons, and what one that applies says: a finding.
+"""The class of reasons, and what a reason says if it applies: a finding.
 
 :mod:`mptcplab.explain.registry` has all reasons; the modules of :mod:`mptcplab.explain.catalog` define them.
 """
@@ -39,8 +39,8 @@ class Sign:
 class Finding:
     """A reason that applies. ``text`` is its sentence with the evidence and the cure: the note of a table's row.
 
-    ``times`` is how often it applied at the same place; the sentence is about the most costly one. ``is_noted`` is that
-    of :class:`Reason`.
+    ``times`` is how often it applied at the same place; the sentence is about the most costly one. ``is_noted`` is
+    copied from :class:`Reason`.
     """
 
     reason: str

@@ -2,7 +2,7 @@
 """All files that a user names, as one evidence: each is recognised by its content, and assigned to a host.
 
 Files of one folder or archive of our script are one host. In other files, the words *client* and *server* in a name or
-folder tell the host; files without such a word are those of one host.
+folder tell the host; files without such a word belong to one host.
 """
 
 from __future__ import annotations

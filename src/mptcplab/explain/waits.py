@@ -10,9 +10,9 @@ from mptcplab.explain.evidence import Connection, Path, Subflow, Wait
 
 #: A wait that is worth a reason is at least so long, in s,
 WAIT_S = 0.5
-#: and so many round trips of the slowest path without its queues: in slow start, nothing arrives for one.
+#: and this number of round trips of the slowest path without its queues: in slow start, nothing arrives for one.
 _ROUND_TRIPS = 2.0
-#: In so many of the samples within a wait, data has to be pending.
+#: In this share of the samples within a wait, data has to be pending.
 _MOSTLY = 0.5
 
 

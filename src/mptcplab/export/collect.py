@@ -30,7 +30,7 @@ from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Program
 
-#: Of all tables of nftables, so that none is confused with those of the machine's own firewall.
+#: Of all tables of nftables, so that none is confused with a table of the machine's own firewall.
 PREFIX = "mptcplab_"
 #: The folder of mptcplab's source on the machine, for its path manager.
 SOURCE = "/usr/local/lib/mptcplab"
@@ -46,7 +46,7 @@ class ExportMachine:
     """The properties of a real machine that a scenario does not have.
 
     ``devices`` are its interfaces by link; other links have interfaces of their own names. ``folder`` has the files of
-    its programs. ``password`` is that of its gateways; None for that of the lab.
+    its programs. ``password`` is its gateways'; None for the lab's.
     """
 
     devices: Mapping[str, str]
@@ -131,7 +131,7 @@ def _service(program: Program) -> Service:
 
 
 def _check_commands(node: NodeBase, context: NodeContext) -> None:
-    """Refuse a kind whose commands are not those of its tables and of its transport: they would be left out."""
+    """Refuse a kind with commands beyond its tables and its transport: they would be left out."""
     known = {table.command(context.name) for table in node.tables(context)}
     known |= set(mptcp.endpoint_commands(context, node.own_transport))
     commands: list[Command] = [*node.endpoints(context), *node.commands(context)]
@@ -170,4 +170,4 @@ def _notes_of_programs(services: list[Service]) -> Iterator[str]:
     if any(("PYTHONPATH", SOURCE) in service.environment for service in services):
         yield f"The path manager is part of mptcplab: copy its folder src/mptcplab to {SOURCE}/mptcplab."
     if has_public_password(services):
-        yield "The gateway's password is that of every lab, and public: export both of its nodes with --password-file."
+        yield "The gateway's password is every lab's, and public: export both of its nodes with --password-file."

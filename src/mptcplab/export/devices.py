@@ -14,7 +14,7 @@ _DEVICE = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,14}")
 
 
 def devices_of(words: Iterable[str], links: Collection[str]) -> dict[str, str]:
-    """Return devices by link, from words like ``link1=eth0,link2=wlan0``; ``links`` are those of the node.
+    """Return devices by link, from words like ``link1=eth0,link2=wlan0``; ``links`` are the node's.
 
     :raises InputError: for a link that the node does not have, and for a device that cannot be one, or is one already.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The configuration of one node, as every format writes it. Names of interfaces are those of the real machine."""
+"""The configuration of one node, as every format writes it. Interfaces have the real machine's names."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mptcplab.node.graph import Interface as Address
 
 @dataclass(frozen=True)
 class ExportInterface:
-    """The end of ``link``: the machine's ``device``. ``mtu`` in bytes; None for that of Ethernet."""
+    """The end of ``link``: the machine's ``device``. ``mtu`` in bytes; None for Ethernet's."""
 
     link: str
     device: str
@@ -22,7 +22,7 @@ class ExportInterface:
 
 @dataclass(frozen=True)
 class ExportEndpoint:
-    """An MPTCP endpoint. ``options`` are those of ``ip mptcp endpoint add`` after its device: port and flags."""
+    """An MPTCP endpoint. ``options`` are the words of ``ip mptcp endpoint add`` after its device: port and flags."""
 
     address: str
     device: str

@@ -23,7 +23,7 @@ try() {
 	}
 }
 
-# Let `down` run a command before those of earlier steps.
+# Let `down` run a command before the commands of earlier steps.
 keep() {
 	steps="$1
 $steps"
@@ -141,7 +141,7 @@ def write(configuration: Configuration) -> tuple[File, ...]:
 
 
 def programs(configuration: Configuration) -> tuple[str, ...]:
-    """Return the names of the programs that the script starts, without those of its services."""
+    """Return the names of the programs that the script starts, without its services' programs."""
     texts = ["ip", "rm", "sysctl"]
     texts += ["nft"] if configuration.tables else []
     texts += ["setsid"] if configuration.services else []

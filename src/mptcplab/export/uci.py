@@ -133,7 +133,7 @@ def _include(table: str) -> str:
 
 
 def _firewall_includes(configuration: Configuration) -> Iterator[File]:
-    """Yield the rules that are no masquerading, for the firewall to include."""
+    """Yield the rules other than masquerading, for the firewall to include."""
     for table in configuration.tables:
         if not table.masquerades:
             lines = (*parts.head(configuration, "Packet rules"), *table_lines((table,)))

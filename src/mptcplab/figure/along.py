@@ -44,7 +44,7 @@ def points_of(rows: Iterable[ResultRow]) -> list[Point]:
 def line_keys(points: Sequence[Point], along: str) -> list[str]:
     """Return the keys whose values distinguish the lines over the key ``along``, without keys that follow from others.
 
-    Of several that could be left out, it is the one that leaves the fewest lines, or the last of these.
+    Of several that could be left out, it is the key that leaves the fewest lines, or the last of these.
     """
     kept = [key for key in _varied_keys(points) if key != along]
     while True:
@@ -61,7 +61,7 @@ def points_per_line(points: Sequence[Point], along: str) -> int:
 
 
 def choose_axis(points: Sequence[Point]) -> str:
-    """Return the key that lies along the axis by default: the one whose lines have most points; "" if none varies.
+    """Return the key that lies along the axis by default: the key whose lines have most points; "" if none varies.
 
     Numbers come first if they make a line that bends. Paths are beside each other, so that one sees the parts of each
     whole.
@@ -121,7 +121,7 @@ class Overview:
 
 
 def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
-    """Return as many workloads as have room; of a single workload with too many lines the ones that differ most."""
+    """Return as many workloads as have room; of a single workload with too many lines the lines that differ most."""
     keys = line_keys(points_of(rows), along)
     lines: dict[str, dict[tuple[str, ...], None]] = {}
     for row in rows:
@@ -197,7 +197,7 @@ def check_curves(count: int, rows: Sequence[ResultRow], keys: Sequence[str]) -> 
     workloads = list(dict.fromkeys(row.workload for row in rows))
     words = [f"--workload {shlex.quote(workloads[0])}"] if len(workloads) > 1 else []
     example = " ".join(filter(None, [*words, _example_line_options(rows, keys)]))
-    raise InputError(f"{count} curves cannot be told apart", hint=f"choose fewer, such as those of {example}")
+    raise InputError(f"{count} curves cannot be told apart", hint=f"choose fewer, such as with {example}")
 
 
 def check_columns(points: Sequence[Point], keys: Sequence[str]) -> None:
@@ -207,7 +207,7 @@ def check_columns(points: Sequence[Point], keys: Sequence[str]) -> None:
         varied = ", ".join(names[key] for key in keys if len({point.get(key) for point in points}) > 1)
         raise InputError(
             f"{len(points)} points do not fit side by side: they differ in {varied}",
-            hint=f"choose up to {_MAX_COLUMNS}, such as those of {_example_options(points, _MAX_COLUMNS, names)}",
+            hint=f"choose up to {_MAX_COLUMNS}, such as with {_example_options(points, _MAX_COLUMNS, names)}",
         )
 
 

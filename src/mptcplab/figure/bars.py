@@ -51,7 +51,7 @@ class _BarText:
 def draw_bars(figure: Figure, _: MplFigure, axes: Axes) -> None:
     """Draw ``figure`` with bars. A bar without an interval has no whisker.
 
-    Each bar has its value above it, since one that is high leaves the others too small to be read from the axis. A
+    Each bar has its value above it, since a high bar leaves the others too small to be read from the axis. A
     missing bar has ``n/a``, or the words about it.
     """
     texts = [text for number in range(len(figure.series)) for text in _draw_series(axes, figure, number)]
@@ -116,7 +116,7 @@ def _scale_values(axes: Axes, figure: Figure) -> None:
 
 
 def _number(value: float, figure: Figure) -> str:
-    """Return the value with three significant digits; no zeros are added to one that somebody else has rounded."""
+    """Return the value with three significant digits; no zeros are added to a value that was rounded elsewhere."""
     return f"{value:.3g}" if figure.is_rounded and 1e-3 <= abs(value) < 1e3 else Unit("").text(value) if value else "0"
 
 

@@ -99,7 +99,7 @@ class FigureChoice:
         if self.y_range is not None:
             object.__setattr__(self, "y_range", _range(self.y_range))
         if self.level is not None and not math.isfinite(self.level):
-            raise InputError(f"--level {self.level} is no place on an axis", hint="write a number")
+            raise InputError(f"--level {self.level} is not a position on an axis", hint="write a number")
         workload, colon, metric = (self.metric or "").rpartition(":")
         if colon and self.workloads not in ((), (workload,)):
             raise InputError(
@@ -147,7 +147,7 @@ def _range(given: object) -> tuple[float, float]:
             low, high = float(parts[0]), float(parts[1])
             if math.isfinite(low) and math.isfinite(high) and low < high:
                 return low, high
-    raise InputError(f"'{given}' is no range of an axis", hint="write both ends, the lower one first: 8:12")
+    raise InputError(f"'{given}' is not a range of an axis", hint="write both ends, the lower one first: 8:12")
 
 
 def _is_pair(given: object) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 _LOG_FROM = 20
 #: The numbers of each power of ten that a logarithmic axis is labelled with.
 _TICKS = (1, 2, 5)
-#: The width of a curve in points, and how much wider it is for each later one that would hide it.
+#: The width of a curve in points, and how much wider it is for each later curve that would hide it.
 _WIDTH, _WIDER = 1.4, 1.6
 #: Curves coincide if their quantiles differ by less than this part of their value.
 _COINCIDE = 0.02
@@ -49,7 +49,7 @@ class DistributionFigure:
 
     @property
     def hiding(self) -> tuple[int, ...]:
-        """For each curve, the number of later ones that would hide it."""
+        """For each curve, the number of later curves that would hide it."""
         return tuple(
             sum(_coincide(sample, later) for later in self.samples[number + 1 :])
             for number, sample in enumerate(self.samples)
@@ -58,7 +58,7 @@ class DistributionFigure:
     @property
     def key(self) -> list[str]:
         """Lines that say what is not as it seems."""
-        return ["a wider curve is behind a narrower one that nearly coincides with it"] if any(self.hiding) else []
+        return ["a wider curve is behind a narrower curve that nearly coincides with it"] if any(self.hiding) else []
 
     @property
     def is_logarithmic(self) -> bool:

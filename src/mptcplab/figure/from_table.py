@@ -107,7 +107,7 @@ def _words(table: PointTable, choice: FigureChoice) -> _ColumnWords:
             of_values[name] = text
         else:
             there = ", ".join([*table.columns.keys, *drawn, *every])
-            raise InputError(f"'{name}' is no column or value of the table", hint=f"use one of {there}")
+            raise InputError(f"'{name}' is not a column or value of the table", hint=f"use one of {there}")
     for key, own_entries in values.items():
         if len({of_values.get(value, value) for value in own_entries}) < len(own_entries):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
@@ -137,7 +137,7 @@ def _axes(table: PointTable, choice: FigureChoice) -> tuple[str, list[str]]:
             names = ", ".join(differ)
             raise InputError(
                 f"lines of the table have one place in the figure: they differ in {names}",
-                hint=f"add {names} to --by, choose one value with --points, or add --ignore if that is no setting",
+                hint=f"add {names} to --by, choose one value with --points, or add --ignore if that is not a setting",
             )
     return along, by
 

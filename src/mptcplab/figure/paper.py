@@ -109,7 +109,7 @@ class Paper:
         return int(_NOTE_LETTERS * self.size(usual)[0] * _NOTE_POINTS / size)
 
     def fit(self, drawing: MplFigure, size: tuple[float, float]) -> None:
-        """Give a drawing the height that was asked for, or one that leaves its plots enough.
+        """Give a drawing the height that was asked for, or enough for its plots.
 
         Not every drawing is laid out for that: a layout that is computed twice differs in the last digits.
         :raises InputError: if its words and plots do not fit.

@@ -42,7 +42,7 @@ def numbers(frame: pl.DataFrame, name: str) -> list[float | None]:
     for text in texts(frame[name]):
         value = number(text)
         if text.strip() and value is None:
-            raise InputError(f"'{text}' in the column '{name}' is no number", hint=_hint(text))
+            raise InputError(f"'{text}' in the column '{name}' is not a number", hint=_hint(text))
         values.append(value)
     return values
 

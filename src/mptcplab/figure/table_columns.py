@@ -129,7 +129,7 @@ def _keys(frame: pl.DataFrame, choice: FigureChoice, used: Sequence[str]) -> lis
     # A short name means the setting, even if a result has the same name.
     named = {find_key(name, settings) or find_key(name, frame.columns) for name in _names(choice)} - {None}
     for name in named & {*used}:
-        raise InputError(f"the column '{name}' has the values, and is no setting", hint="name another one")
+        raise InputError(f"the column '{name}' has the values, and is not a setting", hint="name another one")
     _check_intervals(frame, [name for name in settings if name not in named])
     return [name for name in frame.columns if name in named or (name in settings and frame[name].n_unique() > 1)]
 
@@ -160,6 +160,6 @@ def _check_intervals(frame: pl.DataFrame, settings: Collection[str]) -> None:
     for name in settings:
         if name.casefold() in _LIKE_HALF and ONLY_HALF not in frame.columns:
             raise InputError(
-                f"the column '{name}' is no setting, and its name is not that of intervals",
+                f"the column '{name}' is not a setting, and its name is not a name of intervals",
                 hint=f"call the half width of the 95 % interval '{ONLY_HALF}', or --ignore {name}",
             )

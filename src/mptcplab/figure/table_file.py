@@ -54,7 +54,7 @@ def _lines(file: Path) -> list[tuple[int, list[str]]]:
     try:
         return [(above + reader.line_num, row) for row in reader if any(cell.strip() for cell in row)]
     except csv.Error as error:
-        raise InputError(f"{file} is no table of comma-separated values: {error}", hint="write it as CSV") from error
+        raise InputError(f"{file} is not a table of comma-separated values: {error}", hint="write it as CSV") from error
 
 
 def _check_head(file: Path, head: list[str]) -> None:

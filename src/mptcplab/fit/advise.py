@@ -148,7 +148,7 @@ def sample_changes(
     for point in points:
         chosen = []
         for share, part in zip(point, parts, strict=True):
-            # The first place of each part is no change.
+            # The first place of each part means no change.
             place = int(share * (len(part) + 1))
             chosen += [part[place - 1]] if place else []
         if len(chosen) > 1:

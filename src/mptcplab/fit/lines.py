@@ -107,7 +107,7 @@ def estimate_line(trace: PathTrace, name: str) -> Line:
 class _Delays:
     """The deliveries of a path as arrays.
 
-    ``waits`` in the queue are those of deliveries whose delay is known. ``orders``, ``sent`` and ``bounds`` are, in the
+    ``waits`` in the queue are of deliveries whose delay is known. ``orders``, ``sent`` and ``bounds`` are, in the
     order of sending, of all that were sent once: their waits, or an upper bound where an acknowledgement was held back.
     ``delivered``, ``bytes`` and ``waits_around`` (interpolated) are of all, in the order of arrival.
     """
@@ -283,7 +283,7 @@ def _waits_at_losses(trace: PathTrace, delays: _Delays, longest: float) -> Float
 
 
 def _is_full(in_full: int, lost: int, share_full: float) -> bool:
-    """Return whether losses gather at the longest waits: by chance, the share there would be that of all packets."""
+    """Return whether losses gather at the longest waits: by chance, their share there would be the packets' share."""
     from scipy import stats
 
     if in_full < _MIN_LOSSES or share_full >= 1:

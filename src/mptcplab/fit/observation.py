@@ -19,7 +19,7 @@ from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line, round
 from mptcplab.fit.packets import FlowTrace, PathReader, PathTrace
 from mptcplab.fit.typed import Direction, TypedLine, complete_lines, line_of, read_typed
 
-#: A line is one that carried this share of all payload, and this number of bytes.
+#: A path is a line if it carried this share of all payload, and this number of bytes.
 _MIN_SHARE, _MIN_PAYLOAD = 0.01, 100_000
 _MAX_LINES = 8
 _SETTINGS = {
@@ -134,7 +134,7 @@ def _complete(traces: list[PathTrace]) -> list[PathTrace]:
 
 
 def _select_paths(traces: Sequence[PathTrace]) -> Iterator[PathTrace]:
-    """Yield the paths that carried enough to be measured, and not those that carried only answers in return."""
+    """Yield the paths that carried enough to be measured, and not paths that carried only answers in return."""
     total = sum(trace.payload for trace in traces)
     for trace in sorted(traces, key=lambda trace: -trace.payload)[:_MAX_LINES]:
         back = next((o for o in traces if (o.sender, o.receiver) == (trace.receiver, trace.sender)), None)

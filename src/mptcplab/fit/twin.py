@@ -26,7 +26,7 @@ _NUMBERS = re.compile(r"\d{1,12}")
 def build_twin(
     observation: Observation, *, controls: Collection[str] = (), schedulers: Collection[str] = ()
 ) -> dict[str, Any]:
-    """Return the scenario's tables. ``controls`` and ``schedulers`` are those that the lab has; others are left out."""
+    """Return the scenario's tables. ``controls`` and ``schedulers`` are what the lab has; others are left out."""
     lines = observation.lines
     links: dict[str, Any] = {}
     for number, line in enumerate(lines, start=1):

@@ -40,7 +40,7 @@ class Prepared(Call):
 
     @classmethod
     def from_call(cls, call: Call) -> Prepared:
-        """Return ``call`` as one that may need no preparation."""
+        """Return ``call`` as a call that may need no preparation."""
         return call if isinstance(call, Prepared) else cls(call.argv, call.starts, call=call)
 
 
@@ -95,7 +95,7 @@ class GatewayBase(Part):
 
     @property
     def catches_all(self) -> bool:
-        """True if it takes all TCP connections that pass the entry, not only those of workloads that name it."""
+        """True if it takes all TCP connections that pass the entry, not only connections of workloads that name it."""
         raise NotImplementedError
 
     @property
@@ -146,7 +146,7 @@ class GatewayBase(Part):
     def commands(self, context: GatewayContext) -> Iterator[Command]:
         """Return commands at the end of the set-up.
 
-        The nodes of a gateway with others than those of its tables cannot be exported to real machines.
+        The nodes of a gateway with commands beyond its tables cannot be exported to real machines.
         """
         for side in reversed(SIDES):
             yield from (table.command(self.node_of(side)) for table in self.tables(context, side))

@@ -5,7 +5,7 @@ Connections are redirected whether they come from elsewhere (prerouting) or from
 (output), unless they go to a network of the entry, to its loopback, or to the exit. The rules for ``iptables`` have the
 form of a chain of their own, as in the scripts of Shadowsocks.
 
-A connection to a server that speaks MPTCP may pass, if its SYN has an option of MPTCP: so do those of further subflows.
+A connection to a server that speaks MPTCP may pass, if its SYN has an option of MPTCP: so do further subflows.
 """
 
 from __future__ import annotations

@@ -24,7 +24,7 @@ CIPHERS = {
     "none": "DUMMY",
 }
 #: Values of multipathtcp in GODEBUG (Go 1.24, package internal/godebugs): no MPTCP, only for sockets that listen, only
-#: for those that connect. So the outer side of both programs stays plain TCP.
+#: for sockets that connect. So the outer side of both programs stays plain TCP.
 _TCP, _LISTEN, _CONNECT = "0", "2", "3"
 
 
@@ -41,7 +41,7 @@ class GoShadowsocks2(TunnelProxy):
     )
 
     version: Literal["0.1.5", "0.0.11"] = Field(
-        default="0.1.5", description="release of the program; 0.0.11 is that of 2018, which closes connections at once"
+        default="0.1.5", description="release of the program; 0.0.11 is from 2018, and closes connections at once"
     )
 
     def exit_call(self, context: GatewayContext) -> Call:

@@ -21,7 +21,7 @@ _CIPHERS = {
     "chacha20-poly1305": "CHACHA20-POLY1305",
     "none": "none",
 }
-#: The table and its rule come before those of the nodes' own addresses, which begin with 100.
+#: The table and its rule come before the tables of the nodes' own addresses, which begin with 100.
 _FIRST_TABLE = 50
 _DAYS = "36500"
 

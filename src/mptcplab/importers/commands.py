@@ -57,7 +57,7 @@ def read_script(world: World, file: str, text: str, machine: str, first_line: in
 
 
 def take_command(world: World, line: Line, node: str) -> bool:
-    """Take one command; False if it is not one that configures a network or transfers data."""
+    """Take one command; False if it neither configures a network nor transfers data."""
     words = _without_prefixes(list(line.words))
     while words:
         inner = _in_namespace(words)
@@ -401,7 +401,7 @@ def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
 
 
 def _take_filter(world: World, line: Line, device: Device, verb: str, words: list[str]) -> None:
-    """Take a filter that redirects what arrives to an IFB, or one that drops all packets for a time."""
+    """Take a filter that redirects what arrives to an IFB, or drops all packets for a time."""
     if "redirect" in words and ("ingress" in words or "ffff:" in words):
         device.redirect = words[-1]
         world.device(device.node, words[-1]).kind = "ifb"

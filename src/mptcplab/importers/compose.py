@@ -184,7 +184,7 @@ class Composer:
         return {} if ifb is None else self._shape(ifb)
 
     def _choose_routers(self) -> None:
-        """Decide which nodes are routers: those that forward, and switches; the others are hosts."""
+        """Decide which nodes are routers: nodes that forward, and switches; the others are hosts."""
         connected = dict.fromkeys(end for link in self._links for end in link.ends)
         for name in connected:
             node = self._world.node(name)
@@ -319,7 +319,7 @@ class Composer:
             {} if len(versions) > 1 or overlap else {name: pair for name, pair in pairs.items() if pair}
         )
         if known and not self._own_addresses:
-            self._world.assume("addresses are the lab's: those of the files are not one network for each link")
+            self._world.assume("addresses are the lab's: in the files, a link does not have a network of its own")
         return family if self._own_addresses else None
 
     def _link_table(self, link: _Link) -> Any:
@@ -428,7 +428,7 @@ class Composer:
         else:
             link = self._link_of(device)
         if link is None:
-            self._world.skip(change.origin, change.keys["type"], "its interface is no end of a link")
+            self._world.skip(change.origin, change.keys["type"], "its interface is not the end of a link")
             return None
         table["link"] = link.name
         is_first = device is not None and device is link.devices[0]

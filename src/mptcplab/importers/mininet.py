@@ -63,7 +63,7 @@ class _LimitError(Exception):
     """The interpreter's limits are reached."""
 
 
-class _Return(Exception):  # noqa: N818  it is no error
+class _Return(Exception):  # noqa: N818  not an error
     """A function returns a value."""
 
     def __init__(self, value: Any) -> None:

@@ -97,7 +97,7 @@ class _Shape:
         self._delays = self._has_rate_above = False
 
     def add(self, discipline: Discipline) -> None:
-        """Take one discipline, below those that were added before."""
+        """Take one discipline, below the ones added before."""
         kind = discipline.kind
         if discipline.is_class:
             self._take_class(discipline)
@@ -115,13 +115,13 @@ class _Shape:
             self._take_fifo(discipline)
         elif kind in _TREE:
             self._world.replace(
-                "classes of disciplines (the rate is that of the class for ordinary packets)", discipline.origin
+                "classes of disciplines (the rate is from the class for ordinary packets)", discipline.origin
             )
         else:
             self._skip(discipline, f"the lab has no discipline like {kind}")
 
     def finish(self) -> Shape:
-        """Return the keys, without those that do nothing."""
+        """Return the keys, without keys that do nothing."""
         keys = self._keys
         if self._limit is not None:
             packets = int(Packets.parse(self._limit.value))

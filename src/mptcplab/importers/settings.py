@@ -28,7 +28,7 @@ _SETTINGS = frozenset(
 #: Settings of the out-of-tree kernel (multipath-tcp.org).
 _OLD = "net.mptcp.mptcp_"
 _CONTROLS = ("reno", "cubic", "bbr", "westwood", "vegas", "veno", "illinois", "dctcp", "lia", "olia", "balia", "wvegas")
-#: Schedulers by the names that kernels give them: mainline's and BPF's, and those of the out-of-tree kernel.
+#: Schedulers by the names that kernels give them: mainline's and BPF's, and the out-of-tree kernel's.
 _SCHEDULERS = {
     "default": "default", "bpf_rr": "roundrobin", "bpf_red": "redundant", "bpf_minrtt": "minrtt",
     "roundrobin": "roundrobin", "redundant": "redundant", "blest": "blest", "ecf": "ecf", "minrtt": "minrtt",
@@ -38,7 +38,7 @@ _KEY = re.compile(r"net(?:[./][A-Za-z0-9_*-]{1,40}){1,8}")
 
 
 def set_sysctl(world: World, node: Node, key: str, value: str, origin: Origin) -> None:
-    """Take one setting; those that no node of the lab has are noted."""
+    """Take one setting; settings that no node of the lab has are noted."""
     key, value = key.replace("/", "."), " ".join(value.split())
     text, place = f"{key} = {value}", str(origin)
     if not _KEY.fullmatch(key) or len(value) > 60:

@@ -131,7 +131,7 @@ def _take_line(world: World, sections: list[_Section], package: str, word: str, 
 
 
 def _merge(sections: list[_Section]) -> list[_Section]:
-    """Return sections of which those of one interface in ``network`` and ``openmptcprouter`` are one."""
+    """Return sections, with the sections of one interface in ``network`` and ``openmptcprouter`` merged."""
     merged: dict[tuple[str, str], _Section] = {}
     for section in sections:
         key = (section.type, section.name if section.type == "interface" else f"{section.name} {section.origin}")

@@ -125,9 +125,9 @@ def build_kernel(
     cache: Path | None = None,
     inputs: KernelInputs | None = None,
 ) -> KernelBuild:
-    """Return the kernel of `version` (None: that of the source, else the default), building it unless it is cached.
+    """Return the kernel of `version` (None: the source's, else the default), building it unless it is cached.
 
-    `source` is a tarball or a tree to use instead of Debian's package. `inputs` replace those of this checkout.
+    `source` is a tarball or a tree to use instead of Debian's package. `inputs` replace this checkout's.
     :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
     :raises LabError: if the build fails.
     """

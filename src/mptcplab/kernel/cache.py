@@ -125,7 +125,7 @@ def read_entry(directory: Path) -> KernelBuild | None:
 
 
 def list_kernels(cache: Path | None = None) -> list[KernelBuild]:
-    """Return all finished kernels by version: the newest build of each first, those of `mptcplab-kernel` last."""
+    """Return all finished kernels by version: the newest build of each first, the builds of `mptcplab-kernel` last."""
     directories = ((cache or cache_root()) / "kernels").glob("*/")
     entries = [entry for entry in map(read_entry, directories) if entry is not None]
     entries.sort(key=lambda entry: entry.built, reverse=True)

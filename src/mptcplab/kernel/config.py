@@ -89,7 +89,7 @@ def lost_options(requested: Mapping[str, str], final: Mapping[str, str]) -> tupl
 
 
 def check_essential(lost: Sequence[str]) -> None:
-    """Check that no option was lost that the lab needs. :raises LabError: naming those that were."""
+    """Check that no option was lost that the lab needs. :raises LabError: naming the lost options."""
     names = sorted(name for name in (option.partition("=")[0] for option in lost) if _is_essential(name))
     if names:
         raise LabError(

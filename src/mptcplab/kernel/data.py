@@ -9,7 +9,7 @@ kernel/config/lab.config     options of every lab kernel
        patches/7.2/*.patch   only for that version, after the others, or in place of the one with the same name
        net/                  files that are copied into the tree, except with `--plain`
        options/cpu/          patches, options and files that `mptcplab kernel build --cpu` adds; options/wifi/ likewise
-       upstream/             patches for mainline, see its README; a kernel has those that `--fix` names
+       upstream/             patches for mainline, see its README; a kernel has the ones named by `--fix`
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ DEFAULT_VERSION = "7.2"
 #: The versions that the tests of this project build and run; our patches may not apply to others.
 TESTED_VERSIONS = (DEFAULT_VERSION, "6.12", "6.1")
 #: Versions before mainline had schedulers to choose from, Linux 6.6. Their kernels have our congestion controls, and of
-#: the patches those of the machine and their own.
+#: the patches for the machine and for their version.
 WITHOUT_SCHEDULERS = ("6.1",)
 
 # Part of every key. Increase it when the make flags, the environment or the stripping of the build change, so that a
@@ -50,7 +50,7 @@ CPU = "cpu"
 WIFI = "wifi"
 #: All parts with a folder below options/.
 _OPTIONS = (CPU, WIFI)
-#: Fixes for mainline that a kernel can have, below upstream/; the lab kernel always has that of mptcp/0001.
+#: Fixes for mainline that a kernel can have, below upstream/; the lab kernel always has the fix mptcp/0001.
 FIXES: Mapping[str, str] = {
     "join": "mptcp/0003-mptcp-push-pending-data-when-a-join-is-accepted.patch",
     "tsq": "tcp/0001-tcp-do-not-wait-for-tcp_wfree-of-a-clone-that-netem-.patch",
@@ -186,7 +186,7 @@ def _build_option(part: str) -> list[str]:
 
 
 def load_inputs(version: str, *, variant: str = "", directory: Path | None = None) -> KernelInputs:
-    """Return the inputs of a kernel of `version` (such as "7.2"), without those that only concern other versions.
+    """Return the inputs of a kernel of `version` (such as "7.2"), without inputs that only concern other versions.
 
     A file `net/mptcp/x.c` here becomes `net/mptcp/x.c` of the kernel's tree; the Makefile lines that name it come from
     a patch. A patch of the version replaces the common one with its name. A `variant` adds an option file for each of

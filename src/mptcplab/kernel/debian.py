@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Downloads Linux sources from Debian's packages `linux-source-N.M`.
 
-The packages are in other suites than the one that a machine runs, so apt gets a private configuration in our cache:
+The packages are in other suites than the machine's own, so apt gets a private configuration in our cache:
 the machine's own mirror, more suites, separate lists. The system's apt stays unchanged, and no privileges are needed.
 apt checks signatures and hashes as always.
 """
@@ -23,7 +23,7 @@ from mptcplab.kernel.process import CommandError, capture, require_tools, run_lo
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import KernelSource, file_sha256
 
-# Older suites have the older long-term kernels. Not every mirror has every suite; apt only warns about those that are
+# Older suites have the older long-term kernels. Not every mirror has every suite; apt only warns about suites that are
 # missing.
 SUITES = ("bookworm", "bookworm-backports", "trixie", "trixie-backports", "forky", "sid")
 KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")

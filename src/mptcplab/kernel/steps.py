@@ -100,7 +100,7 @@ def configure(job: BuildJob) -> None:
 
 
 def compile_kernel(job: BuildJob, *, expected: int | None = EXPECTED_STEPS) -> None:
-    """Run make. Warnings are kept by the file that was made, so that those of files that are not recompiled remain.
+    """Run make. Warnings are kept by the file that was made, so that warnings remain for files that are not recompiled.
 
     `expected` is the expected number of steps; None if it is unknown.
     """

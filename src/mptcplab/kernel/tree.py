@@ -199,7 +199,7 @@ class SourceTree:
     def _mark_busy(self, contents: _Contents) -> Iterator[None]:
         """Mark the tree as busy, and so as unusable, while inside.
 
-        A make that failed leaves the tree consistent; one that was killed may not, so the mark stays.
+        A make that failed leaves the tree consistent; a killed make may not, so the mark stays.
         """
         contents.busy = True
         self._save(contents)

@@ -14,7 +14,7 @@ _NUMBER = re.compile(rf"(?<![\w.-])({_PLAIN})(?: to ({_PLAIN}))?(?![\w-]|\.\d)")
 def merge_similar_warnings(warnings: Iterable[str]) -> dict[str, str]:
     """Return for each warning the text that it shares with warnings that differ from it only in numbers.
 
-    Numbers that differ become ranges: "dropped 14" and "dropped 2" are "dropped 2 to 14". The order is that of the
+    Numbers that differ become ranges: "dropped 14" and "dropped 2" are "dropped 2 to 14". The order follows the
     warnings. A range is a number as well, so texts of this function can be merged again.
     """
     alike: dict[str, list[str]] = {}

@@ -2,7 +2,8 @@
 """What the paths of a workload could carry over time, where the rate of a link changes during a run.
 
 Rates come from the manifest, then from traces and events in the recording, as payload in full packets. A link that is
-down in either direction carries nothing: TCP needs its acknowledgements. So does one whose end has lost its address.
+down in either direction carries nothing: TCP needs its acknowledgements. Nor does a link carry
+anything whose end has lost its address.
 """
 
 from __future__ import annotations
@@ -112,7 +113,7 @@ def capacity_of(recording: Recording, ends: Ends, used: Collection[str], receive
 def joint_capacity(paths: Collection[frozenset[Step]], rates: Mapping[Step, Numbers]) -> Numbers | None:
     """Return what paths can carry together if each carries what its steps leave to it; a shared one counts once.
 
-    None if some paths, but not all of those that belong together, share a step: that would need an optimum.
+    None if some paths, but not all paths that belong together, share a step: that would need an optimum.
     """
     unlimited = np.full(len(next(iter(rates.values()))), np.inf)
     total = np.zeros_like(unlimited)

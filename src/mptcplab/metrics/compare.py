@@ -80,7 +80,7 @@ class Match:
     """One row that both results have. ``difference`` is B minus A.
 
     ``half_width`` belongs to the simultaneous interval: all intervals of the family contain the true differences with a
-    probability of 95 %. ``p`` is corrected for the family. They are None without a test. ``significance`` is that of
+    probability of 95 %. ``p`` is corrected for the family. They are None without a test. ``significance`` belongs to
     this test, and ``margin`` the smallest difference that matters, in the metric's unit.
     """
 
@@ -303,7 +303,7 @@ def _match(key: Key, test: _Test, margin: float, family: int) -> Match:
 
 
 def verdict_of(size: float, half_width: float, margin: float) -> Verdict:
-    """Return what a difference of this ``size`` shows with half its interval and the smallest one that matters."""
+    """Return what a difference of this ``size`` shows with half its interval and the smallest that matters."""
     is_inside = size + half_width <= margin
     if size <= half_width:
         return Verdict.EQUIVALENT if is_inside else Verdict.NOT_SHOWN

@@ -83,7 +83,7 @@ def recovery_s(
     """Return the time from ``instant_s`` to the first window whose mean rate is at least ``level_bps``.
 
     Windows begin at the instant and at every sample after it, and end before ``until_s``. The time is 0 if the rate
-    never fell, and None if it was not back. Of messages, the window begins with one that is there.
+    never fell, and None if it was not back. Of messages, the window begins with a message that is there.
     """
     later = delivery.times[(delivery.times > instant_s) & (delivery.times + window_s <= until_s)]
     begins = np.concatenate(([instant_s], later)) if instant_s + window_s <= until_s else later

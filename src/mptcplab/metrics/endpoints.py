@@ -164,7 +164,7 @@ ENDPOINTS = Scope(
     keys=(
         Column(name="host", definition="name of the node", type=str),
         Column(name="asked", definition="endpoints and limits that were configured at the end of the run", type=tuple),
-        Column(name="seen", definition="those that the kernel had", type=tuple),
+        Column(name="seen", definition="the endpoints that the kernel had", type=tuple),
     ),
     notes=("State at the end of the run. The kernel adds implicit endpoints for addresses that subflows use.",),
 )

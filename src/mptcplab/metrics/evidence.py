@@ -41,7 +41,7 @@ from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
-#: Samples of a subflow are thinned to about so many, but never to less than one in this time.
+#: Samples of a subflow are thinned to about this number, but never to less than one in this time.
 _SAMPLES, _FINEST_NS, _COARSEST_NS = 500, 10_000_000, 100_000_000
 #: Fields of samples by the columns of recordings, with the factor of their unit.
 _SECONDS = {
@@ -130,7 +130,7 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
 
 
 def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapping[str, int]:
-    """Return a node's counters, without one that counts answers of its own proxy if its programs speak MPTCP.
+    """Return a node's counters, without the counter of answers of its own proxy if its programs speak MPTCP.
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
     """

@@ -132,7 +132,7 @@ def _sides(recording: Recording, workload: RecordedWorkload, gateway: Gateway) -
 
 
 def _rows_at_ports(rows: Iterable[Row], end: str, ports: Sequence[int]) -> list[Row]:
-    """Return the subflows of connections with one whose ``end`` is at one of ``ports``."""
+    """Return the subflows of connections with a subflow whose ``end`` is at one of ``ports``."""
     connections = subflows.group(rows).values()
     return [row for some in connections if any(_port(row, end) in ports for row in some) for row in some]
 

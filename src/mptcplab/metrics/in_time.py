@@ -3,7 +3,7 @@
 
 Bytes say little of these: what an interruption held up arrives in one burst, which gives a second its rate, and nobody
 can play it any more. So each message counts at the instant at which it was due to be sent, and for the time to the next
-one; one that is late or lost is silence. The listener hears that later by as much as its buffer holds, which may be
+one; a late or lost message is silence. The listener hears that later by as much as its buffer holds, which may be
 seconds, but not for longer. Counted there, a failure would seem to interrupt nothing at first.
 """
 
@@ -41,7 +41,7 @@ def timely_delivery(messages: TimedMessages) -> Delivery | None:
         return None
     times = np.append(due, due[-1] + messages.interval_s)
     total = np.concatenate(([0.0], np.cumsum(heard * float(messages.size))))
-    # Silence begins with a missing message after one that is there, and ends with the next that is there.
+    # Silence begins with a missing message after a present one, and ends with the next present one.
     steps = np.flatnonzero(np.diff(np.concatenate(([1], heard, [1]))))
     pauses = times[steps].reshape(-1, 2)
     return Delivery(times, total, pauses[pauses[:, 1] < times[-1]], float(times[-1]), is_messages=True)

@@ -115,7 +115,7 @@ class NodeEndpoint:
 class Transport:
     """What a node with sockets asked of TCP and MPTCP; None leaves a choice to the kernel.
 
-    ``endpoints`` are those that the scenario lists, or the word in their place. ``modes`` are by link.
+    ``endpoints`` are the scenario's list, or the word in its place. ``modes`` are by link.
     """
 
     protocol: str | None = None
@@ -195,7 +195,7 @@ class Gateway:
 class Radio:
     """A radio of a node: of a station, or of an access point, which is then its own ``access_point``.
 
-    ``links`` are those of the stations that begin with it. ``program`` has what it hears.
+    ``links`` are the links of the stations that begin with it. ``program`` has what it hears.
     """
 
     node: str

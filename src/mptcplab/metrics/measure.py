@@ -160,7 +160,7 @@ def measure_workload(recording: Recording, workload: RecordedWorkload, network: 
 
 
 def _mptcp_faults(sides: tuple[str, ...] | None, gateways: Sequence[GatewayUse]) -> tuple[str, ...] | None:
-    """Return the faults of the workload's two sides, None if they asked for TCP, with those of its gateways."""
+    """Return the faults of the workload's two sides, None if they asked for TCP, with its gateways' faults."""
     known = [faults for faults in (sides, *(gateway.mptcp_faults for gateway in gateways)) if faults is not None]
     return tuple(fault for faults in known for fault in faults) if known else None
 
@@ -269,7 +269,7 @@ def _count_warnings(use: MptcpUse, counts: MptcpCounts) -> Iterator[str]:
     """Yield where samples of the sockets miss what the kernel counted, or contradict it."""
     if use.is_doubtful:
         yield (
-            "samples miss connections that the kernel accepted: subflows and shares are of those that they show. A "
+            "samples miss connections that the kernel accepted: subflows and shares count only what they show. A "
             "shorter `interval` in [record] shows more"
         )
     if counts.mp_capable is not None and use.with_mptcp > counts.mp_capable:

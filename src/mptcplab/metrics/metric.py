@@ -60,7 +60,7 @@ class Metric(Column[Subject]):
     better.
 
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
-    ``needs`` names these runs, for the hint if no row has the metric. Nor can one that is ``by_path``: a workload has
+    ``needs`` names these runs, for the hint if no row has the metric. Nor can a metric ``by_path``: a workload has
     several values of it, parts of a whole in percent.
     """
 

@@ -73,7 +73,7 @@ def named_metrics(name: str) -> list[str]:
 
 
 def metric_named(name: str, there: Collection[str]) -> Metric:
-    """Return the metric with a name as JSON or tables have it, preferably one that is ``there``.
+    """Return the metric with a name as JSON or tables have it, preferably from those ``there``.
 
     :raises InputError: if the metric does not exist, or several have the name.
     """

@@ -82,7 +82,7 @@ def unused_link_warnings(
     """Yield a warning if MPTCP should have used links that carried no data.
 
     Such a link is connected to one of the workload's hosts. It is on a path between them that was up all the time and
-    that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports the ones
+    that the path managers of both should use. ``shares`` has the paths of subflows; another warning reports paths
     that carried nothing.
     """
     paths = list(paths_between(recording, ends).values())

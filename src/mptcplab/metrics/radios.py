@@ -32,8 +32,8 @@ _KEPT = 4
 class RadioSample:
     """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
 
-    ``link`` is the link of the station. ``rssi_dbm`` is from the last frame, None before the first. Bytes are those
-    of whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval
+    ``link`` is the link of the station. ``rssi_dbm`` is from the last frame, None before the first. Bytes count
+    whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval
     that may be short; both are None of others.
     """
 
@@ -113,7 +113,7 @@ class _Log:
     associations: tuple[Association, ...] = ()
 
 
-#: What an access point counts of a station; 0 of one that never came.
+#: What an access point counts of a station; 0 if it never came.
 _COUNTERS = ("rx_bytes", "tx_bytes", "rx_packets", "tx_packets", "tx_retries")
 #: What an access point says of the last frames in each sample.
 _RATES = ("rx_kbps", "tx_kbps", "rx_mcs", "tx_mcs")

@@ -24,7 +24,7 @@ from mptcplab.workload.recorded import RecordedWorkload
 
 @dataclass(frozen=True)
 class RowReason:
-    """A reason that applies to runs of a row, whose ``seeds`` it has. ``evidence`` is that of the first of them.
+    """A reason that applies to runs of a row, whose ``seeds`` it has. ``evidence`` is from the first of them.
 
     It is in the notes of tables if it ``is_noted``.
     """
@@ -64,7 +64,7 @@ def reasons_of(
 
 
 def reasons_of_row(members: Iterable[tuple[int, Iterable[Finding]]]) -> tuple[RowReason, ...]:
-    """Return the reasons of a row from those of its runs, by seed. Texts that differ only in numbers are one."""
+    """Return the reasons of a row from its runs' reasons, by seed. Texts that differ only in numbers are one."""
     known = [(seed, finding) for seed, findings in members for finding in findings]
     texts = merge_similar_warnings(finding.text for _, finding in known)
     alike: dict[str, list[tuple[int, Finding]]] = {}

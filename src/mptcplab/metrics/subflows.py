@@ -152,8 +152,8 @@ def sum_known(rows: Iterable[Row], column: str) -> int | None:
 def last_rows(subflows: pl.DataFrame, *, node: str, program: str | None) -> list[Row]:
     """Return the last sample of each subflow of ``node``; without a ``program``, from the socket sampler.
 
-    That of a socket which its program has closed may lack all counts (``inet_timewait_sock`` in FIN_WAIT2): then it is
-    the last one that has them.
+    After the program has closed a socket, its last sample may lack all counts (``inet_timewait_sock`` in FIN_WAIT2):
+    then the last sample with counts is returned.
     """
     if not subflows.height:
         return []

@@ -84,7 +84,7 @@ def choose_unit(unit: str, values: Iterable[float], *, digits: int | None = None
     """Return the unit for a column: the largest of its quantity in which the largest value is at least 1.
 
     ``unit`` is the unit of the values. A unit of an unknown quantity is kept. Delays, which are in ms, take the next
-    smaller unit if most of them would be less than a tenth, for the sake of one that is long.
+    smaller unit if most of them would be less than a tenth, for the sake of a long one.
     """
     sizes = sorted(abs(value) for value in values if value)
     found_units = units(unit)

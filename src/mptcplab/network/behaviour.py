@@ -87,7 +87,7 @@ class Behaviour(Generic[Keys]):
     at_bottleneck: ClassVar[bool] = False
     #: The keys of a minimal direction with this behaviour.
     smallest: ClassVar[Mapping[str, Any]]
-    #: The keys of one that uses programs which the smallest does not use; ``doctor`` learns of them by it.
+    #: The keys of a behaviour that uses programs which the smallest does not use; ``doctor`` learns of them by it.
     example: ClassVar[Mapping[str, Any]] = {}
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that have no effect without a rate.
@@ -130,7 +130,7 @@ class Behaviour(Generic[Keys]):
         return None
 
     def passes_aggregates(self, keys: Keys) -> bool:
-        """Return whether it treats an aggregate as the packets that it stands for; one that drops packets does not."""
+        """Return whether it treats an aggregate as the packets that it stands for; dropping packets does not."""
         return not self.is_active(keys)
 
     def files(self, keys: Keys, link: str, direction: str) -> Iterator[Command]:  # noqa: ARG002

@@ -23,7 +23,7 @@ class DirectionCaption:
     def text(self, key: str, value: Callable[[Table], Any] | None = None) -> str:
         """Return ``20 ms``; ``5, 10, 20 ms`` if points differ; nothing if the key has no effect at any point.
 
-        ``value`` returns the value of a point, if it is not that of the key.
+        ``value`` returns the value of a point, if it is not the key's.
         """
         return _merge_values(point.get(key) if value is None else value(point) for point in self.points)
 

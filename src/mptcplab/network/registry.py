@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All link behaviours: those of the modules in ``behaviours`` and of :mod:`mptcplab.plugins`."""
+"""All link behaviours, from the modules in ``behaviours`` and from :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 

@@ -66,7 +66,7 @@ def _trace_words(trace: Table) -> str:
 
 
 def _impairments(directions: Sequence[Table]) -> Iterator[str]:
-    """Yield the other effects on packets; if points differ, those of each."""
+    """Yield the other effects on packets; if points differ, each point's."""
     rest = dict.fromkeys(impairment_words(direction) for direction in directions)
     if list(rest) != [""]:
         acting = [

@@ -135,7 +135,7 @@ class AccessPoint(Power, NodeBase):
 
 
 def _choice(channels: Sequence[int]) -> str:
-    """Return the words for a choice of ``channels``: a range, then those of the 5 GHz band, where numbers skip."""
+    """Return the words for a choice of ``channels``: a range, then the 5 GHz band's, where numbers skip."""
     low = [channel for channel in channels if channel <= _LAST_2_4_GHZ]
     words = [f"from {low[0]} to {low[-1]}"] if low else []
     return ", ".join([*words, *(str(channel) for channel in channels if channel > _LAST_2_4_GHZ)])

@@ -18,8 +18,8 @@ class WorkloadView:
     """Connections of a workload, or of a gateway, from the view of one of their two nodes.
 
     ``partner`` is the other node, ``target`` the port that the client connects to, None if it is not reachable.
-    ``is_client``: this node opens them. ``scheduler`` is their own, None for that of the node's transport. ``protocol``
-    is that of a gateway's connections, None for those of a workload, which have that of the node's transport.
+    ``is_client``: this node opens them. ``scheduler`` is their own, None for the transport's. ``protocol``
+    is for a gateway's connections; None for a workload's, which have the node's transport's protocol.
     """
 
     partner: str
@@ -47,7 +47,7 @@ class NodeContext:
     def ports_of_paths(self) -> list[Port]:
         """The interfaces that may have subflows.
 
-        Of a node that forwards, those that lead to the other side of one of its connections without passing through it:
+        If a node forwards, the links that lead to the other side of one of its connections without passing through it:
         a router's other links lead elsewhere.
         """
         if not self.nodes[self.name].forwards:

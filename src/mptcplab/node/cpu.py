@@ -75,7 +75,7 @@ def cpu_counter(node: str) -> Counter:
 
 
 def with_cpu_cost(program: Program) -> Program:
-    """Return ``program`` as one that takes time of its node's CPU; a path manager stays as it is."""
+    """Return ``program`` so that it takes time of its node's CPU; a path manager stays as it is."""
     if program.argv[0] == PATH_MANAGER:
         return program
     return replace(program, argv=(*CHARGED, *program.argv), starts=program.uses)

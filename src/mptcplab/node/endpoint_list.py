@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT
 """The endpoints and limits of a node's path manager while events change them, with the commands that do it.
 
-The kernel numbers endpoints from 1 in the order in which they are added, so the numbers of those of the set-up are
-known. That of an endpoint which an event adds is not: the kernel gives numbers to *implicit* endpoints as well, one for
-each address of a subflow that has no endpoint, and an endpoint that is added for such an address takes its number over,
-which it can only without a number of its own. So an event adds endpoints without a number, and looks it up to remove
-them.
+The kernel numbers endpoints from 1 in the order in which they are added, so the numbers of the set-up's endpoints are
+known. The number of an endpoint which an event adds is not: the kernel gives numbers to *implicit* endpoints as well,
+for each address of a subflow that has no endpoint, and an endpoint that is added for such an address takes its number
+over, which it can only without a number of its own. So an event adds endpoints without a number, and looks it up to
+remove them.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ class Entry:
     def change(self) -> Command:
         """Return the command that gives it the flags of this entry.
 
-        The kernel replaces all flags that can change by those that the command names.
+        The kernel replaces all flags that can change by the flags that the command names.
         """
         named = [flag if flag in self.flags else f"{_NOT}{flag}" for flag in CHANGEABLE]
         return Command(self.port.node, (*_ENDPOINT, "change", self.port.ip, *self._port_words, *named))

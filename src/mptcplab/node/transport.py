@@ -54,7 +54,7 @@ class Endpoint(Part):
             return None
         if "fullmesh" in self.flags:
             return "without subflow, it opens subflows only to addresses that the other side announces"
-        return "it opens no subflow, and only marks those that have its address for another reason"
+        return "it opens no subflow, and only marks subflows that have its address for another reason"
 
     @model_validator(mode="after")
     def _check(self) -> Endpoint:
@@ -252,7 +252,7 @@ class Transport(Part):
         for link, mode in self.modes.items():
             if mode in _NOT_IN_KERNEL:
                 hint = f'add path_manager = "userspace", or use {_KERNEL_MODES}'
-                message = f"is no mode of the kernel's path manager: {_NOT_IN_KERNEL[mode]}"
+                message = f"is not a mode of the kernel's path manager: {_NOT_IN_KERNEL[mode]}"
                 raise unavailable(message, hint, "modes", link)
         if isinstance(self.endpoints, tuple) and self.modes:
             hint = 'remove endpoints, which then is "auto", or mark the endpoint itself: flags = ["subflow", "backup"]'

@@ -16,7 +16,7 @@ _LIMITS = re.compile(r"subflows (\d+), add_addr_accepted (\d+)\Z")
 
 @dataclass(frozen=True)
 class EndpointEvent:
-    """The endpoint of ``node`` that an event adds, removes or changes; ``flags`` are those that it has from then on."""
+    """The endpoint of ``node`` that an event adds, removes or changes; ``flags`` are what it has from then on."""
 
     node: str
     address: str
@@ -50,7 +50,7 @@ def parse_limits(value: str) -> dict[str, int]:
 def path_manager_words(kind: str, name: str, value: str) -> str | None:
     """Return an event of a path manager in words, like ``access2: endpoint added at client (backup, subflow)``.
 
-    ``name`` is that of the link or node that the recording names. None if it is another event.
+    ``name`` is the name in the recording, of a link or node. None if it is another event.
     """
     if kind == LIMITS:
         return f"{name}: limits {value}"

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Compare new recordings with packed ones: whether the numbers are the same bytes, and what else differs if not.
 
-A stranger's tables are not read: the manifest of the pack has digests of their numbers. The digest of a table is that
-of its values, since its file has different bytes when another version of the library has written it.
+A stranger's tables are not read: the manifest of the pack has digests of their numbers. A table's digest is computed
+from its values, since its file has different bytes when another version of the library has written it.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ _MAX_NAMED = 3
 
 @dataclass(frozen=True)
 class Comparison:
-    """New recordings beside those of a pack, by run.
+    """New recordings beside a pack's, by run.
 
     ``differing`` has the files with other numbers of each run, ``facts`` what differs of that which determined the
     runs, with the packed and the new value if both are short.
@@ -92,7 +92,7 @@ def _digest(file: Path) -> str:
 
 
 def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture: str) -> Comparison:
-    """Compare the recordings in ``folders`` with those of a pack. :raises LabError: if one cannot be read."""
+    """Compare the recordings in ``folders`` with a pack's. :raises LabError: if one cannot be read."""
     packed = {recording.run: recording for recording in manifest.recordings.values()}
     same, differing, facts, compared = 0, {}, dict[str, None](), set()
     for folder in dict.fromkeys(folders):
@@ -122,7 +122,7 @@ def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:
 
 
 def _values(old: Any, new: Any) -> str:
-    """Return the two values of a fact, or the names of those of its parts that differ."""
+    """Return the two values of a fact, or the names of its parts that differ."""
     if isinstance(old, dict) and isinstance(new, dict):
         release = [side.get("release") for side in (old, new)]
         if release[0] != release[1] and all(isinstance(name, str) for name in release):

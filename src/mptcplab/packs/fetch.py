@@ -27,7 +27,7 @@ class _SameSecurity(urllib.request.HTTPRedirectHandler):
         """Return the request that follows; see urllib. :raises InputError: for another scheme."""
         scheme = urllib.parse.urlsplit(newurl).scheme.lower()
         if scheme not in ("http", "https") or (scheme == "http" and req.type == "https"):
-            raise InputError("the address redirects to one that is less secure", hint="use the final address itself")
+            raise InputError("the address redirects to a less secure one", hint="use the final address itself")
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 

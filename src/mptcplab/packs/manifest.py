@@ -67,7 +67,7 @@ class Manifest(_Part):
 
 
 def read_manifest(content: bytes) -> Manifest:
-    """Return the manifest of a pack. :raises InputError: if it is not one that this version reads."""
+    """Return the manifest of a pack. :raises InputError: if this version cannot read it."""
     if len(content) > _MAX_BYTES:
         raise _unreadable("is too large")
     try:

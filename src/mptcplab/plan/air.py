@@ -3,7 +3,7 @@
 
 A silent failure of a radio link switches the station's radio off in the air, one of a node all its radios: they neither
 hear nor are heard, and the programs that use them find out as on real machines. A station's interface that is set down
-is no event of the air.
+is not an event of the air.
 """
 
 from __future__ import annotations

@@ -124,7 +124,7 @@ def _charge_programs(network: Network, programs: Iterable[Program]) -> Iterator[
 
 
 def _sampled_nodes(scenario: Scenario) -> tuple[str, ...]:
-    """Return the nodes whose sockets are sampled: with gateways all ends of connections, else those of programs that
+    """Return the nodes whose sockets are sampled: with gateways all ends of connections, else nodes with programs that
     do not report their own."""
     workloads = scenario.workloads.values()
     asked = _hosts(workload for workload in workloads if scenario.gateways or not workload.samples_itself)

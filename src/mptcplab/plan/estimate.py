@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Estimate the cost of a run; :mod:`mptcplab.plan.forecast` corrects estimates by the cost of finished runs.
 
-The cost of a transfer is that of its packets, and their number depends on what limits it: the rate of its paths, loss,
+The cost of a transfer is its packets' cost, and their number depends on what limits it: the rate of its paths, loss,
 or a window per round-trip time.
 """
 

@@ -2,8 +2,8 @@
 """Forecast the remaining time of a sweep. Pure: nothing here reads a clock.
 
 The costs of runs differ by a factor of up to a thousand, so a share of runs says little about a share of time. Every
-run counts with its expected cost: that of finished runs of its point or, before there are any, its estimate, corrected
-by the error of the estimates of other points.
+run counts with its expected cost: the cost of finished runs of its point or, before there are any, its estimate
+corrected by the error of the estimates of other points.
 """
 
 from __future__ import annotations

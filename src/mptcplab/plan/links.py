@@ -3,7 +3,7 @@
 
 Shaping is placed where it gives a sender's TCP no backpressure: on the egress of a router or, if a node with sockets
 of its own sends, at the far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape =
-"sender"`` such a node's own egress is shaped instead, like that of a host with a slow network card.
+"sender"`` such a node's own egress is shaped instead, as for a host with a slow network card.
 
 :mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
 packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
@@ -61,7 +61,7 @@ def _address_option(network: Network, node: str, link: str) -> Words:
 
 
 def _mac(network: Network, node: str, link: str) -> str:
-    """Return the link-layer address of a wired link's end: locally administered, and different from those of radios."""
+    """Return the link-layer address of a wired link's end: locally administered, and never a radio's."""
     number = list(network.scenario.links).index(link) + 1
     end = network.scenario.links[link].between.index(node) + 1
     return f"02:6d:70:{number >> 8:02x}:{number & 255:02x}:{end:02x}"
@@ -92,7 +92,7 @@ def neighbour_commands(network: Network) -> Iterator[Command]:
 
 
 def offload_commands(network: Network, node: str) -> Iterator[Command]:
-    """Yield the commands that disable offloads, or set those that a link has.
+    """Yield the commands that disable offloads, or set the offloads that a link has.
 
     Without offloads, queues hold and drop packets, not aggregates of 64 KB.
     TCP uses generic segmentation whatever the device offers (``sk_setup_caps`` in net/core/sock.c), and the kernel

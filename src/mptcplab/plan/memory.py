@@ -31,7 +31,7 @@ _CHARGED = 1.25
 
 
 def memory_bytes(scenario: Scenario) -> int:
-    """Return the memory of a lab for ``scenario``: that of its key, else what it needs, but at least the usual."""
+    """Return the memory of a lab for ``scenario``: its key's value, else what it needs, but at least the usual."""
     if scenario.memory is not None:
         return int(scenario.memory)
     return max(USUAL_MEMORY_BYTES, ceil(needed_bytes(scenario) / _STEP_BYTES) * _STEP_BYTES)

@@ -47,7 +47,7 @@ class Phases:
 
 
 def phases_of(scenario: Scenario, seed: int) -> Phases:
-    """Return the offsets of ``scenario`` with ``seed``; with ``phases = "fixed"`` only those of ``start_spread``."""
+    """Return the offsets of ``scenario`` with ``seed``; with ``phases = "fixed"`` only from ``start_spread``."""
     network, is_fixed = Network(scenario), scenario.phases == "fixed"
     starts = {
         name: _draw(seed, f"workload {name}", start_span_ns(network, workload))

@@ -137,7 +137,7 @@ def _switches(network: Network) -> Iterator[Command]:
     """Yield the commands that join the access points between which stations roam: bridges, and cables of a star."""
     for group in network.roaming_groups:
         for number, node in enumerate(group):
-            # An address of its own: by default it has that of a port, and changes with the ports.
+            # An address of its own: by default it has a port's, and changes with the ports.
             mac = ("address", f"02:00:00:01:00:{number + 1:02x}")
             yield Command(node, ("ip", "link", "add", "name", ROAMING, *mac, "type", "bridge", "forward_delay", "0"))
             yield Command(node, ("ip", "link", "set", "dev", ROAMING, "up"))

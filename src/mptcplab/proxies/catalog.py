@@ -20,7 +20,7 @@ class Recipe:
     """How one program is built.
 
     ``source`` is its module at the Go module proxy, or its crate at crates.io; ``package`` the Go package of its
-    program. ``binaries`` are the files that a build gives. ``compiler`` names the oldest one that builds it.
+    program. ``binaries`` are the files that a build gives. ``compiler`` is the oldest version that builds it.
     """
 
     name: str

@@ -36,7 +36,7 @@ class _Language:
 
     name: str
     programs: tuple[str, ...]
-    """All that a build needs; the first is the one that builds."""
+    """All that a build needs; the first builds."""
     version: tuple[str, ...]
     """The command that prints the compiler's version."""
     folders: tuple[str, ...]
@@ -104,7 +104,7 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
 def missing_packages(recipes: Iterable[Recipe]) -> list[str]:
     """Return the Debian packages with the toolchains that this machine lacks for ``recipes``.
 
-    It leaves out those of which apt has only versions that are too old. If apt knows no version at all, its lists have
+    It leaves out packages of which apt has only too old versions. If apt knows no version at all, its lists have
     not been fetched yet, and the first of the toolchain's packages is returned.
     """
     wanted: list[str] = []

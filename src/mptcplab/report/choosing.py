@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Columns and order of a printed table: those that the user chooses, and those that a terminal has room for."""
+"""Columns and order of a printed table: what the user chooses, and what a terminal has room for."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def choose(table: Table, columns: Sequence[str], sort: str | None) -> Table:
     """Return the table with the named columns, in the order of the column ``sort``; ``-NAME`` is descending.
 
     A name is a column head, its beginning up to the unit, a swept key or its last part, or the name of a metric in
-    JSON. Columns that are needed to distinguish the rows come first, and those that refer to notes last, even if they
+    JSON. Columns that are needed to distinguish the rows come first, and columns that refer to notes last, even if they
     are not named.
     :raises InputError: for a name of no column, or of several.
     """

@@ -42,7 +42,7 @@ class ResultsComparison:
     """The comparison of two results, or of values of swept keys within one.
 
     ``comparisons`` has the single tests, as one family, and ``rankings`` the order of three values or more, if nothing
-    else was the reference. ``tables`` are those of `mptcplab compare`. ``warnings`` has the rows that each warning is
+    else was the reference. ``tables`` are printed by `mptcplab compare`. ``warnings`` has the rows that each warning is
     about. ``margin_percent`` is the smallest difference that matters, and ``by`` the swept keys whose values differ.
     """
 
@@ -274,7 +274,7 @@ class _Within:
         if not together:
             return table
         verb = "change" if len(together) > 1 else "changes"
-        note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are those of all."
+        note = f"{' and '.join(together)} {verb} together with {' and '.join(self._by)}: differences are due to all."
         return table.with_notes(note)
 
     def _select_values(self, reference: str, values: Sequence[ranking.Values]) -> ranking.Values:

@@ -47,7 +47,7 @@ def comparison_table(
 
     ``by`` are the swept keys whose values B differ, ``tests`` is the size of the family, ``together`` are all
     comparisons of the command, whose tables of this metric have one unit, and ``unavailable`` are the points that A's
-    results and those of B cannot have.
+    results and B's results cannot have.
     """
     lines = [(comparison.pair.b, match) for comparison in comparisons for match in comparison.matches]
     matches = [match for _, match in lines]
@@ -169,12 +169,12 @@ def _difference_from_best(ranking: Ranking, unit: Unit) -> tuple[str, list[str]]
 
 
 def _has_absolute(ranking: Ranking) -> bool:
-    """Return whether a difference from the best is no percentage, since the best's mean is zero."""
+    """Return whether a difference from the best is not a percentage, since the best's mean is zero."""
     return any(place.against_best is not None and place.against_best.percent is None for place in ranking.places)
 
 
 def _has_other_tests(ranking: Ranking) -> bool:
-    """Return whether the runs of a place and those of its test differ in number."""
+    """Return whether the numbers of runs of a place and of its test differ."""
     best = ranking.places[0].interval.n
     tested = [(place.interval.n, place.against_best.difference.n) for place in ranking.places if place.against_best]
     return any(counts != (best, own_number) for own_number, counts in tested)

@@ -29,7 +29,7 @@ _LAST = ("test", "margin_percent", "verdict", "more_runs")
 
 
 def write_comparison(file: Path, tables: Sequence[Table], numbers: str) -> None:
-    """Write tables in the format of the file's suffix, one of :data:`SUFFIXES`; ``numbers`` are those of a CSV."""
+    """Write tables in the format of the file's suffix, one of :data:`SUFFIXES`; ``numbers`` are for a CSV."""
     suffix = file.suffix.lower()
     if suffix == ".csv":
         write_text(file, numbers)

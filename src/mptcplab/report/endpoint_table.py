@@ -14,7 +14,7 @@ from mptcplab.report.table import Cell, Table
 
 _NOTHING = "none"
 _ALL = "all"
-#: A cell names the values that are left out, in place of the others, if these are so many times as many.
+#: A cell names the values that are left out, in place of the others, if these are this many times as many.
 _FEW = 3
 
 
@@ -23,7 +23,7 @@ EndpointRow = ScopeRow[EndpointStates]
 
 @dataclass(frozen=True)
 class _Shared:
-    """Equal rows of several points: ``values`` are those of each key, and every combination of them is such a point.
+    """Equal rows of several points: ``values`` are each key's, and every combination of them is such a point.
 
     ``runs`` are the numbers of runs per point.
     """
@@ -34,7 +34,7 @@ class _Shared:
 
 
 def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], max_rows: int) -> Table:
-    """Return the endpoints of every node beside the configured ones; ``results`` are those of all points."""
+    """Return the endpoints of every node beside the configured ones; ``results`` are of all points."""
     points = list(dict.fromkeys(result.settings for result in results))
     keys = list(rows[0].settings) if rows else []
     known = tuple(tuple(dict.fromkeys(dict(point).get(key, "") for point in points)) for key in keys)

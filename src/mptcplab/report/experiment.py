@@ -109,7 +109,7 @@ class ExperimentResults:
         return cls(experiment, folder, rounds, tuple(completed), tuple(rows))
 
     def tables(self, *, every: bool = False) -> list[Table]:
-        """Return the tables of results, one for each group of workloads; with ``every``, one that has all columns."""
+        """Return the tables of results, one for each group of workloads; with ``every``, a table with all columns."""
         unavailable = _unavailable(self.experiment)
         experiment = self.experiment
         tables = result_tables(experiment.title, self.rows, experiment.changes, every=every, unavailable=unavailable)

@@ -51,7 +51,7 @@ LIMITATIONS = (
     ),
     (
         "Coupled congestion controls are the lab's own",
-        "LIA, OLIA, BALIA and wVegas are not in mainline Linux. These names, and those of schedulers other than "
+        "LIA, OLIA, BALIA and wVegas are not in mainline Linux. These names, and the names of schedulers other than "
         "default, refer to the lab's implementations.",
     ),
 )

@@ -92,7 +92,7 @@ class FactSheet:
 class ExperimentSection:
     """One experiment of a report. ``network`` has the tables of the counters of its links and hosts.
 
-    ``changes`` are the keys that the command line set: title and question are those of the file without them.
+    ``changes`` are the keys that the command line set: title and question are the file's, without them.
     """
 
     anchor: str

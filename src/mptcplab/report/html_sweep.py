@@ -33,7 +33,7 @@ def axes_of(rows: Sequence[ResultRow]) -> tuple[Axis, ...]:
 def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
     """Return the figure of all metrics along any axis, with a line per combination of the others.
 
-    A key whose value follows from that of another one is no axis of its own.
+    A key whose value follows from another key's is not an axis of its own.
     """
     workloads = list(dict.fromkeys(row.workload for row in rows))
     points, names = points_of(rows), short_names(list(swept_values(rows)))
@@ -76,7 +76,7 @@ def sweep_drawing(rows: Sequence[ResultRow], axes: Sequence[Axis]) -> Drawing:
 def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) -> int:
     """Return the place of the axis that is horizontal first.
 
-    A curve needs an axis of numbers, with several points. Among several of these, or none, the one whose lines have
+    A curve needs an axis of numbers, with several points. Among several of these, or none, the key whose lines have
     most points shows most.
     """
     counts = [points_per_line(points, axis.key) for axis in axes]
@@ -88,7 +88,7 @@ def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) 
 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
-    """Return the metrics of a table; first the one that the workloads are about, as in figures of the command."""
+    """Return the metrics of a table; first the metric that the workloads are about, as in figures of the command."""
     shown = [*BASIC, *columns(row.metrics for row in rows)]
     first = _headline_metric(rows)
     return list(dict.fromkeys([first.name, *shown])) if first.display.headline else shown

@@ -56,7 +56,7 @@ def _arrow(between: Sequence[str], side: str) -> str:
 
 
 def network_tables(results: Sequence[RunResult], words: Words) -> tuple[Table, ...]:
-    """Return the tables of all scopes that have rows: only that of links without MPTCP, radios and middleboxes."""
+    """Return the tables of all scopes that have rows: only the table of links without MPTCP, radios and middleboxes."""
     scopes = sorted((scope for scope in SCOPES if scope.title), key=lambda scope: scope.place)
     tables = (_table(scope, results, words) for scope in scopes)
     return tuple(table for table in tables if table.rows)
@@ -70,7 +70,7 @@ def _table(scope: Scope[Any], results: Sequence[RunResult], words: Words) -> Tab
 
 
 def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
-    """Return the numbers of one scope, at least one row, means over seeds; those of links beside their settings."""
+    """Return the numbers of one scope, at least one row, means over seeds; numbers of links beside their settings."""
     scope, shown = rows[0].scope, rows[:_MAX_ROWS]
     columns = [column for column in scope.shown if column.display.never_alone or any(_values(column, rows))]
     heads = _LINK_HEADS if scope.name == LINKS.name else tuple(key.heading for key in scope.keys)

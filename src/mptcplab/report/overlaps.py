@@ -24,7 +24,7 @@ _CURE = "Let later workloads start later, or give each a scenario of its own."
 class Beginning:
     """How a workload began in the runs of a point: in how many of them each earlier workload was still running.
 
-    ``parts`` are those of its time in which it was.
+    ``parts`` are the parts of its time in which it was.
     """
 
     point: str

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A map of a run's radios as inline SVG: where nodes with radios are, how they move, and who is a station of whom.
+"""A map of a run's radios as inline SVG: where nodes with radios are, how they move, and who is whose station.
 
 Colours come from the page's style sheet by class names. A name that would cover another one is left out; the element's
 title still has it.

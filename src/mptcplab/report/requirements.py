@@ -38,7 +38,7 @@ _BOUND = re.compile(
 class Bound:
     """A bound for the mean of a metric over the seeds of a row, in the unit of its name in JSON.
 
-    ``workload`` is the only one that it is about, None for all that have the metric.
+    ``workload`` is the workload that it is about, None for all that have the metric.
     """
 
     metric: str
@@ -136,7 +136,7 @@ def check_requirements(
 
 
 def requirements_suite(title: str, verdicts: Sequence[RequirementVerdict]) -> Suite:
-    """Return verdicts as tests, to follow those of the experiment's runs."""
+    """Return verdicts as tests, to follow the tests of the experiment's runs."""
     cases = (
         Case(
             f"{verdict.requirement.text}{f' ({verdict.place})' if verdict.place else ''}",

@@ -41,7 +41,7 @@ IDENTICAL_NOTE = Note(
 #: The metric of workloads that also have payload of any size in the other direction, and the note of their rows.
 RESPONSES = "response_p50_ms"
 RESPONSES_NOTE = Note(
-    "Of requests and responses, MPTCP in use and share by path are those of the responses: requests may have taken "
+    "Of requests and responses, MPTCP in use and share by path count the responses: requests may have taken "
     "other subflows.",
     about=r"^(MPTCP in use|share by path)$",
 )
@@ -58,9 +58,9 @@ def result_table(
 ) -> Table:
     """Return the table of an experiment, with warnings, reasons and the changes by the command line as notes.
 
-    With ``every``, each metric that a row has is a column, also those that are only in JSON otherwise; with ``apart``,
-    each that is in tables, however many these are. ``unavailable`` are settings of points that cannot be run, each with
-    the reason; their rows come last.
+    With ``every``, each metric that a row has is a column, also metrics that are otherwise only in JSON; with
+    ``apart``, each that is in tables, however many these are. ``unavailable`` are settings of points that cannot be
+    run, each with the reason; their rows come last.
     """
     warnings = merge_similar_warnings(warning for row in rows for warning in row.warnings)
     explained = merge_similar_warnings(note for row in rows for note in row.notes)

@@ -55,7 +55,7 @@ def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> s
 
 
 def _seed_options(results: Results) -> list[str]:
-    """Return the seeds of a sweep that is incomplete, as options: those that are recorded are not all."""
+    """Return the seeds of a sweep that is incomplete, as options: the recorded ones are not all."""
     given = ((key, results.document.get(key)) for key in ("seed", "repeats"))
     return [word for key, value in given if value is not None for word in (f"--{key}", str(value))]
 

@@ -2,7 +2,7 @@
 """Type, unit and meaning of every column of the data frames, from which docs/python.md is generated.
 
 ``python -m mptcplab.results.columns --write docs/python.md`` writes each table between its two markers; tests check
-that they are up to date, and that frames have these columns and no others. Those of TCP_INFO and MPTCP_INFO have the
+that they are up to date, and that frames have these columns and no others. Columns of TCP_INFO and MPTCP_INFO have the
 kernel's names (include/uapi/linux/tcp.h and mptcp.h), without the prefix.
 """
 
@@ -26,7 +26,7 @@ _PLACE = re.compile(r"(<!-- columns: (\w+) -->\n).*?(<!-- end of columns -->)", 
 
 #: Metrics that rate a call.
 CALL = ("mos", "r_factor", "delay_mean_ms", "delay_p95_ms", "jitter_ms", "late_percent", "lost_percent")
-#: Unit and meaning by column. Every frame begins with those of a run.
+#: Unit and meaning by column. Every frame begins with a run's columns.
 Columns = Mapping[str, tuple[str, str]]
 RUN: Columns = {
     "run": ("", "identity of the run, which is also the name of its folder"),
@@ -85,7 +85,7 @@ _TCP_INFO: Columns = {
     "data_segs_in": ("segments", "those with payload received"),
     "data_segs_out": ("segments", "those with payload sent"),
     "delivered": ("segments", "segments delivered, as acknowledgements say"),
-    "delivered_ce": ("segments", "those that arrived with a congestion mark (ECN)"),
+    "delivered_ce": ("segments", "segments that arrived with a congestion mark (ECN)"),
     "unacked": ("segments", "sent and not acknowledged"),
     "sacked": ("segments", "acknowledged selectively"),
     "lost": ("segments", "taken for lost"),
@@ -144,7 +144,7 @@ _RADIO: Columns = {
     "peer": ("", "node that it hears: a station, or the access point of a station"),
     "link": ("", "link of the station"),
 }
-#: The columns of each frame, beside those of :data:`RUN` and the swept keys.
+#: The columns of each frame, beside :data:`RUN` and the swept keys.
 FRAMES: Mapping[str, Columns] = {
     "runs": {
         **_WORKLOAD,
@@ -238,7 +238,7 @@ def type_of(frame: str, column: str) -> type[pl.DataType]:
 
 
 def types(frame: str) -> dict[str, type[pl.DataType]]:
-    """Return the columns that a frame always has, with their types; of metrics, those that every workload has."""
+    """Return the columns that a frame always has, with their types; of metrics, the ones of every workload."""
     metrics = METRICS if frame == "runs" else {}
     names = (*RUN, *(name for name in FRAMES[frame] if name not in metrics), *(BASIC if metrics else ()))
     return {name: type_of(frame, name) for name in names}

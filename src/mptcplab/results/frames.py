@@ -138,7 +138,7 @@ def _with_programs(frame: pl.DataFrame) -> pl.DataFrame:
 
 
 def _with_places(recording: Recording) -> pl.DataFrame:
-    """Add the workload of each subflow, and its path. A subflow of no workload has none, such as that of a tunnel."""
+    """Add the workload of each subflow, and its path. A subflow of no workload has none, such as a tunnel's."""
     frame = recording.subflows
     if not frame.height:
         return frame
@@ -237,7 +237,7 @@ def _table_row(row: ResultRow) -> dict[str, Any]:
 
 
 def _complete(name: str, recorded: Sequence[RecordedRun], frame: pl.DataFrame) -> pl.DataFrame:
-    """Return ``frame`` with all documented columns of the frame ``name``, in their types; those that it lacks are null.
+    """Return ``frame`` with all documented columns of the frame ``name``, in their types; missing ones are null.
 
     Other columns stay as they are.
     """

@@ -20,7 +20,7 @@ from mptcplab.scenario.sweep import NAME, Setting, name_of_axis
 
 
 def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
-    """Apply those of ``settings`` that change the sweep of ``document``, and return the others.
+    """Apply the ``settings`` that change the sweep of ``document``, and return the others.
 
     :raises ScenarioError: if positions of a zip are chosen that it does not have.
     """

@@ -254,7 +254,7 @@ def _check_endpoints(document: Document, scenario: Scenario) -> None:
 
 
 def _check_weights(document: Document, scenario: Scenario) -> None:
-    """Check that a node's own weights match its subflows, and weights for all nodes those of at least one node."""
+    """Check that a node's own weights match its subflows, and weights for all nodes at least one node's subflows."""
     network = Network(scenario)
     transports = scenario.transports
     for name, transport in transports.items():

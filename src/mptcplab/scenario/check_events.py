@@ -36,7 +36,7 @@ class _CheckedLinks:
 
 
 def check_events(document: Document, scenario: Scenario) -> None:
-    """Check all events in order of time. :raises InputError: for the first one that is impossible."""
+    """Check all events in order of time. :raises InputError: for the first impossible one."""
     directions = {
         (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
     }
@@ -113,7 +113,7 @@ def _check_change(document: Document, scenario: Scenario, index: int, state: _Ch
 
 
 def _is_varied(document: Document, scenario: Scenario, index: int, direction: str) -> bool:
-    """Return whether a sweep or the command line sets a value of this event, or the one that it replaces.
+    """Return whether a sweep or the command line sets a value of this event, or of the event that it replaces.
 
     The point is then what the others are compared with, and no mistake of the file.
     """
@@ -188,7 +188,7 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
 
 
 def _endpoints_of(scenario: Scenario, state: _CheckedLinks, node: str) -> EndpointList:
-    """Return the endpoints of a node with sockets; an empty list if these are no MPTCP sockets."""
+    """Return the endpoints of a node with sockets; an empty list if these are not MPTCP sockets."""
     if node not in state.endpoints:
         context = Network(scenario).context_of(node)
         state.endpoints[node] = EndpointList(context, scenario.transports[node])

@@ -35,7 +35,7 @@ def _check_ends(document: Document, network: Network, name: str) -> None:
     cells = [end for end in ends if network.nodes[end].cell(end) is not None]
     path: KeyPath = ("links", name, "radio")
     if not cells:
-        hint = f"add [access_points.NAME] and use it as one end, or remove `radio`: '{ends[1]}' is no access point"
+        hint = f"add [access_points.NAME] and use it as one end, or remove `radio`: '{ends[1]}' is not an access point"
         raise document.error(path, "joins no access point", hint=hint, kind=Mistake.REFERENCE)
     if len(cells) == len(ends):
         hint = "remove `radio`: access points are joined by a cable"
@@ -64,7 +64,7 @@ def _check_roaming(document: Document, network: Network, name: str, home: str) -
         cell = nodes[node].cell(node)
         if cell is None:
             hint = "name an access point: [access_points.NAME]"
-            raise document.error(path, "is no access point", hint=hint, kind=Mistake.REFERENCE)
+            raise document.error(path, "is not an access point", hint=hint, kind=Mistake.REFERENCE)
         if node in (home, *_radio_gateways(network, name)[:index]):
             raise document.error(path, "is named twice", hint="remove it here", kind=Mistake.IDLE)
         if own_cell is None:

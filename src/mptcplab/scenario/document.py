@@ -388,7 +388,7 @@ def _syntax_error(file: Path, text: str, message: str) -> ScenarioError:
     if reason.startswith("Cannot mutate") and (header := _ARRAY_HEADER.match(written)):
         name = header[1]
         words = f"is not TOML: `{name.rpartition('.')[2]}` is already a list above"
-        hint = f"remove that line: [[{name}]] begins the list, which replaces that of a file that this one extends"
+        hint = f"remove that line: [[{name}]] begins the list, which replaces the list of a file that this one extends"
         return ScenarioError(Mistake.SYNTAX, SourcePlace(file, int(line)), words, hint=hint)
     for beginning, (plain, advice) in _SYNTAX.items():
         if reason.startswith(beginning):

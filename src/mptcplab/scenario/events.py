@@ -164,7 +164,7 @@ class _Event(Part):
                 raise idle("does nothing for this event", "remove it: the node's radios have one position", "link")
         elif self.type == LIMITS:
             if self.link:
-                raise idle("does nothing for this event", "remove it: limits are those of a node", "link")
+                raise idle("does nothing for this event", "remove it: limits apply to a node", "link")
             if self.node is None:
                 hint = 'add node = "client", with the name of a node'
                 raise value_error("names no node", hint, "type", kind=Mistake.MISSING)
@@ -220,7 +220,7 @@ class _Event(Part):
             hint = "remove `direction`: the event affects both"
             raise conflict("cannot be set for an event of an interface, address or endpoint", hint, "direction")
         if self.direction != "both" and self.type == LIMITS:
-            raise idle("does nothing for this event", "remove it: limits are those of a node", "direction")
+            raise idle("does nothing for this event", "remove it: limits apply to a node", "direction")
         if self.node is not None and not self.needs_node and not self.is_of_node and self.type != LIMITS:
             hint = 'remove `node`: it belongs to mode = "carrier" and mode = "interface", to addresses and to endpoints'
             raise idle("does nothing for this event", hint, "node")

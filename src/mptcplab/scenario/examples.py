@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The scenarios that come with mptcplab, by name: the examples, and those of the published studies.
+"""The scenarios that come with mptcplab, by name: the examples, and the published studies' scenarios.
 
 A name is the path of the file below its folder, without the suffix: ``handover``, ``behaviour/backlog``,
 ``subramani2018/table-4.1``. Commands take ``@NAME`` in place of a file.

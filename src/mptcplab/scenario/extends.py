@@ -109,7 +109,7 @@ def _matching_keys(base: Document, over: Document, number: int, text: str) -> li
     paths = [path for path in base.matches(pattern) if lookup(base.tables, path) is not None] if pattern else []
     members = [path for path in paths if isinstance(path[-1], int)]
     if members:
-        hint = f"leave out all of them, with {join_key(members[0][:-1])}, and write those that stay"
+        hint = f"leave out all of them, with {join_key(members[0][:-1])}, and write the ones to keep"
         raise over.error(("without", number), "is a member of a list", hint=hint, kind=Mistake.TYPE)
     if paths:
         return paths

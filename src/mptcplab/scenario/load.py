@@ -261,7 +261,7 @@ def _refuse_same(document: Document, points: Sequence[SweepPoint]) -> None:
 
 
 def _refuse_idle_weights(document: Document, points: Sequence[SweepPoint]) -> None:
-    """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
+    """Refuse weights that no scheduler uses. If the scheduler is swept, one scheduler that uses them is enough."""
     nodes = points[0].scenario.nodes
     for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
         weights: KeyPath = (*path, "weights")
@@ -293,7 +293,7 @@ def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
 def _points(
     document: Document, choices: Sequence[sweep.Choice], fixed: sweep.Choice, real_time: bool
 ) -> tuple[tuple[SweepPoint, ...], tuple[Unavailable, ...]]:
-    """Return the points, and those that are not available because the sweep varies the path manager."""
+    """Return the points, and the points that are not available because the sweep varies the path manager."""
     pairs, unavailable = [], []
     for choice in choices:
         try:

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The files that a scenario names: bases, traces, sources of eBPF programs. They are noted as they are found.
 
-A scenario of the user's own may name any file. That of a stranger is confined to the folder that it came in.
+A scenario of the user's own may name any file. A stranger's scenario is confined to the folder that it came in.
 """
 
 from __future__ import annotations

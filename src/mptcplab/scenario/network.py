@@ -27,7 +27,7 @@ ROAMING = "ess0"
 class Connections:
     """Connections that the node ``client`` opens to the port ``target`` of ``server``, with their own ``scheduler``.
 
-    ``target`` is None if it is not reachable, ``scheduler`` and ``protocol`` are None for those of each node's
+    ``target`` is None if it is not reachable, ``scheduler`` and ``protocol`` are None for the values of each node's
     transport.
     """
 
@@ -42,7 +42,7 @@ class Network(Graph):
     """Addresses and shortest paths of a checked scenario.
 
     ``shifts_ns`` is the offset that a seed adds to the delay of a direction (link, "forward" or "backward") for a run.
-    ``devices`` are names of interfaces, by node and link, that differ from the names of their links: those of real
+    ``devices`` are names of interfaces, by node and link, that differ from the names of their links, as on real
     machines.
     """
 
@@ -73,7 +73,7 @@ class Network(Graph):
 
     @cached_property
     def roaming_groups(self) -> list[tuple[str, ...]]:
-        """The access points between which stations roam: those of one group are joined."""
+        """The access points between which stations roam: the access points of a group are joined."""
         groups: list[tuple[str, ...]] = []
         for link in self.scenario.links.values():
             if link.radio is None or not link.radio.through:

@@ -15,7 +15,7 @@ from pathlib import Path
 
 KeyPath = tuple[str | int, ...]
 
-#: Ranks of swept keys and of keys of the command line; keys of the file have 0, those of its bases less.
+#: Ranks of swept keys and of keys of the command line; keys of the file have 0, keys of its bases less.
 SWEPT, SET = 1, 2
 
 _TOKEN = re.compile(
@@ -35,7 +35,7 @@ class SourcePlace:
     """A line of a file; ``line`` counts from 1 and is 0 if there is none.
 
     ``written`` is the key as written there, if its value was copied from another path. A key of a higher ``rank``
-    replaces those of lower ones.
+    replaces keys of lower ranks.
     """
 
     file: Path

@@ -56,7 +56,7 @@ class Steering(Part):
         default=None, description="of ratio: T, by how much one access point must have received more", examples=[1.15]
     )
     pick: Literal["random", "strongest"] = Field(
-        default="random", description="of ratio: which terminal moves: any, or the one that is heard best where it goes"
+        default="random", description="of ratio: which terminal moves: any, or the one heard best where it goes"
     )
     margin_db: Annotated[Number, Field(ge=0, le=40)] = Field(
         default=3.0, description="of fair: by how much the signal must be above the floor"

@@ -46,7 +46,7 @@ _NUMBERS = ("No", "One", "Two", "Three", "Four")
 class PathAnswer:
     """A path: rate, one-way delay and random loss; or a link preset, which has rates and a delay.
 
-    ``rate`` is that of both directions, or of downloads if there is another one for uploads.
+    ``rate`` applies to both directions, or to downloads if there is another one for uploads.
     """
 
     rate: Rate

@@ -17,7 +17,7 @@ _Deviation = Annotated[Number, Field(ge=0, le=30)]
 
 
 class Radio(Power):
-    """A link's radio: that of the station, at the other end from the access point."""
+    """A link's radio: the station's, at the other end from the access point."""
 
     misnomers: ClassVar[Misnomers] = {
         "through": ("access_points", "aps", "via", "roam"),
@@ -45,7 +45,7 @@ class Radio(Power):
 
 
 class Wifi(Part):
-    """What all radios have in common. The defaults are those of the calibration, see docs/wifi.md."""
+    """What all radios have in common. The defaults come from the calibration, see docs/wifi.md."""
 
     misnomers: ClassVar[Misnomers] = {
         "path_loss": ("propagation", "loss_model", "pathloss", "model"),

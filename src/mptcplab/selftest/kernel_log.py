@@ -14,7 +14,7 @@ _SIGNS = "WARNING:|BUG:|UBSAN:|KASAN:|ODEBUG:|Oops|INFO: (possible|trying|suspic
 def watch_log(command: str) -> str:
     """Return a shell command that runs ``command`` and prints the kernel's log if it has complaints.
 
-    Its exit status is that of ``command``.
+    Its exit status is ``command``'s.
     """
     return f"{command}; status=$?; dmesg | grep -qE '{_SIGNS}' && {{ echo; echo '{_MARK}'; dmesg; }}; exit $status"
 

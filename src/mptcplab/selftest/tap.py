@@ -28,7 +28,7 @@ class Result:
 
 
 def results(text: str) -> list[Result]:
-    """Return all results in ``text``. Those that a plan announces but that are not printed are ``not ok``.
+    """Return all results in ``text``. Tests that a plan announces but that are not printed are ``not ok``.
 
     A script first prints its steps and at the end its results. Therefore the reason of a failure is the message below
     the earlier heading of the same test.

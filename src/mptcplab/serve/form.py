@@ -83,7 +83,7 @@ class Request:
     base: Base
     overrides: tuple[str, ...]
     repeats: int | None
-    #: The values of the fields as numbers and words, also those that change nothing.
+    #: The values of the fields as numbers and words, also values that change nothing.
     values: Mapping[str, float | str]
 
     @property

@@ -29,9 +29,9 @@ _MAX_NONCENTRALITY = 100.0
 class Difference:
     """The amount by which the second of two sets of values is larger, in the values' unit.
 
-    ``half_width`` is that of the 95 % confidence interval by ``test``, and ``p`` the probability of at least this
+    ``half_width`` belongs to the 95 % confidence interval by ``test``, and ``p`` the probability of at least this
     difference if the sets do not differ; both are None if a set is too small. ``n`` has the sizes of the sets.
-    ``standard_error`` is that of the difference, and ``freedom`` has the degrees of freedom of the test's t
+    ``standard_error`` is the difference's, and ``freedom`` has the degrees of freedom of the test's t
     distribution; both are None without a test, or if the values do not vary. ``deviation`` is the standard deviation of
     the difference between one value of each set, None without a test.
     """

@@ -86,7 +86,7 @@ class Interval:
         return self.half_width == 0.0
 
     def scale(self, factor: float) -> Interval:
-        """Return the interval in another unit: that of values ``factor`` times as high."""
+        """Return the interval in another unit, of values ``factor`` times as high."""
         return Interval(self.mean * factor, None if self.half_width is None else self.half_width * factor, self.n)
 
     def to_json(self) -> dict[str, Any]:

@@ -38,7 +38,7 @@ from mptcplab.study.parts import ClaimReason, is_explained
 from mptcplab.study.schema import Claim
 from mptcplab.study.source import Sources
 
-#: Changes smaller than this, relative to the quantity, are no trend and break none.
+#: Changes smaller than this, relative to the quantity, are not a trend and break none.
 _PLATEAU = 0.02
 #: The maximum share of the largest distance from the bounds that evidence may leave.
 _MAX_LEFT = 0.5
@@ -79,7 +79,7 @@ class ClaimVerdict:
 
     @property
     def counted_as(self) -> str:
-        """The class of the claim: of one that does not hold, the class of its reason."""
+        """The class of the claim: if it does not hold, the class of its reason."""
         if self.fitted and self.verdict != OPEN:
             return FITTED
         if self.verdict != FAILS:

@@ -34,7 +34,7 @@ UNCERTAIN = "not certain"
 class Class:
     """One class. ``head`` is its column on the scoreboard, ``words`` its name beside a count.
 
-    ``colour`` is the colour of its points in figures: those of Okabe and Ito, which colour-blind readers can
+    ``colour`` is the colour of its points in figures: the colours of Okabe and Ito, which colour-blind readers can
     distinguish, and a brown. ``marker`` is matplotlib's and ``symbol`` plotly's.
     """
 

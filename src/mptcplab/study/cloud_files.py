@@ -41,7 +41,7 @@ def find_cloud(tables: Sequence[SelectedTable], results: Path | None = None) -> 
 
 
 def values_over_beds(selected: SelectedTable, results: Path | None = None) -> Mapping[tuple[str, str], CloudValue]:
-    """Return the values of a table over test beds, by row and column; none of the short form, which is no study's."""
+    """Return the values of a table over test beds, by row and column; none of the short form, which no study has."""
     stamps = tuple(sorted(file.stat().st_mtime_ns for file in _files(selected.folder, results)))
     return _values_of(selected.folder.name, results, stamps).get(selected.number, MappingProxyType({}))
 

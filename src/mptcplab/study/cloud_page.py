@@ -107,7 +107,7 @@ def summarise(cloud: Cloud) -> Iterator[str]:
         yield f"With fewer than {MIN_BEDS_FOR_CAUSES} beds, nothing is said about the parameters that move a value."
     else:
         yield (
-            "Moved by: the parameters with the largest PAWN index, at most three, where it is larger than that of the "
+            "Moved by: the parameters with the largest PAWN index, at most three, where it is larger than for the "
             "strongest of as many parameters without effect in 95 % of the cases. Others move by chance, or by less."
         )
 

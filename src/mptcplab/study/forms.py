@@ -40,7 +40,7 @@ def short_changes(table: PublishedTable) -> list[str]:
 def read_documents(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
     """What ``mptcplab reproduce`` left in the folder of a study. A document that cannot be read is none."""
     documents: dict[tuple[str, bool], dict[str, Any]] = {}
-    # Of two about the same form, the one whose name says so: older versions wrote both forms under one name.
+    # Of two about the same form, the file whose name says so: older versions wrote both forms under one name.
     for file in sorted(folder.glob("table-*.json"), key=lambda file: (_QUICK in file.name, file.name)):
         try:
             document: dict[str, Any] = json.loads(file.read_text())

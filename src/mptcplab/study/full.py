@@ -42,7 +42,7 @@ def excludes(full: Interval, value: Interval) -> bool:
 
 
 def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
-    """Return the full form of the present table. ``documents`` are those of the study's results folder."""
+    """Return the full form of the present table. ``documents`` are from the study's results folder."""
     wanted = digest(selected)
     document = documents.get((selected.name, False))
     if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):

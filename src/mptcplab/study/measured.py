@@ -65,7 +65,7 @@ def _row_value(row: ResultRow, value: str) -> Value | None:
     if interval is None:
         return None
     by_seed = dict(zip(row.seeds_of(value), row.samples.get(value, ()), strict=False))
-    # Through a gateway, the sockets between its two sides are those that matter.
+    # Through a gateway, the sockets between its two sides matter.
     sockets = row.gateways or ", ".join(part for part in (row.congestion, row.scheduler) if part)
     return Value(interval, by_seed, row.mptcp, sockets, row.warnings, len(row.seeds) - interval.n)
 

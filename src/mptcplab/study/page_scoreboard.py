@@ -53,13 +53,13 @@ def scoreboard_report(folder: Path, *, known: Mapping[str, RunResult] | None = N
 
 
 def _sections(tables: Sequence[Sequence[TableForm]]) -> list[ExperimentSection]:
-    """Return the sections, with time series only for tables with events: those of all would dominate the page."""
+    """Return the sections, with time series only for tables with events: time series of all would dominate the page."""
     places = sections_of(tables, with_study=True)
     return [table_section(forms, places, in_study=False, over_time="events") for forms in tables]
 
 
 def _pictures(pictures: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Drawing]:
-    """Yield the figure of all studies, and that of each study with published values."""
+    """Yield the figure of all studies, and the figure of each study with published values."""
     points = {name: points_in(tables, sections_of(tables, with_study=True)) for name, tables in pictures.items()}
     with_points = {name: own_points for name, own_points in points.items() if own_points}
     if len(with_points) > 1:

@@ -122,7 +122,7 @@ class StudyFolder:
 
 
 def study_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> ReportPage | None:
-    """Return the page of one study; None if the folder is not that of a study."""
+    """Return the page of one study; None if the folder is not a study's."""
     tables = StudyFolder(folder, known).tables
     if not tables:
         return None

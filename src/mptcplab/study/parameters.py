@@ -4,7 +4,7 @@
 The runs that should show a named reason have its setting.
 
 Scenarios are compared as resolved, with defaults and presets, so that the notation of a value does not matter.
-``transport.X`` is the key of every host, and a key of a link is that of both directions.
+``transport.X`` is the key of every host, and a key of a link is the key of both directions.
 """
 
 from __future__ import annotations
@@ -32,14 +32,14 @@ REPEATS = "repeats"
 #: A value that scenarios leave to the kernel.
 DEFAULT = "default"
 _LINK_KEYS = ("forward", "backward", "between", "shape", "addresses", "mtu", "radio")
-#: Tables with any keys. The kernel has its own value for those that a scenario does not set.
+#: Tables with any keys. The kernel has its own value for keys that a scenario does not set.
 _OPEN = ("sysctl",)
 Path = tuple[str | int, ...]
 
 
 @dataclass(frozen=True)
 class ParameterUse:
-    """A parameter in one table. ``values`` are those of its resolved scenarios; none if it is not a scenario key.
+    """A parameter in one table. ``values`` are from its resolved scenarios; none if it is not a scenario key.
 
     There are several values if the points of the table, or the links and hosts that the key matches, have several.
     """

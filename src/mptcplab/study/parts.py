@@ -143,7 +143,7 @@ def is_explained(because: Reason | None) -> bool:
 class ClaimEvidence(StudyPart):
     """The runs in which the mechanism behind a failed claim is changed: the claim is judged again with their cells.
 
-    ``of``, ``to`` and ``rows`` are those of the claim unless given. ``of`` is a column of that table; what ``to`` names
+    ``of``, ``to`` and ``rows`` are the claim's unless given. ``of`` is a column of that table; what ``to`` names
     and it does not have is of the claim's own table.
     """
 

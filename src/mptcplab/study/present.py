@@ -114,7 +114,7 @@ def _first_cells(judged: JudgedTable, row: str, column: str) -> tuple[str, ...]:
 def _first_text(judged: JudgedTable, row: str, column: str) -> str:
     """Return the value that the table has which measures the same published value for the first time.
 
-    Where that was not measured, it is the one that is shipped with the study.
+    Where that was not measured, it is shipped with the study.
     """
     selected = judged.selected
     source = judged.sources.get(f"{selected.folder.name}/{selected.table.again}")

@@ -25,13 +25,13 @@ Percent = Annotated[Number, BeforeValidator(_as_percent), Field(ge=0, le=100)]
 ValueName = Annotated[str, AfterValidator(check_value)]
 #: In ``where`` of a column: not a swept key, but the name of a workload.
 WORKLOAD = "workload"
-#: In ``where`` of a column, a value: that of the row. Both lines have the delay that the row says, for example.
+#: In ``where`` of a column, a value: the row's. Both lines have the delay that the row says, for example.
 ROW = "@row"
 
 
 class PublishedColumn(StudyPart):
     """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
-    value ``@row`` is that of the row. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
+    value ``@row`` is the row's. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
     pattern that selects them, default all.
 
     With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
@@ -75,8 +75,8 @@ class PublishedTable(StudyPart):
     """One published table or figure, or a table of our own that isolates a mechanism.
 
     ``published`` has a row per position of ``along``, with a value per column or none. Of a figure without printed
-    numbers there are only ``rows``. ``unit`` is that of the table's own ``value``; columns with another value have
-    the unit of that. ``note`` may quote measured values, as reasons do.
+    numbers there are only ``rows``. ``unit`` is for the table's own ``value``; columns with another value have
+    that value's unit. ``note`` may quote measured values, as reasons do.
 
     ``place`` is where the source has the table, ``tolerance`` what a measured value may differ by, in percent of the
     published one; it and ``why_tolerance`` are settled before anything is measured. ``same_as`` names published values
@@ -132,7 +132,7 @@ class PublishedTable(StudyPart):
             raise ValueError(f"a table of kind {self.kind} needs the place in the source")
         parts = {name for column in self.columns.values() if column.ratio for name in column.ratio}
         if any(name not in self.columns or self.columns[name].ratio for name in parts):
-            raise ValueError("a ratio is that of two columns that are none")
+            raise ValueError("a ratio needs two columns that are not ratios")
         for name, column in self.columns.items():
             if (column.of_runs != "mean" or column.times != 1) and self.value_of(name) not in METRICS:
                 raise ValueError(f"of_runs and times are for metrics, which {self.value_of(name)} is not")
@@ -200,8 +200,8 @@ class Claim(StudyPart):
 class Study(StudyPart):
     """One published study.
 
-    ``headline`` says which tables count where a published value is measured in two test beds: the first ones, or those
-    that measure it again. The others are evidence.
+    ``headline`` says which tables count where a published value is measured in two test beds: the first tables, or the
+    tables that measure again. The others are evidence.
     """
 
     name: str
@@ -240,7 +240,7 @@ class Study(StudyPart):
         return self
 
     def counts(self, number: str) -> bool:
-        """Return whether the values and claims of a table count, and not those of another test bed."""
+        """Return whether the values and claims of a table count, and not another test bed's."""
         if self.headline == "first":
             return not self.tables[number].again
         return all(table.again != number for table in self.tables.values())
@@ -254,12 +254,12 @@ class Study(StudyPart):
             yield because.text
 
     def quotes(self, number: str) -> Iterator[Quote]:
-        """Yield what texts of a table quote. :raises ValueError: for braces that are no quote."""
+        """Yield what texts of a table quote. :raises ValueError: for braces that are not a quote."""
         for text in self.texts(number):
             yield from quotes_of(text)
 
     def sources(self, number: str) -> set[str]:
-        """Return the tables whose measured values a table needs: those that its texts quote, and its evidence."""
+        """Return the tables whose measured values a table needs: the tables that its texts quote, and its evidence."""
         table = self.tables[number]
         shown = [because.shown_by for because in table.because]
         claims = [claim.because.shown_by for claim in self.claims if claim.table == number and claim.because]
@@ -271,7 +271,7 @@ class Study(StudyPart):
         )
 
     def fitted_parameters(self, number: str, row: str, column: str) -> tuple[Parameter, ...]:
-        """Return the parameters that were fitted to a published cell, or to one that it repeats or measures again."""
+        """Return the parameters fitted to a published cell, or to a cell that it repeats or measures again."""
         places = [(number, row, column)]
         # A table that measures the values of another one again has its sizes and rates, too.
         if self.tables[number].again:
@@ -355,7 +355,7 @@ class Study(StudyPart):
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 
     def _check_reasons(self) -> None:
-        """The runs that show a named reason are those of its entry in ``reasons``, which has their one setting."""
+        """The entry in ``reasons`` names the runs that show a reason, and their one setting."""
         known = {reason.name: reason for reason in self.reasons}
         if len(known) < len(self.reasons):
             raise ValueError("two entries of [[reasons]] have the same name")

@@ -45,7 +45,7 @@ class Score:
         )
 
     def to_json(self) -> dict[str, Any]:
-        """All counts, also those that are zero."""
+        """All counts, also zeros."""
         return {
             "values": {name: self.values.get(name, 0) for name in VALUES},
             "claims": {name: self.claims.get(name, 0) for name in CLAIMS},
@@ -119,7 +119,7 @@ def line_without(selected: SelectedTable, why: str = "") -> ScoreLine:
 
 
 def total(lines: Iterable[ScoreLine], *, beside: bool = False) -> Score:
-    """Return the sum over the tables that count, or over those of another test bed, which stand beside them."""
+    """Return the sum over the tables that count, or over another test bed's, which stand beside them."""
     return sum((line.score for line in lines if line.is_beside == beside), Score())
 
 

@@ -172,7 +172,7 @@ def summary(lines: Sequence[ScoreLine]) -> str:
 
 
 def _format_counts(counts: Mapping[str, int], classes: Sequence[Class]) -> str:
-    """Return the counts that are not zero, and that of unexplained ones in any case."""
+    """Return the counts that are not zero, and the count of unexplained ones in any case."""
     return ", ".join(
         f"{item.words} {counts.get(item.name, 0)}"
         for item in classes

@@ -40,7 +40,7 @@ def prints_values(study: str) -> bool:
 
 
 def counted_tables(judged: Iterable[JudgedTable]) -> list[JudgedTable]:
-    """Return the tables whose values and claims count, and not those of another test bed."""
+    """Return the tables whose values and claims count, and not another test bed's."""
     return [judged_table for judged_table in judged if judged_table.selected.study.counts(judged_table.selected.number)]
 
 
@@ -55,7 +55,7 @@ def _without_unknown_claims(judged: JudgedTable) -> JudgedTable:
 
 
 def _can_be_judged(verdict: ClaimVerdict) -> bool:
-    """Return whether the values of a claim, and those of its evidence, have the seeds that its verdict needs."""
+    """Return whether the values of a claim, and the values of its evidence, have the seeds that its verdict needs."""
     if verdict.fitted:
         return True
     needs_seeds = bool(verdict.claim.to) or verdict.claim.trend is not None

@@ -78,7 +78,7 @@ def _unit(quote: Quote, study: Study) -> str:
 
 
 def sort_by_dependency(wanted: Sequence[SelectedTable]) -> list[SelectedTable]:
-    """Every table after those that it quotes or that are its evidence, as far as they are wanted; else as given."""
+    """Every table after the tables that it quotes or that are its evidence, if they are wanted; else as given."""
     by_name = {selected_table.name: selected_table for selected_table in wanted}
     ordered: dict[str, SelectedTable] = {}
     for selected_table in wanted:
@@ -106,7 +106,7 @@ def _with_needs(
 
 
 def needs(selected_table: SelectedTable, names: Iterable[str]) -> list[str]:
-    """Return those of ``names`` (``STUDY/TABLE``) that texts of ``selected_table`` quote, or that are its evidence."""
+    """Return the ``names`` (``STUDY/TABLE``) that texts of ``selected_table`` quote, or that are its evidence."""
     wanted = {
         f"{selected_table.folder.name}/{number}" for number in selected_table.study.sources(selected_table.number)
     }

@@ -81,11 +81,11 @@ class WorkloadBase(Part):
     packages: ClassVar[Mapping[str, str]] = {}
     """Debian packages of programs that it starts, if the package's name differs from the program's."""
     recorded_if_set: ClassVar[tuple[str, ...]] = ("through", "start_spread")
-    """Keys that recordings have only where a scenario sets them: those of before such a key remain as they are."""
+    """Keys that recordings have only where a scenario sets them: older recordings remain as they are."""
     smallest: ClassVar[Mapping[str, Any]] = {}
-    """The keys of a minimal workload, beside those that all kinds have."""
+    """The keys of a minimal workload, beside the keys of all kinds."""
     first: ClassVar[Mapping[str, str]] = {}
-    """The keys of a first example, beside those that all kinds have and what ends it."""
+    """The keys of a first example, beside the keys of all kinds and what ends it."""
 
     sender: NodeName = Field(alias="from", description="the host that opens the connection", examples=["client"])
     receiver: NodeName = Field(alias="to", description="the host that accepts the connection", examples=["server"])
@@ -130,7 +130,7 @@ class WorkloadBase(Part):
         raise NotImplementedError
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
-        """Return an estimate of what its programs write in ``seconds`` with so many ``samples`` of ``subflows``."""
+        """Return an estimate of what its programs write in ``seconds`` with ``samples`` of ``subflows``."""
         return cost.LOG
 
     def expected_seconds(self, capacity_bps: float) -> float:

@@ -30,7 +30,7 @@ LOGGED_MESSAGE, LOGGED_REQUEST = 24.0, 140.0
 def bulk(
     size: Size | None, connections: int, duration: Duration | None, capacity_bps: float, *, packet: float = WAKEUP
 ) -> float:
-    """Return the cost of a transfer of ``size`` on each connection, or of one that fills its paths for ``duration``."""
+    """Return the cost of a transfer of ``size`` on each connection, or of filling its paths for ``duration``."""
     payload = float(size) * connections if size else capacity_bps / 8 * (duration.seconds if duration else 0.0)
     return payload / PAYLOAD * packet
 

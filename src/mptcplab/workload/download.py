@@ -148,12 +148,12 @@ class Download(WorkloadBase):
         return [report.time_total for report in read_curl_reports(recording, f"{name}.client") if not report.exitcode]
 
     def items(self, recording: Recording, name: str) -> Items:
-        """See the base class; times are those of curl, from its start to the last byte."""
+        """See the base class; times are curl's, from its start to the last byte."""
         times = self._read_times_s(recording, name)
         return Items("objects", "completion time", "s", tuple(Item(number, time) for number, time in enumerate(times)))
 
     def read(self, recording: Recording, name: str) -> Reading:
-        """Compare every download with the served file; the duration is that of the client's program."""
+        """Compare every download with the served file; the duration is the client's program's."""
         (served,) = read_checksums(recording, f"{name}.server")
         fetched = read_checksums(recording, f"{name}.client")
         broken = self._count_broken(fetched, served)

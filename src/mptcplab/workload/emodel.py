@@ -5,7 +5,7 @@
     Id      = 0.024 d + 0.11 (d - 177.3) H(d - 177.3)          d: one-way delay from mouth to ear, ms
     Ie,eff  = Ie + (95 - Ie) Ppl / (Ppl / BurstR + Bpl)         G.107, 7.5; Ppl: lost packets, %
 
-The formula of Id is that of Cole and Rosenbluth, Voice over IP Performance Monitoring, ACM CCR 31(2), 2001, who fitted
+The formula of Id is from Cole and Rosenbluth, Voice over IP Performance Monitoring, ACM CCR 31(2), 2001, who fitted
 G.107's curve. G.711 has Ie = 0 and, with packet loss concealment, Bpl = 25.1 (G.113, Appendix I). Losses are assumed
 to be random (BurstR = 1).
 """

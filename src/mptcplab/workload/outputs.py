@@ -87,7 +87,7 @@ class Items:
 class TimedMessages:
     """The messages of a call or stream: when each was due, in s from time zero, and its delay in ms.
 
-    ``lost_s`` are the instants of those that did not arrive. One with a delay of more than ``latest_ms`` is late. Each
+    ``lost_s`` are the instants of lost messages. A message with a delay of more than ``latest_ms`` is late. Each
     has ``size`` bytes, and ``interval_s`` after it the next one is due.
     """
 

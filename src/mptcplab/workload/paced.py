@@ -124,7 +124,7 @@ class PacedWorkload(TimedWorkload):
     if TYPE_CHECKING:
         interval: Duration  # a field of each kind, with a default of its own
     protocol: Literal["mptcp", "tcp", "udp"] | None = Field(
-        default=None, description="protocol of its sockets; default: that of each host's transport"
+        default=None, description="protocol of its sockets; default: as in each host's transport"
     )
     reverse: Boolean = False
 

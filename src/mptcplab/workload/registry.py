@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All kinds of workloads by name: those of the modules beside this one and of :mod:`mptcplab.plugins`."""
+"""All kinds of workloads by name, from the modules beside this one and from :mod:`mptcplab.plugins`."""
 
 from __future__ import annotations
 

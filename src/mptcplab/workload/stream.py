@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""A stream of messages, like that of a camera or a sensor."""
+"""A stream of messages, as from a camera or a sensor."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Stream(PacedWorkload):
-    """Messages of one size at constant intervals, like those of a camera or a sensor."""
+    """Messages of one size at constant intervals, as from a camera or a sensor."""
 
     advice: ClassVar[Mapping[str, str]] = {
         **PacedWorkload.advice,

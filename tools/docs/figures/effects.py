@@ -64,7 +64,7 @@ def metric(workload: str, name: str) -> Value:
 
 
 def ratio(workload: str, other: str, *, flows: int = 1) -> Value:
-    """Return a function for the goodput of ``workload`` as a multiple of that of one of the ``flows`` of ``other``."""
+    """Return a function for the goodput of ``workload`` as a multiple of one of the ``flows`` of ``other``."""
     return lambda rows: rows[workload].goodput_bps / (rows[other].goodput_bps / flows)
 
 
@@ -203,7 +203,7 @@ _QUEUES: Variants = {
     "tail drop, 1000 packets": ("links.access1.discipline=tail-drop",),
     "fq_codel": ("links.access1.discipline=fq_codel",),
 }
-#: The case of each setting, with the lab's value and that of a usual machine with Debian.
+#: The case of each setting, with the lab's value and a usual machine's with Debian.
 OF_SETTINGS: Sequence[tuple[Case, Variants]] = (
     (Case("1 Gbit/s, RTT 100 ms: TCP", "Mbit/s", _LONG, ("transport.protocol=tcp",), goodput("bulk")), _BUFFERS),
     (
@@ -240,7 +240,7 @@ def table_of_hz(work: Path) -> str:
 
 
 def table_of_settings(work: Path) -> str:
-    """Return the table of single settings: the lab's value, and that of another machine."""
+    """Return the table of single settings: the lab's value, and another machine's."""
     body = []
     for case, variants in OF_SETTINGS:
         cells = [f"{_cell(measure(case, chosen, work / _FOLDER))} ({name})" for name, chosen in variants.items()]

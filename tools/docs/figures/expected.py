@@ -108,7 +108,7 @@ def known_loss() -> str:
 
 @cache
 def scenario_b(_: str, control: str) -> Pair:
-    """Return the goodput of all users after the upgrade, divided by 63 Mbit/s, that of two full links before it."""
+    """Return the goodput of all users after the upgrade, divided by 63 Mbit/s, two full links' goodput before it."""
     algorithm = ALGORITHMS[control]
     kinds = (
         Users(15, algorithm, (path("X"), path("T"))),

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The first table of docs/machine.md: the lab kernel's settings, read inside it, beside those of Debian's kernel.
+"""The first table of docs/machine.md: the lab kernel's settings, read inside it, beside Debian's kernel's.
 
     python -m tools.docs.refresh docs/machine.md --only settings
 
@@ -93,8 +93,8 @@ class Setting:
 _RAM = "in proportion to memory"
 SETTINGS = (
     Setting("HZ", "250", CONFIG, "a case of effects.py"),
-    Setting("CPUs", "those of the machine", "", "not modelled: computing takes no time"),
-    Setting("memory", "that of the machine", "", "shared by all hosts; decides the limits marked so below"),
+    Setting("CPUs", "the machine's", "", "not modelled: computing takes no time"),
+    Setting("memory", "the machine's", "", "shared by all hosts; decides the limits marked so below"),
     Setting(
         "preemption",
         "PREEMPT_DYNAMIC",

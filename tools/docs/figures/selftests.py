@@ -37,7 +37,7 @@ def outcome(work: Path, name: str, *arguments: str) -> dict[str, Any]:
 
 
 def table_of(work: Path) -> str:
-    """Return the number of tests that pass with the command's default seed, and the names of those that fail."""
+    """Return the number of tests that pass with the command's default seed, and the names of tests that fail."""
     found = outcome(work, "all")
     by_verdict: dict[str, list[str]] = {}
     for one in found["results"]:

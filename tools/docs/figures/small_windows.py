@@ -31,7 +31,7 @@ Integers = NDArray[np.int64]
 Algorithm = Literal["uncoupled", "olia"]
 
 _CONNECTIONS, _ROUNDS, _WARM_UP, _START = 400, 3000, 500, 10
-#: Segments after a lost one whose arrival tells the sender of the loss.
+#: Segments after a lost one by whose arrival the sender notices the loss.
 _DUPLICATES = 3
 
 
@@ -39,7 +39,7 @@ _DUPLICATES = 3
 class Silence:
     """The timeout, and the losses that only a timeout repairs.
 
-    These are losses in a window ``below`` this number of segments, and always those of everything that was in
+    These are losses in a window ``below`` this number of segments, and always of everything that was in
     flight: ``below = 1`` leaves just these. ``rounds`` is the timeout in round-trip times, from the transmission on.
     It is at least 1; at 1 a path is never silent.
     """

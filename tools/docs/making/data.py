@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables as CSV: those of pages in docs/data/, and the rows of the comparison of engines in validation/fidelity/rows/.
+"""Tables as CSV: the pages' tables in docs/data/, and the comparison of engines in validation/fidelity/rows/.
 
 From the first, ``mptcplab figure`` draws the figures beside them. A line is a cell of the table: its row's and its
 column's names, the value with its interval, and what models expect. The second are too long for a page; a line is a

@@ -5,7 +5,7 @@ A column is a swept key under its short name, or a value by its title in the lab
 ``WORKLOAD: `` where there are several: ``download: goodput Mbit/s``. The title may have another unit of the same
 quantity, ``completion p95 ms``: the values are then in it, with the digits that the lab's own tables have. ``share of
 LINK %`` is the payload that went over a link, and ``MPTCP in use`` and ``gateway`` are as recorded from the sockets.
-``sum: ``, ``min: `` and ``max: `` are over the workloads of each run, and ``Jain's index`` is that of their goodputs.
+``sum: ``, ``min: `` and ``max: `` are over the workloads of each run, and ``Jain's index`` is over their goodputs.
 """
 
 from __future__ import annotations

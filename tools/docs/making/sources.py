@@ -228,7 +228,7 @@ SOURCES["beyond-window"] = Source(
 
 
 def inputs_of(scenario: Path) -> Iterator[Path]:
-    """Yield a scenario file, those that it extends, and the traces that any of them names."""
+    """Yield a scenario file, the files that it extends, and the traces that any of them names."""
     yield scenario
     text = scenario.read_text()
     base = tomllib.loads(text).get("extends")

@@ -22,7 +22,7 @@ MEASURED = ROOT / "tools" / "docs" / "measured.json"
 
 @dataclass(frozen=True)
 class Stamp:
-    """The origin of a block: ``text`` is its digest, ``runs`` that of its runs' identities, ``kernels`` are theirs.
+    """The origin of a block: ``text`` is its digest, ``runs`` digests its runs' identities, ``kernels`` are theirs.
 
     ``inputs`` has the digest of each file that the block depends on. ``runs`` is None if no run was recorded (a
     capture, a program), or if the block predates stamps. For unrecorded runs in the lab, ``kernels`` has the name of

@@ -161,7 +161,7 @@ def adopt(page: Page) -> int:
 
 
 def copy_figures(page: Page) -> list[str]:
-    """Copy the figures of a page's results to their places, and return the names of those that could not be made."""
+    """Copy the figures of a page's results to their places, and return the names of missing figures."""
     missing = []
     folder_of(page).mkdir(parents=True, exist_ok=True)
     for target, kind, origin in _FIGURE.findall(page.text):

@@ -20,7 +20,7 @@ Examples:
 
 \b
 Several files are read as one capture: of several interfaces of a host, or of both hosts. A packet in several files
-counts once. The data of each direction is read from the file that has most of it. Files of results are those of one
+counts once. The data of each direction is read from the file that has most of it. Files of results belong to one
 run: RUN is the name of its folder. Only --statistics --runs takes files of several runs.
 """
 
@@ -64,6 +64,6 @@ run: RUN is the name of its folder. Only --statistics --runs takes files of seve
 def capture() -> None:
     """Report what MPTCP did in capture FILEs: connections, subflows and their shares, reinjections, fallbacks.
 
-    The formats are those that tshark reads: pcap and pcapng, with Ethernet, Linux cooked (-i any) or raw IP. Packets
+    tshark reads the files: pcap and pcapng, with Ethernet, Linux cooked (-i any) or raw IP. Packets
     may be truncated behind their TCP headers.
     """

@@ -31,6 +31,6 @@ give the archive to `mptcplab explain`. The script's own help is `sh collect.sh 
 def collect() -> None:
     """Print a shell script that gathers what a machine knows about its MPTCP connections.
 
-    The script needs no more than a POSIX shell, also that of OpenWrt, and changes nothing on the machine. It writes one
+    The script needs no more than a POSIX shell, such as OpenWrt's, and changes nothing on the machine. It writes one
     archive for `mptcplab explain` and `mptcplab fit`.
     """

@@ -68,5 +68,5 @@ def compare() -> None:
 
     Rows are matched by their settings and workload. Runs with the same seeds are compared in pairs (Student's t), other
     runs as independent samples (Welch's t). All rows of all tables form one family of tests: the probability of any
-    false alarm in it is at most 5 %, and the intervals are those of the corrected tests.
+    false alarm in it is at most 5 %, and the intervals belong to the corrected tests.
     """

@@ -17,14 +17,14 @@ Inside:
   time       is virtual. It stops while any process can run, and jumps to the next timer when all processes sleep:
              `sleep 1h` takes no real time. It also stops while the lab waits for standard input or for the reader
              of its output, so that the same command, seed and kernel print the same bytes.
-  files      are those of this machine, read-only, with the same working directory. /tmp and /run are private and
+  files      are this machine's, read-only, with the same working directory. /tmp and /run are private and
              temporary; --expose shows folders below them. With --out DIR, /run/out is DIR and can be written.
-  variables  are PATH, HOME, TMPDIR, LC_ALL and TERM with fixed values, and those of --env.
+  variables  are PATH, HOME, TMPDIR, LC_ALL and TERM with fixed values, and the variables of --env.
   nodes      are network namespaces: `ip netns exec server COMMAND` runs a command on another node.
 
 \b
 Exit status:
-  that of COMMAND, or 128 + n if signal n ended it. If the lab itself fails, a line on standard error begins with
+  COMMAND's, or 128 + n if signal n ended it. If the lab itself fails, a line on standard error begins with
   "mptcplab:", and the status is 1, 2 or 3 as for all commands.
 
 \b
@@ -73,7 +73,7 @@ Examples:
     "variables",
     multiple=True,
     metavar="NAME[=VALUE]",
-    help="Environment variable for COMMAND. Repeatable. Default value: that of this environment.",
+    help="Environment variable for COMMAND. Repeatable. Default value: as in this environment.",
 )
 @click.option(
     "--out", type=click.Path(path_type=Path), help="Folder that COMMAND can write, as /run/out; created if missing."
@@ -91,6 +91,6 @@ Examples:
 def exec() -> None:
     """Run COMMAND in virtual time, on a machine without a network or on a node of a scenario.
 
-    Its standard streams are pipes to those of mptcplab. The scenario's network is set up, but its workloads do not
+    Its standard streams are pipes to mptcplab's. The scenario's network is set up, but its workloads do not
     start.
     """

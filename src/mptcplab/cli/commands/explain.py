@@ -21,7 +21,7 @@ Examples:
 \b
 Understood are: what the script of `mptcplab collect` wrote, captures, results of mptcplab, and texts with outputs of
 nstat, ss, ip mptcp, ip addr, sysctl and others, also several in one file, as copied from a terminal. Files with
-client or server in their names are those of that host. Nothing in a file is run.
+client or server in their names belong to that host. Nothing in a file is run.
 """
 
 
@@ -30,7 +30,7 @@ client or server in their names are those of that host. Nothing in a file is run
 @click.option(
     "--client",
     metavar="HOST",
-    help="Name of the host that opens the connections. Default: the one whose files show it.",
+    help="Name of the host that opens the connections. Default: the host whose files show it.",
 )
 @json_option
 @defer_to("mptcplab.cli.explain:explain")

@@ -47,7 +47,7 @@ def _level(_: click.Context, __: click.Parameter, given: str | None) -> tuple[fl
     try:
         return float(number), "".join(words).strip()
     except ValueError:
-        raise InputError(f"--level '{number}' is no number", hint="write --level 38, or --level 38=goal") from None
+        raise InputError(f"--level '{number}' is not a number", hint="write --level 38, or --level 38=goal") from None
 
 
 @click.command(epilog=_EPILOG)
@@ -117,7 +117,7 @@ def _level(_: click.Context, __: click.Parameter, given: str | None) -> tuple[fl
 @click.option(
     "--ignore",
     metavar="COLUMN[,COLUMN...]",
-    help="Columns of a table that are no settings, as other values that were measured.",
+    help="Columns of a table that are not settings, such as other measured values.",
 )
 @click.option(
     "--level",
@@ -125,7 +125,7 @@ def _level(_: click.Context, __: click.Parameter, given: str | None) -> tuple[fl
     metavar="NUMBER[=TEXT]",
     help="Mark this level of the metric across the plot, in its axis' unit; the note says what it is.",
 )
-@click.option("--title", help="Title of the figure. Default: that of the experiment; '' for none.")
+@click.option("--title", help="Title of the figure. Default: the experiment's; '' for none.")
 @click.option("--no-note", is_flag=True, help="Print the note below the figure in place of drawing it: for a caption.")
 @defer_to("mptcplab.cli.figure:figure")
 def figure() -> None:
@@ -133,6 +133,6 @@ def figure() -> None:
 
     DIR is the results folder of `mptcplab run`, or of a table of `mptcplab reproduce`. Nothing is executed. The same
     results give the same file, byte for byte. TABLE.csv is any table with a line per run or per point: quantities of
-    your own, another program's, or those of metrics.csv and table.csv in DIR. Its columns are then what swept keys and
+    your own, another program's, or metrics.csv and table.csv in DIR. Its columns are then what swept keys and
     metrics are in DIR.
     """

@@ -31,7 +31,7 @@ file with typed lines ([lines.NAME] with down, up, ping, loaded_ping, queue, los
     "lines",
     multiple=True,
     metavar="NAME: VALUES",
-    help="A line, or known values of one that was found. Repeatable.",
+    help="A line, or known values of a line that was found. Repeatable.",
 )
 @click.option(
     "--direction",

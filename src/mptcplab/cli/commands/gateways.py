@@ -35,4 +35,4 @@ def build() -> None:
 @json_option
 @defer_to("mptcplab.cli.gateways:list_")
 def list_() -> None:
-    """List the programs that can be built, and of those that are, their folders and compilers."""
+    """List the programs that can be built, with folders and compilers of the built ones."""

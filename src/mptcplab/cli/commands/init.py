@@ -38,15 +38,15 @@ Files:
     "described",
     multiple=True,
     metavar="RATE,DELAY,LOSS",
-    help=f"One path, such as '{PATH_EXAMPLE}'; the delay is one-way. A rate of '50/10 Mbit/s' is that of "
-    "downloads and that of uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of "
+    help=f"One path, such as '{PATH_EXAMPLE}'; the delay is one-way. A rate of '50/10 Mbit/s' is 50 for "
+    "downloads and 10 for uploads. In place of all, a link preset such as lte-2014. Repeatable. Default: two paths of "
     "100 Mbit/s, 10 ms.",
 )
 @click.option(
     "--paths",
     "count",
     type=click.IntRange(1, 16),
-    help="Number of paths. Default: those of --path, or 2. A single --path describes all of them.",
+    help="Number of paths. Default: the number of --path options, or 2. A single --path describes all of them.",
 )
 @click.option(
     "--workload", type=DeferredChoice("mptcplab.scenario.template:KINDS"), default="flow", help="Kind of the workload."

@@ -15,7 +15,7 @@ from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 
 @click.group()
 def kernel() -> None:
-    """Build lab kernels, and list those that are built."""
+    """Build lab kernels, and list the built ones."""
 
 
 @kernel.command()
@@ -65,10 +65,10 @@ def build() -> None:
 @json_option
 @defer_to("mptcplab.cli.kernel:list_")
 def list_() -> None:
-    """List the lab kernels that are built. * marks the one that runs use; + 2 means two patches of --patch.
+    """List the lab kernels that are built. * marks the kernel that runs use; + 2 means two patches of --patch.
 
-    A stale one was built from other patches or options than the present ones: no run uses it by its version. One that
-    names mptcplab-kernel was installed with that package.
+    A stale one was built from other patches or options than the present ones: no run uses it by its version. A kernel
+    that names mptcplab-kernel was installed with that package.
     """
 
 
@@ -88,4 +88,4 @@ def stock() -> None:
 @click.option("--tree", is_flag=True, help="Print the path of the tree that --keep-tree kept.")
 @defer_to("mptcplab.cli.kernel:path")
 def path() -> None:
-    """Print the path of the executable of the lab kernel VERSION. Default: the one that runs use."""
+    """Print the path of the executable of the lab kernel VERSION. Default: the version that runs use."""

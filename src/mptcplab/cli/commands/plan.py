@@ -40,12 +40,12 @@ from mptcplab.cli.options import point_option, seed_option, set_option, source_a
 @click.option(
     "--password-file",
     type=click.Path(path_type=Path),
-    help="File with the password of the node's gateways. Default: that of the lab, which is public.",
+    help="File with the password of the node's gateways. Default: the lab's, which is public.",
 )
 @click.option("--out", type=click.Path(path_type=Path), help="Folder for the files. Default: standard output.")
 @defer_to("mptcplab.cli.plan:plan")
 def plan() -> None:
-    """Print the commands of one run of FILE as a readable shell script: the first run, or that of --point.
+    """Print the commands of one run of FILE as a readable shell script: the first run, or the run of --point.
 
     With --node, write what makes a real machine one of its nodes: addresses, routes, MPTCP's endpoints, settings,
     packet rules and programs, but not what links do.

@@ -28,6 +28,6 @@ Examples:
 def report() -> None:
     """Write one HTML page about the results in DIR: warnings, network, tables, figures, commands to repeat it.
 
-    DIR is the results folder of `mptcplab run`, or that of `mptcplab reproduce` or of one study in it. Nothing is
+    DIR is the results folder of `mptcplab run`, or of `mptcplab reproduce`, or of one study in it. Nothing is
     executed. The page is self-contained: it needs no network access and no other files.
     """

@@ -24,7 +24,7 @@ Exit status:
 
 @click.command(epilog=_EPILOG)
 @click.argument("results", nargs=-1, type=click.Path(path_type=Path))
-@click.option("--port", type=click.IntRange(0, 65535), default=8642, help="Port on 127.0.0.1; 0 for one that is free.")
+@click.option("--port", type=click.IntRange(0, 65535), default=8642, help="Port on 127.0.0.1; 0 for any free port.")
 @defer_to("mptcplab.cli.serve:serve")
 def serve() -> None:
     """Show the results folders in RESULTS on a page in the browser, which can also start experiments.

@@ -24,7 +24,7 @@ from mptcplab.errors import LabError, MissingError
 #: What to do after a machine has failed.
 AGAIN = "look at the machine, and run the same command again: it puts itself back when its lease ends"
 #: A server is asked after this time without data, and is gone after this number of questions without an answer:
-#: within 12 s, and with a long lease, by which a user says that a machine is slow, those of half of it.
+#: within 12 s, and with a long lease, by which a user says that a machine is slow, within half of it.
 _ALIVE_SECONDS, _MIN_ALIVE_COUNT = 3, 4
 _OPTIONS = {
     "BatchMode": "yes",

@@ -23,7 +23,7 @@ _SIZES = ("gso_max_size", "gso_max_segs", "gso_ipv4_max_size")
 _ROUTE_KEYS = {"type", "dst", "gateway", "via", "dev", "table", "protocol", "scope", "prefsrc", "metric", "pref"}
 _ROUTE_STATE = {"flags", "cache", "users", "age", "expires", "error", "used"}
 _ROUTE_FLAGS = {"onlink"}
-#: States of a feature that can be changed; one that is off for want of another comes back with that one.
+#: States of a feature that can be changed; a feature that is off for want of another comes back with it.
 _STATES = ("on", "off", "off [requested on]", "on [requested off]")
 #: Routes that the kernel adds with an address, or learns again from routers.
 _AUTOMATIC = ("kernel", "ra", "redirect")

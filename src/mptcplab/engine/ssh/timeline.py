@@ -30,7 +30,7 @@ _RENEWAL_NS = _SECOND
 _CLOCK_QUESTIONS = 20
 #: A machine that is silent for this part of its lease counts as lost: before it takes its interfaces back itself.
 _SILENCE = 0.6
-_SILENT_HINT = "it puts itself back when its lease ends; one that is only slow needs a longer `lease` in the inventory"
+_SILENT_HINT = "it puts itself back when its lease ends; a slow machine needs a longer `lease` in the inventory"
 #: Time for servers to start: 20 times what the slowest of ours (lighttpd, on a busy machine) takes.
 _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, to obey SIGTERM, and to end by force. Captures take 0.9 s

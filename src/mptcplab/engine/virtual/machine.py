@@ -167,7 +167,7 @@ def _memory_folders() -> Iterator[tuple[Path, int]]:
 
 
 def _memory_argument(memory: int) -> str:
-    """Return the kernel's parameter. Linux mixes its text into its random numbers, so that of 1 GiB stays as it is."""
+    """Return the kernel's parameter. Linux mixes its text into its random numbers, so the text for 1 GiB is kept."""
     return "mem=1G" if memory == USUAL_MEMORY_BYTES else f"mem={memory >> 20}M"
 
 
@@ -232,8 +232,8 @@ def _arguments(boot: LabBoot) -> list[str]:
 def _inproc_argument(kernel: KernelBuild) -> list[str]:
     """Return the parameter that decides where user code runs; nothing for the kernel's own choice.
 
-    A kernel that knows the parameter keeps it out of the command line that it mixes into its random numbers. For one
-    that does not know it, programs run outside anyway.
+    A kernel that knows the parameter keeps it out of the command line that it mixes into its random numbers. If a
+    kernel does not know it, programs run outside anyway.
     :raises InputError: if the environment variable has another value.
     """
     mode = os.environ.get(INPROC, "auto")

@@ -17,7 +17,7 @@ _SILENT_S = 1.0
 
 
 def _failures(evidence: Evidence) -> Iterator[tuple[Wait, list[Path], list[Path]]]:
-    """Yield the waits during which paths were down, with these paths and with those that worked all the time."""
+    """Yield the waits during which paths were down, with these paths and with the paths that worked all the time."""
     for wait in evidence.waits or ():
         down = [path for path in evidence.paths if path.is_down(wait.begin_s, wait.end_s)]
         if down:

@@ -28,17 +28,17 @@ _LONG_ENOUGH_S = 1.0
 #: TCP at a random loss has about this times the segment size a round trip over the root of the loss (Mathis et al.
 #: 1997; CUBIC has more). A subflow with less than a part of that has another limit.
 _MATHIS, _PART = 1.22, 0.3
-#: If more than so many times the lost part was sent again, queues dropped the rest.
+#: If the retransmitted part is more than this multiple of the lost part, queues dropped the rest.
 _BY_CHANCE = 4.0
-#: So many retransmitted segments show that it was not one unlucky loss.
+#: This many retransmitted segments show that it was not one unlucky loss.
 _MANY_SEGMENTS = 20
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
-#: Round-trip times so many times the shortest one are those of a standing queue, from this length in s on.
+#: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
 _BLOATED, _LONG_S = 4.0, 0.2
 
-#: A subflow that is first seen so long after its connection, in s, is late. Those of a new connection join within some
-#: round trips, and share the growth of its buffer.
+#: A subflow that is first seen so long after its connection, in s, is late. A new connection's subflows join within
+#: some round trips, and share the growth of its buffer.
 _LATE_S = 2.0
 #: The window is the limit while so much of it is under way, and the congestion window would allow half as much again.
 _FULL, _ROOM = 0.8, 1.5
@@ -46,7 +46,7 @@ _FULL, _ROOM = 0.8, 1.5
 _EMPTY = 1.25
 #: The share of a subflow's samples in which it must be the limit, and the least number of samples.
 _MOSTLY, _LEAST = 0.5, 10
-#: Another subflow of the connection was offered a window so many times as large.
+#: Another subflow of the connection was offered a window that is larger by this factor.
 _SMALL = 4.0
 
 
@@ -387,7 +387,7 @@ REASONS = (
         "longest round trip",
         cure="raise the maximum of net.ipv4.tcp_rmem at the receiver",
         confirm="with a maximum of four times as much, the sum is higher",
-        explanation="The window is that of the connection, and holds what all paths carry during the longest round "
+        explanation="The window belongs to the connection, and holds what all paths carry during the longest round "
         "trip "
         "(RFC 8684, section 3.3.4, and its rule for buffers). Linux announces about half of the buffer.",
         page="behaviour.md#how-it-is-measured",

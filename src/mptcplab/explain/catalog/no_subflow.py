@@ -28,9 +28,9 @@ from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 _PAGE = "path-management.md"
 _ENDPOINTS = "path-management.md#modes-of-an-interface"
 _LINKS = "links.md#middleboxes"
-#: A connection that ends within so many round trips may be over before a second subflow is.
+#: A connection that ends within this number of round trips may be over before a second subflow is.
 _FEW_ROUND_TRIPS = 4
-#: Payload of a subflow that is established and stuck: less than so many full segments arrived.
+#: A subflow is established and stuck if fewer full segments of payload arrived.
 _STUCK_SEGMENTS = 3
 #: Reasons in MP_TCPRST, RFC 8684, section 3.6.
 _RESETS = {
@@ -512,8 +512,8 @@ REASONS = (
         "lost on the way",
         cure="let TCP option 30 pass on that path",
         confirm="captures of ADD_ADDR at both ends",
-        explanation="An announcement without its echo is repeated three times (net.mptcp.add_addr_timeout). One whose "
-        "HMAC is wrong is ignored.",
+        explanation="An announcement without its echo is repeated three times (net.mptcp.add_addr_timeout). "
+        "An announcement with a wrong HMAC is ignored.",
         page=_LINKS,
         scenario="announcement-lost",
     ),

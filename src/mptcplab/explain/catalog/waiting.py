@@ -9,13 +9,13 @@ from mptcplab.explain.catalog.common import counter_lines, number, plural
 from mptcplab.explain.evidence import Evidence, Sample, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
-#: A window is closed if it holds less than so many full segments.
+#: A window is closed if it holds less than this number of full segments.
 _CLOSED = 1
 #: The part of a wait in which a window or buffer has to be the limit.
 _MOSTLY = 0.5
 #: Waiting for the oldest data is worth a note from this length in s on.
 _LONG_S = 1.0
-#: A timer that is so many times the usual one has backed off.
+#: A timer of this multiple of the usual one has backed off.
 _BACKED_OFF = 1.8
 #: The shortest timeout of TCP in s, net.ipv4.tcp_rto_min_us.
 _MIN_RTO_S = 0.2
@@ -92,7 +92,7 @@ def _rto_backoff(evidence: Evidence) -> Iterator[Sign]:
 
 
 def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
-    """Other subflows delivered data during the wait; the oldest is under way on the one that had no answer."""
+    """Other subflows delivered data during the wait; the oldest data is under way on the subflow that had no answer."""
     for wait, own_subflows in _quiet(evidence):
         if len(own_subflows) < 2 or _closed_window(wait, own_subflows):
             continue
@@ -227,7 +227,7 @@ REASONS = (
         "did not read, or its buffer was full of data out of order",
         cure="let the application read faster, or raise the maximum of net.ipv4.tcp_rmem",
         confirm="Recv-Q of `ss -tM` at the receiver; the wait ends when the application reads",
-        explanation="The window of all subflows is that of the connection. When it is closed, the sender probes it "
+        explanation="All subflows share the connection's window. When it is closed, the sender probes it "
         "(WinProbe) with growing intervals.",
         page="workloads.md",
         why_no_scenario="no program of the lab stops reading for so long while its sender goes on",

@@ -360,6 +360,6 @@ def complete_counters(snapshot: CounterSnapshot) -> dict[str, int]:
 
 
 def merge_counters(first: CounterSnapshot, last: CounterSnapshot) -> dict[str, int]:
-    """Return the differences between two snapshots, without those that fell: the machine was booted anew."""
+    """Return the differences between two snapshots, without counters that fell: the machine was booted anew."""
     before, after = complete_counters(first), complete_counters(last)
     return {name: count - before.get(name, 0) for name, count in after.items() if count >= before.get(name, 0)}

@@ -77,9 +77,9 @@ def usable_s(curve: Delivery, episode: Episode) -> float | None:
 def outage_s(curve: Delivery, episode: Episode) -> float | None:
     """Return the longest time in the episode without data, or in which no window had a tenth of the expected rate.
 
-    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too, and one that had
-    not ended when the run did is infinity. None if data came in pieces before the failure: if a tenth of such windows
-    had less.
+    It is in s, and never less than the gap: an interruption that is shorter than a window counts, too. If it
+    had not ended when the run did, it is infinity. None if data came in pieces before the failure: if a tenth of such
+    windows had less.
     """
     window, begin = outage_window_s(curve), episode.failure.time_s
     before = _mark_low_windows(curve, max(begin - BEFORE_S, float(curve.times[0])), begin, window, episode.trickle_bps)

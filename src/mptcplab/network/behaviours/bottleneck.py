@@ -153,7 +153,7 @@ class Bottleneck(Behaviour[BottleneckKeys]):
                 yield f"{key} {text}"
 
     def caption(self, described: Table) -> Iterator[str]:
-        """Return the queue discipline, unless it is tail drop; it may be that of a plugin that is not installed."""
+        """Return the queue discipline, unless it is tail drop; it may belong to a plugin that is not installed."""
         name = described.get("discipline", TAIL_DROP)
         if described.get("rate") and name != TAIL_DROP:
             yield DISCIPLINES[name].caption(described.get("aqm", {})) if name in DISCIPLINES else name

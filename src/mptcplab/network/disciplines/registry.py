@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""All queue disciplines by name, including those of :mod:`mptcplab.plugins`; and their table ``aqm``."""
+"""All queue disciplines by name, with the ones from :mod:`mptcplab.plugins`; and their table ``aqm``."""
 
 from __future__ import annotations
 

@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""Checks the English of pages, comments, docstrings and messages with vale and the rules of this project.
+
+python -m tools.style [FILE...]   check these files, or all; builds vale first, once
+pinned/   vale's version, with checksums
+rules/    our rules, and which parts of Python are prose
+"""

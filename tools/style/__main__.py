@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: MIT
+"""Builds vale once, into the cache folder, and runs it on the files of this checkout.
+
+Status 0: no errors; 1: errors of style, which are printed; 2: a wrong call or a failed build.
+"""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
+from mptcplab.errors import LabError, MissingError
+from mptcplab.kernel.process import run_logged
+from mptcplab.proxies.catalog import Recipe
+from mptcplab.proxies.toolchain import toolchain_of
+
+ROOT = Path(__file__).resolve().parents[2]
+PINNED = Path(__file__).resolve().parent / "pinned"
+PACKAGE = "github.com/vale-cli/vale/v3/cmd/vale"
+#: The toolchain that builds vale: the `go` line of its module.
+VALE = Recipe(
+    name="vale",
+    language="go",
+    source="github.com/vale-cli/vale/v3",
+    version="3.22.0",
+    binaries=("vale",),
+    compiler=(1, 25),
+    licence="MIT",
+    package=PACKAGE,
+)
+#: What is checked. Tests are left out. Programs in C are left out because their sources name their builds.
+CHECKED = (
+    "*.md",
+    "bench/*.py",
+    "src/*.py",
+    "tools/*.py",
+    "validation/*.py",
+    "website/*.py",
+)
+_BUILD_LIMIT_S = 1800.0
+_SHOWN_LINES = 10
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Check files, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m tools.style", description="Check the English of pages and code.")
+    parser.add_argument("--all", action="store_true", help="print warnings, too, which do not fail")
+    parser.add_argument("files", nargs="*", metavar="FILE", help="files to check; default: all of the checkout")
+    options = parser.parse_args(arguments)
+    try:
+        vale = build_vale()
+    except MissingError as error:
+        print(f"The style check is skipped: {error.message}.\n  hint: put a newer go on PATH", file=sys.stderr)
+        return 0
+    except LabError as error:
+        print(f"error: {error.message}\n  hint: {error.hint}", file=sys.stderr)
+        return 2
+    level = "warning" if options.all else "error"
+    files = options.files or list_files()
+    command = [str(vale), f"--config={ROOT / '.vale.ini'}", f"--minAlertLevel={level}", "--output=line", *files]
+    return subprocess.run(command, cwd=None if options.files else ROOT, check=False).returncode
+
+
+def list_files() -> list[str]:
+    """Return the files of the checkout that are checked, by their paths in it."""
+    command = ["git", "ls-files", "--cached", "--others", "--exclude-standard", "--", *CHECKED]
+    listed = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True).stdout.splitlines()
+    return [path for path in listed if (ROOT / path).is_file()]
+
+
+def vale_path() -> Path:
+    """Return the place of vale as it is pinned now, whether it is built or not."""
+    digest = hashlib.sha256(VALE.version.encode())
+    for name in ("go.mod", "go.sum"):
+        digest.update((PINNED / name).read_bytes())
+    return cache_root() / "tools" / f"vale-{digest.hexdigest()[:KEY_CHARS]}" / "vale"
+
+
+def build_vale() -> Path:
+    """Return the path of vale, which is built unless it is there.
+
+    :raises MissingError: without a new enough Go. :raises LabError: if the build fails, with the end of its log.
+    """
+    path = vale_path()
+    if path.is_file():
+        return path
+    toolchain = toolchain_of(VALE)
+    with hold_lock("vale", cache_root()), make_work_folder("vale", cache_root()) as work:
+        if path.is_file():
+            return path
+        print("Building vale, once: one to five minutes", file=sys.stderr, flush=True)
+        source, log = work / "source", work / "log"
+        shutil.copytree(PINNED, source)
+        # Only the modules that go.sum has the checksums of. vale parses Python and C with libraries in C.
+        fixed = {"GOFLAGS": "-mod=readonly", "GOSUMDB": "off", "GOWORK": "off", "CGO_ENABLED": "1"}
+        command = [str(toolchain.path), "build", "-trimpath", "-buildvcs=false", "-ldflags", "-s -w", "-o", "vale"]
+        try:
+            with log.open("w") as opened:
+                run_logged(
+                    [*command, PACKAGE],
+                    log=opened,
+                    cwd=source,
+                    env={**toolchain.environment, **fixed},
+                    limit_s=_BUILD_LIMIT_S,
+                )
+        except LabError as error:
+            lines = log.read_text(errors="replace").splitlines()[-_SHOWN_LINES:]
+            raise LabError("vale could not be built", hint="its log ends with\n  " + "\n  ".join(lines)) from error
+        path.parent.mkdir(parents=True, exist_ok=True)
+        os.replace(source / "vale", path)
+    return path
+
+
+if __name__ == "__main__":
+    sys.exit(main())
