@@ -129,7 +129,8 @@ def _is_varied(document: Document, scenario: Scenario, index: int, direction: st
     paths += [("events", number, key) for number in (*before, index) for key in event.new]
     # A swept table or list has no places for its parts. A link has one for each key that somebody wrote.
     paths += [("events",), *(("events", number) for number in (*before, index))]
-    return any(path in document.places and document.places[path].rank >= SWEPT for path in paths)
+    places = map(document.own_place, paths)
+    return any(place is not None and place.rank >= SWEPT for place in places)
 
 
 def _change_error(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
