@@ -19,12 +19,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import Mistake
-from mptcplab.node.transport import WEIGHTED_SCHEDULERS
-from mptcplab.node.weights import uses_weights
 from mptcplab.scenario.axes import apply_axes, explain_list, explain_queue
 from mptcplab.scenario.check import check
 from mptcplab.scenario.deprecated import rename_keys
-from mptcplab.scenario.document import Document, ScenarioError, join_key, lookup, toml
+from mptcplab.scenario.document import Document, ScenarioError, toml
 from mptcplab.scenario.expand import (
     expand_copies,
     expand_link_presets,
@@ -37,7 +35,7 @@ from mptcplab.scenario.expand import (
 from mptcplab.scenario.explain import validate
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.named_files import NamedFiles
-from mptcplab.scenario.network import Network
+from mptcplab.scenario.nodes import refuse_idle_weights
 from mptcplab.scenario.overrides import override
 from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 from mptcplab.scenario.read_traces import read_traces
@@ -208,7 +206,7 @@ def _load(
         explain_list(sweep, error)
         raise
     _refuse_same(sweep.document, points)
-    _refuse_idle_weights(sweep.document, points)
+    refuse_idle_weights(sweep.document, [point.scenario for point in points])
     return Experiment(
         file=file,
         name=file.stem,
@@ -308,33 +306,3 @@ def _refuse_same(document: Document, points: Sequence[SweepPoint]) -> None:
             if key.endswith(".preset"):
                 hint = "remove the link's own rate, delay or trace, which override the preset"
             raise document.error(("sweep", key), message, hint=hint, kind=Mistake.IDLE)
-
-
-def _refuse_idle_weights(document: Document, points: Sequence[SweepPoint]) -> None:
-    """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
-    nodes = points[0].scenario.nodes
-    for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
-        weights: KeyPath = (*path, "weights")
-        if not lookup(document.tables, weights):
-            continue
-        if not any(_any_connects(point.scenario, only=path[1:2]) for point in points):
-            hint = f"remove them, or let a workload begin or end at '{path[1]}'"
-            raise document.error(weights, "do nothing on a node without connections", hint=hint, kind=Mistake.IDLE)
-        if not any(_any_uses_weights(point.scenario, only=path[1:2]) for point in points):
-            named = " or ".join(f'scheduler = "{name}"' for name in WEIGHTED_SCHEDULERS)
-            hint = f"add {named} to [{join_key(path)}]"
-            raise document.error(weights, "do nothing with this scheduler", hint=hint, kind=Mistake.IDLE)
-
-
-def _any_connects(scenario: Scenario, *, only: Sequence[str]) -> bool:
-    """Return whether any node, or one of ``only`` if given, opens or accepts connections."""
-    network = Network(scenario)
-    return any(network.context_of(name).workloads for name in only or scenario.nodes)
-
-
-def _any_uses_weights(scenario: Scenario, *, only: Sequence[str]) -> bool:
-    """Return whether any node, or one of ``only`` if given, has a scheduler that uses weights."""
-    network, transports = Network(scenario), scenario.transports
-    return any(
-        uses_weights(network.context_of(name), transports[name]) for name in only or transports if name in transports
-    )
