@@ -23,7 +23,8 @@ from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import FOLDER, RADIO, radios_of
 from mptcplab.plan.script import script
 from mptcplab.scenario.load import load
-from mptcplab.scenario.network import AIR, ROAMING, Network
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.wifi import AIR, ROAMING
 from mptcplab.units import Duration
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples/wifi"

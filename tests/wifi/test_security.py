@@ -16,7 +16,7 @@ from mptcplab.capture.tshark import tshark_path
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.radios import changes_of_stations, radio_links
 from mptcplab.plan.compile import compile_plan
-from mptcplab.scenario.network import AIR
+from mptcplab.scenario.wifi import AIR
 from mptcplab.steps import Command
 
 from .test_scenarios import example

@@ -21,7 +21,8 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.radios import radios_of
 from mptcplab.plan.steering import AGENT, DAEMON
 from mptcplab.recording.captures import PREFIX
-from mptcplab.scenario.network import AIR, Network
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.wifi import AIR
 from mptcplab.steering.configuration import agent_config
 from mptcplab.steering.reports import StationReport, verify
 from mptcplab.steps import Program

@@ -14,8 +14,8 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.recording.captures import PREFIX
-from mptcplab.scenario.network import Network, capture_points
-from mptcplab.scenario.record import Capture
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.record import Capture, capture_points
 from mptcplab.steps import Program, shell
 
 #: Buffer for packets that pass while ``tcpdump`` does not run: in virtual time, one burst of the kernel.

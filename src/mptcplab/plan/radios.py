@@ -18,7 +18,8 @@ from mptcplab.node.cell import RadioCell, network_lines
 from mptcplab.node.placed import Waypoint
 from mptcplab.plan.air import air_lines, changes_air, insert_jumps, seconds
 from mptcplab.plan.sampling import sample_interval_ns
-from mptcplab.scenario.network import AIR, ROAMING, Network
+from mptcplab.scenario.network import Network
+from mptcplab.scenario.wifi import AIR, ROAMING
 from mptcplab.steps import OURS, Command, Counter, Program, shell
 from mptcplab.units import Duration
 from mptcplab.workload.base import WorkloadBase

@@ -16,11 +16,11 @@ from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError, Table, is_wildcard, lookup, name_hint, split_key
 from mptcplab.scenario.keys import known_fields, union_members
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.sweep import NAME, Setting, name_of_axis
+from mptcplab.scenario.sweep import NAME, Setting, Sweep, name_of_axis
 
 
-def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
-    """Apply the ``settings`` that change the sweep of ``document``, and return the others.
+def apply_axes(document: Document, settings: Sequence[Setting]) -> tuple[Document, list[Setting]]:
+    """Return ``document`` with the sweep as ``settings`` change it, and the settings that do not.
 
     :raises ScenarioError: if positions of a zip are chosen that it does not have.
     """
@@ -28,21 +28,21 @@ def take_axes(document: Document, settings: Sequence[Setting]) -> list[Setting]:
     for setting in settings:
         zips = _zips_of(document, setting)
         if zips and (_is_axis(document, setting) or zips[1] == NAME):
-            _narrow(document, setting, *zips)
+            document = _narrow(document, setting, *zips)
         elif _is_axis(document, setting):
             fixed = [other for other in fixed if not setting.covers(other)]
-            _replace(document, setting)
+            document = _replace(document, setting)
         else:
             fixed.append(setting)
-    return fixed
+    return document, fixed
 
 
-def explain_list(document: Document, error: ScenarioError, settings: Sequence[Setting]) -> None:
+def explain_list(sweep: Sweep, error: ScenarioError) -> None:
     """Add how a key is swept to the hint of an ``error`` about a list, or words with commas, taken for one value."""
     written = error.place.written or ()
-    for setting in settings:
+    for setting in sweep.fixed:
         is_about = error.place.file == setting.place.file and written[: len(setting.pattern)] == setting.pattern
-        if is_about and isinstance(setting.value, list) and takes_list(document.tables, setting.pattern):
+        if is_about and isinstance(setting.value, list) and takes_list(sweep.document.tables, setting.pattern):
             error.hint = f"{error.hint}; a list is one value of this key, which is swept by a list of lists"
         elif is_about and isinstance(setting.value, str) and "," in setting.value:
             words = ", ".join(f'"{word.strip()}"' for word in setting.value.split(","))
@@ -93,15 +93,15 @@ def _leaves(tables: Any, pattern: KeyPath) -> list[Any]:
     return [] if field is None else union_members(field.annotation)
 
 
-def _replace(document: Document, setting: Setting) -> None:
-    """Make a list the axis of its key, in the place of the axis that the file has for it."""
-    table = document.tables.setdefault("sweep", {})
+def _replace(document: Document, setting: Setting) -> Document:
+    """Return ``document`` with a list as the axis of its key, in place of the axis that the file has for it."""
+    table = document.tables.get("sweep", {})
     if not isinstance(table, dict):
-        return  # reported where the sweep is read
+        return document  # reported where the sweep is read
     same = [key for key in table if key != "zip" and split_key(key) == setting.pattern]
-    for key in [key for key in table if key not in ("zip", *same) and _covers(setting, key)]:
-        del table[key]
-    document.put(("sweep", same[0] if same else setting.name), setting.value, setting.place)
+    left = {key: values for key, values in table.items() if key in ("zip", *same) or not _covers(setting, key)}
+    document = document.with_value(("sweep",), left)
+    return document.put(("sweep", same[0] if same else setting.name), setting.value, setting.place)
 
 
 def _covers(setting: Setting, key: str) -> bool:
@@ -128,14 +128,14 @@ def _zips_of(document: Document, setting: Setting) -> tuple[int, str] | None:
     return None
 
 
-def _narrow(document: Document, setting: Setting, number: int, column: str) -> None:
-    """Keep the positions of a zip that have one of the values in the column."""
+def _narrow(document: Document, setting: Setting, number: int, column: str) -> Document:
+    """Return ``document`` with the positions of a zip that have one of the values in the column."""
     path: KeyPath = ("sweep", "zip", number)
     table = lookup(document.tables, path)
     have = table[column]
     wanted = setting.value if isinstance(setting.value, list) else [setting.value]
     if not isinstance(have, list) or not all(isinstance(values, list) for values in table.values()):
-        return  # reported where the sweep is read
+        return document  # reported where the sweep is read
     for value in wanted:
         if value not in have:
             others = " and ".join(f'"{key}"' for key in table if key not in (column, NAME))
@@ -149,6 +149,8 @@ def _narrow(document: Document, setting: Setting, number: int, column: str) -> N
     if len(set(kept)) < len(kept):
         raise ScenarioError(Mistake.IDLE, setting.place, "has a value twice", hint="name each once", key=setting.name)
     if any(len(values) != len(have) for values in table.values()):
-        return  # reported where the sweep is read
+        return document  # reported where the sweep is read
     for key, values in table.items():
-        document.put((*path, key), [values[index] for index in kept], document.place((*path, key)))
+        here = (*path, key)
+        document = document.put(here, [values[index] for index in kept], document.place(here))
+    return document

@@ -7,7 +7,6 @@ docs/versions.md states how long. A key that goes is an entry of :data:`RENAMED`
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from mptcplab.scenario.document import Document, join_key, lookup, members
@@ -32,19 +31,19 @@ RENAMED: tuple[RenamedKey, ...] = ()
 _STACK_LEVEL = 2
 
 
-def rename_keys(document: Document, renamed: Iterable[RenamedKey] | None = None) -> None:
-    """Give deprecated keys of a point their present names, with a warning for each. ``renamed`` is RENAMED by default.
+def rename_keys(document: Document) -> Document:
+    """Return ``document`` with the present names of deprecated keys, and warn of each.
 
     :raises ScenarioError: if a key is set by both of its names.
     """
-    for key in RENAMED if renamed is None else renamed:
+    for key in RENAMED:
         for path in document.matches(key.pattern[:-1]):
-            table = lookup(document.tables, path)
-            if key.pattern[-1] in members(table):
-                _rename(document, path, key)
+            if key.pattern[-1] in members(lookup(document.tables, path)):
+                document = _rename(document, path, key)
+    return document
 
 
-def _rename(document: Document, table: KeyPath, key: RenamedKey) -> None:
+def _rename(document: Document, table: KeyPath, key: RenamedKey) -> Document:
     before, after = (*table, key.pattern[-1]), (*table, key.name)
     place = document.place(before)
     if key.name in members(lookup(document.tables, table)):
@@ -52,5 +51,4 @@ def _rename(document: Document, table: KeyPath, key: RenamedKey) -> None:
         raise document.error(before, f"is the former name of `{key.name}`, which is set as well", hint=hint)
     text = f"{place}: {join_key(before)} is deprecated since version {key.since}, and will be removed"
     warnings.warn(f"{text}; use `{key.name}`", DeprecatedKeyWarning, stacklevel=_STACK_LEVEL)
-    value = lookup(document.tables, table).pop(key.pattern[-1])
-    document.put(after, value, place)
+    return document.drop(before).put(after, lookup(document.tables, before), place)

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import copy
 import difflib
 import fnmatch
 import re
@@ -17,7 +16,7 @@ from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import InputError, Mistake, reason
 from mptcplab.scenario.named_files import NamedFiles
-from mptcplab.scenario.place import SET, KeyPath, SourcePlace, key_lines
+from mptcplab.scenario.place import SET, KeyPath, Places, SourcePlace, key_lines
 from mptcplab.shipped import find_shipped_folder
 
 Table = dict[str, Any]
@@ -73,25 +72,29 @@ class ScenarioError(InputError):
         self.kind, self.place, self.key, self.about = kind, place, key, escape_text(about)
 
 
-@dataclass
+@dataclass(frozen=True)
 class Document:
-    """The tables of a file, with the place of each key. ``file`` is the name that the user gave.
+    """The tables of a scenario, with the place of each key. ``file`` is the name that the user gave.
 
-    ``named`` has the files that the scenario names, and says where they may be.
+    A document never changes, nor do its tables: each stage of loading returns a new one, which shares what is equal.
+    ``named`` notes the files that the scenario names, and says where they may be.
     """
 
     file: Path
     tables: Table
-    places: dict[KeyPath, SourcePlace] = field(default_factory=dict)
+    places: Places = field(default_factory=Places)
     named: NamedFiles = field(default_factory=NamedFiles)
 
     def place(self, path: KeyPath) -> SourcePlace:
         """Return the line of ``path``, or of the nearest enclosing table that has one; ``written`` is always set."""
-        for length in range(len(path), 0, -1):
-            source_place = self.places.get(path[:length])
-            if source_place is not None:
-                return replace(source_place, written=(source_place.written or path[:length]) + path[length:])
-        return SourcePlace(self.file, 0, path)
+        place, depth = self.places.nearest(path)
+        if place is None:
+            return SourcePlace(self.file, 0, path)
+        return SourcePlace(place.file, place.line, (place.written or path[:depth]) + path[depth:], place.rank)
+
+    def own_place(self, path: KeyPath) -> SourcePlace | None:
+        """Return the place of the key at ``path`` if somebody wrote this very key; None otherwise."""
+        return self.places.at(path).place
 
     def error(self, path: KeyPath, message: str, *, hint: str, kind: Mistake = Mistake.CONFLICT) -> ScenarioError:
         """Return an error about the key at ``path``, with its file, line, key and value."""
@@ -110,10 +113,6 @@ class Document:
             (*path, *described["key"]), str(described["text"]), hint=str(described["hint"]), kind=described["kind"]
         )
 
-    def copy(self) -> Document:
-        """Return an independent copy, for one point of a sweep. It notes the files that it names with the original."""
-        return Document(self.file, copy.deepcopy(self.tables), dict(self.places), self.named)
-
     def locate(self, path: KeyPath, name: str, *, executes: bool = False) -> Path:
         """Return the file ``name`` that the key at ``path`` names, relative to the file with that key.
 
@@ -130,29 +129,40 @@ class Document:
             raise self.error(path, "names a file outside of the pack", hint=hint, kind=Mistake.FILE)
         return file
 
-    def put(self, path: KeyPath, value: Any, place: SourcePlace) -> None:
-        """Set the key at ``path``, creating missing tables, and record ``place`` for everything new."""
+    def put(self, path: KeyPath, value: Any, place: SourcePlace) -> Document:
+        """Return the document with another value at ``path``. Missing tables are created, also at ``place``.
+
+        :raises ScenarioError: if ``path`` leads through a value, or to a member that a list does not have.
+        """
+        return self._put(path, value, Places(place), place)
+
+    def graft(self, path: KeyPath, value: Any, source: KeyPath) -> Document:
+        """Return the document with ``value``, whose keys were written below ``source``, at ``path``."""
+        place = self.place(source)
+        return self._put(path, value, Places(place, self.places.at(source).copied(source).below), place)
+
+    def adopt(self, path: KeyPath, other: Document) -> Document:
+        """Return the document with what ``other`` has at ``path``."""
+        place = other.place(path)
+        return self._put(path, lookup(other.tables, path), Places(place, other.places.at(path).below), place)
+
+    def _put(self, path: KeyPath, value: Any, places: Places, place: SourcePlace) -> Document:
+        known = self.places
         table: Any = self.tables
-        for index, part in enumerate(path[:-1]):
-            here = path[: index + 1]
+        for index, part in enumerate(path[:-1], start=1):
+            here = path[:index]
             if isinstance(table, dict) and part not in table:
-                self.places[here] = replace(place, written=here)
+                known = known.put(here, Places(replace(place, written=here), known.at(here).below))
             if isinstance(table, list):
-                self._check_member(path[:index], part, place)
-            below = table[int(part)] if isinstance(table, list) else table.setdefault(str(part), {})
-            if not isinstance(below, dict | list):
-                hint = f"use another key: {join_key(here)} = {show(below)} is not a table"
+                self._check_member(here[:-1], part, place)
+            table = table[int(part)] if isinstance(table, list) else table.get(str(part), {})
+            if not isinstance(table, dict | list):
+                hint = f"use another key: {join_key(here)} = {show(table)} is not a table"
                 message = "cannot be set below a value"
                 raise ScenarioError(Mistake.TYPE, place, message, hint=hint, key=join_key(path), value=value)
-            table = below
-        for old in [known for known in self.places if known[: len(path)] == path]:
-            del self.places[old]
         if isinstance(table, list):
             self._check_member(path[:-1], path[-1], place)
-            table[int(path[-1])] = value
-        else:
-            table[str(path[-1])] = value
-        self.places[path] = place
+        return replace(self, tables=_with_value(self.tables, path, value), places=known.put(path, places))
 
     def _check_member(self, path: KeyPath, part: str | int, place: SourcePlace) -> None:
         """Check that ``part`` is the index of a member of the list at ``path``. :raises InputError: if not."""
@@ -162,21 +172,31 @@ class Document:
             hint = f"use a member of this list: {join_key(path)}.0 to {join_key(path)}.{len(members) - 1}"
             raise ScenarioError(Mistake.REFERENCE, place, "is not a member of the list", hint=hint, key=named)
 
-    def graft(self, path: KeyPath, source: KeyPath, value: Any) -> None:
-        """Set the key at ``path`` to a copy of ``value``, whose keys were written below ``source``."""
-        below = {p: place for p, place in self.places.items() if p[: len(source)] == source and p != source}
-        self.put(path, copy.deepcopy(value), self.place(source))
-        for old, place in below.items():
-            self.places[path + old[len(source) :]] = replace(place, written=place.written or old)
+    def inherit(self, path: KeyPath, shared: Table, source: KeyPath) -> Document:
+        """Return the document with the keys of ``shared``, written below ``source``, in the table at ``path``.
 
-    def inherit(self, path: KeyPath, shared: Table, source: KeyPath) -> None:
-        """Copy the keys of ``shared``, written below ``source``, to the table at ``path`` unless it has its own."""
-        own_entry = lookup(self.tables, path) or {}
+        Keys that the table has already stay.
+        """
+        document = self
+        existing = lookup(self.tables, path) or {}
         for key, value in shared.items():
-            if key not in own_entry:
-                self.graft((*path, key), (*source, key), value)
-            elif isinstance(own_entry[key], dict) and isinstance(value, dict):
-                self.inherit((*path, key), value, (*source, key))
+            if key not in existing:
+                document = document.graft((*path, key), value, (*source, key))
+            elif isinstance(existing[key], dict) and isinstance(value, dict):
+                document = document.inherit((*path, key), value, (*source, key))
+        return document
+
+    def with_value(self, path: KeyPath, value: Any) -> Document:
+        """Return the document with another form of the value at ``path``: no place changes."""
+        return replace(self, tables=_with_value(self.tables, path, value))
+
+    def drop(self, *paths: KeyPath) -> Document:
+        """Return the document without the keys at ``paths``. Their places stay known, for messages."""
+        tables = self.tables
+        for path in paths:
+            left = {key: value for key, value in lookup(tables, path[:-1]).items() if key != path[-1]}
+            tables = _with_value(tables, path[:-1], left)
+        return replace(self, tables=tables)
 
     def matches(self, pattern: KeyPath) -> list[KeyPath]:
         """Return the key paths that ``pattern`` matches: ``*`` and ``?`` match existing names, and numbers of members
@@ -192,6 +212,17 @@ class Document:
                     grown.append((*path, _member(lookup(self.tables, path), part)))
             paths = grown
         return paths
+
+
+def _with_value(table: Any, path: KeyPath, value: Any) -> Any:
+    """Return a copy of ``table`` with ``value`` at ``path``; the parts beside the path are shared with it."""
+    if not path:
+        return value
+    part, *below = path
+    if isinstance(table, list):
+        index = int(part)
+        return [*table[:index], _with_value(table[index], tuple(below), value), *table[index + 1 :]]
+    return {**table, str(part): _with_value(table.get(str(part), {}), tuple(below), value)}
 
 
 def members(table: Any) -> list[str | int]:
@@ -319,8 +350,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
         raise _too_deep(file) from error
     except ValueError as error:  # Python reads no decimal number of more than 4300 digits
         raise _too_long(place) from error
-    places = {path: SourcePlace(file, line, rank=rank) for path, line in lines.items()}
-    document = Document(file, tables, places, named or NamedFiles())
+    document = Document(file, tables, Places.from_lines(file, lines, rank), named or NamedFiles())
     _refuse_extremes(document)
     return document
 

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, get_args
+from typing import Any, TypeVar, get_args
 
 from annotated_types import Ge, Le
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
@@ -22,6 +22,7 @@ from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known
 from mptcplab.units import Duration, Quantity, QueueLength, UnitError
 
+Model = TypeVar("Model", bound=BaseModel)
 _QUANTITIES = (Quantity, QueueLength)
 #: Longer lists of choices are abbreviated to the first few.
 MAX_WORDS = 12
@@ -53,13 +54,16 @@ _OTHER_CHOICES = {
 }
 
 
-def first_error(document: Document, error: ValidationError, *, below: KeyPath = ()) -> ScenarioError:
-    """Return the first of ``error``'s findings, in the order of the file, as a :class:`ScenarioError`.
+def validate(document: Document, model: type[Model], path: KeyPath = (), table: Any = None) -> Model:
+    """Return the table at ``path`` of ``document``, or another form of it, as a ``model``.
 
-    ``below`` is the path of the table that was validated.
+    :raises ScenarioError: for the first of its mistakes, in the order of the file.
     """
-    details = sorted(error.errors(), key=lambda detail: _order(document, detail, below))
-    return _explain(document, details[0], _path(document, details[0], below))
+    try:
+        return model.model_validate(lookup(document.tables, path) if table is None else table)
+    except ValidationError as error:
+        details = min(error.errors(), key=lambda detail: _order(document, detail, path))
+        raise _explain(document, details, _path(document, details, path)) from error
 
 
 def _order(document: Document, detail: ErrorDetails, below: KeyPath) -> tuple[bool, int]:

@@ -9,12 +9,13 @@ keys that workloads of every kind have. ``without = ["workloads.bulk"]`` leaves 
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, ScenarioError, Table, join_key, lookup, parse, split_key, suggest_name
 from mptcplab.scenario.named_files import NamedFiles
-from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.place import KeyPath, Places
 
 #: The keys that workloads of every kind have.
 OF_EVERY_KIND = ("from", "to", "via", "through", "start", "start_spread", "timeout", "congestion_control", "scheduler")
@@ -59,48 +60,45 @@ def _read(file: Path, chain: tuple[Path, ...], named: NamedFiles) -> Document:
     if len(chain) > _MAX_FILES:
         hint = f"use a chain of at most {_MAX_FILES} files"
         raise document.error(("extends",), "makes the chain of files too long", hint=hint, kind=Mistake.FILE)
-    del document.tables["extends"]
-    base = _read(base_file, chain, named)
-    _leave_out(base, document)
-    _merge(base, document)
-    return Document(file, base.tables, base.places, named)
+    document = document.drop(("extends",))
+    base = _leave_out(_read(base_file, chain, named), document)
+    return replace(_merge(base, document.drop(("without",))), file=file)
 
 
-def _merge(base: Document, over: Document, path: KeyPath = ()) -> None:
+def _merge(base: Document, over: Document, path: KeyPath = ()) -> Document:
+    """Return ``base`` with what ``over`` has at ``path`` and below it."""
     for key, value in (lookup(over.tables, path) or {}).items():
         here = (*path, key)
         under = lookup(base.tables, here)
         if isinstance(value, dict) and isinstance(under, dict):
-            base.places[here] = over.place(here)
-            _drop_other_keys(here, under, value)
-            _merge(base, over, here)
-            continue
-        base.put(here, value, over.place(here))
-        base.places.update({p: place for p, place in over.places.items() if p[: len(here)] == here})
+            places = base.places.put(here, replace(base.places.at(here), place=over.place(here)))
+            base = replace(base, places=places).drop(*_keys_of_former_kind(here, under, value))
+            base = _merge(base, over, here)
+        else:
+            base = base.adopt(here, over)
+    return base
 
 
-def _drop_other_keys(path: KeyPath, base: Table, over: Table) -> None:
-    """Remove the keys of a ``base`` table that only its kind or program has, if the extending file changes that."""
+def _keys_of_former_kind(path: KeyPath, base: Table, over: Table) -> list[KeyPath]:
+    """Return the keys of a ``base`` table that only its kind or program has, if the extending file changes that."""
     selector, kept = _SELECTORS.get(str(path[0]), ("", ())) if len(path) == 2 else ("", ())
-    if selector in over and over[selector] != base.get(selector):
-        for key in [key for key in base if key not in kept]:
-            del base[key]
+    if selector not in over or over[selector] == base.get(selector):
+        return []
+    return [(*path, key) for key in base if key not in kept]
 
 
-def _leave_out(base: Document, over: Document) -> None:
-    """Remove from ``base`` what the list ``without`` of the extending file names; with wildcards."""
+def _leave_out(base: Document, over: Document) -> Document:
+    """Return ``base`` without what the list ``without`` of the extending file names; with wildcards."""
     named = over.tables.get("without", [])
     if not isinstance(named, list) or not all(isinstance(entry, str) for entry in named):
         hint = 'write a list of keys, like without = ["workloads.bulk"]'
         raise over.error(("without",), "is not a list of keys", hint=hint, kind=Mistake.TYPE)
     texts = [_matching_keys(base, over, number, text) for number, text in enumerate(named)]
     for path in {path for paths in texts for path in paths}:
-        table = lookup(base.tables, path[:-1])
-        if isinstance(table, dict):
-            table.pop(str(path[-1]), None)
-        for place in [known for known in base.places if known[: len(path)] == path]:
-            del base.places[place]
-    over.tables.pop("without", None)
+        if isinstance(lookup(base.tables, path[:-1]), dict):
+            base = base.drop(path)
+        base = replace(base, places=base.places.put(path, Places()))
+    return base
 
 
 def _matching_keys(base: Document, over: Document, number: int, text: str) -> list[KeyPath]:

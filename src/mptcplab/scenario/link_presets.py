@@ -8,13 +8,10 @@ whole path to the measurement server counts as the link. Keys of the scenario ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from mptcplab.errors import Mistake
-from mptcplab.scenario.document import Document, suggest_name
-from mptcplab.scenario.links import DIRECTIONS
+from mptcplab.scenario.document import Document
 from mptcplab.scenario.place import KeyPath
 from mptcplab.units import Duration, Rate
 
@@ -125,36 +122,6 @@ LinkPresetName = Literal[
 ]  # fmt: skip
 
 
-def expand_presets(document: Document) -> frozenset[KeyPath]:
-    """Replace the ``preset`` of every link by its keys; keys of the link itself take precedence.
-
-    Return the keys that were set: a trace takes precedence over them, too.
-    :raises InputError: for an unknown preset.
-    """
-    links = document.tables.get("links")
-    dict_items = links.items() if isinstance(links, dict) else ()
-    named = [name for name, link in dict_items if isinstance(link, dict) and "preset" in link]
-    return frozenset(key for name in named for key in _expand(document, ("links", name)))
-
-
-def _expand(document: Document, path: KeyPath) -> Iterator[KeyPath]:
-    at: KeyPath = (*path, "preset")
-    link = document.tables["links"][path[-1]]
-    preset = LINK_PRESETS.get(link["preset"]) if isinstance(link["preset"], str) else None
-    if preset is None:
-        near = suggest_name(str(link["preset"]), LINK_PRESETS)
-        hint = f'did you mean "{near}"?' if near else f"use one of {', '.join(LINK_PRESETS)}"
-        raise document.error(at, "is not the name of a link preset", hint=hint, kind=Mistake.CHOICE)
-    place = document.place(at)
-    del link["preset"]
-    for direction in DIRECTIONS:
-        own_link = link.get(direction, {})
-        for key, text in keys_of(preset, direction):
-            if isinstance(own_link, dict) and key not in own_link and key not in link:
-                document.put((*path, direction, key), text, place)
-                yield (*path, direction, key)
-
-
 def keys_of(preset: LinkPreset, direction: str) -> list[tuple[str, str]]:
     """Return the keys that a preset has for a direction, with their values."""
     rate = preset.up if direction == "forward" else preset.down
@@ -166,3 +133,8 @@ def keys_of(preset: LinkPreset, direction: str) -> list[tuple[str, str]]:
     if preset.jitter is not None:
         keys.append(("jitter", str(Duration(round(preset.jitter * 10**6)))))
     return keys
+
+
+def is_of_preset(document: Document, path: KeyPath) -> bool:
+    """Return whether a preset has set the key at ``path`` of an expanded document."""
+    return (document.place(path).written or ())[-1:] == ("preset",)

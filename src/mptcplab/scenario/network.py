@@ -8,19 +8,13 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
-from mptcplab.fields import LOOPBACK
 from mptcplab.gateway.base import GatewayBase
 from mptcplab.node.context import NodeContext, WorkloadView
 from mptcplab.node.graph import Graph, Interface, Port
 from mptcplab.scenario.links import Link
-from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.wifi import AIR, ROAMING
 from mptcplab.workload.base import WorkloadBase
-
-#: The interface of an access point to its stations; other nodes have one for each radio link, with the link's name.
-AIR = "air0"
-#: The bridge of an access point that stations roam to or from: a switch joins all of their network.
-ROAMING = "ess0"
 
 
 @dataclass(frozen=True)
@@ -149,12 +143,3 @@ class Network(Graph):
         firsts = ((port, self.next_hop(client, port)) for port in reachable)
         entered = (port for port, first in firsts if first is not None and self.enters(first, port))
         return next(entered, reachable[0] if reachable else None)
-
-
-def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, str]]:
-    """Yield the interfaces of ``capture``, each after the name of its file in a recording."""
-    if capture.link == LOOPBACK:
-        yield f"{capture.node}-{LOOPBACK}.pcap", LOOPBACK
-    for port in network.ports_of(capture.node):
-        if capture.link in (None, port.link):
-            yield f"{port.node}-{port.link}.pcap", port.device

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -45,6 +45,57 @@ class SourcePlace:
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}" if self.line else str(self.file)
+
+
+@dataclass(frozen=True)
+class Places:
+    """The place of a key, None if it has none of its own, and the places of the keys below it."""
+
+    place: SourcePlace | None = None
+    below: Mapping[str | int, Places] = field(default_factory=dict)
+
+    @classmethod
+    def from_lines(cls, file: Path, lines: Mapping[KeyPath, int], rank: int) -> Places:
+        """Return the places of a file's keys from :func:`key_lines`, which has each table before its keys."""
+        tables: dict[KeyPath, dict[str | int, Places]] = {(): {}}
+        for path, line in lines.items():
+            tables[path] = {}
+            tables[path[:-1]][path[-1]] = cls(SourcePlace(file, line, rank=rank), tables[path])
+        return cls(None, tables[()])
+
+    def at(self, path: KeyPath) -> Places:
+        """Return the places of ``path`` and of the keys below it; an empty one if there are none."""
+        places = self
+        for part in path:
+            places = places.below.get(part, _NOWHERE)
+        return places
+
+    def nearest(self, path: KeyPath) -> tuple[SourcePlace | None, int]:
+        """Return the place of ``path`` or of the nearest enclosing table that has one, and the length of its path."""
+        nearest, depth = self.place, 0
+        places = self
+        for length, part in enumerate(path, start=1):
+            places = places.below.get(part, _NOWHERE)
+            if places.place is not None:
+                nearest, depth = places.place, length
+        return nearest, depth
+
+    def put(self, path: KeyPath, places: Places) -> Places:
+        """Return these places with others at ``path`` and below it."""
+        if not path:
+            return places
+        below = self.below.get(path[0], _NOWHERE).put(path[1:], places)
+        return Places(self.place, {**self.below, path[0]: below})
+
+    def copied(self, source: KeyPath) -> Places:
+        """Return these places for a copy of the keys at ``source``: each says where its key was written."""
+        place = self.place
+        if place is not None and place.written is None:
+            place = SourcePlace(place.file, place.line, source, place.rank)
+        return Places(place, {part: places.copied((*source, part)) for part, places in self.below.items()})
+
+
+_NOWHERE = Places()
 
 
 @dataclass

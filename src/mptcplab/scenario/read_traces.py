@@ -3,24 +3,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
-
-from pydantic import ValidationError
 from pydantic_core import PydanticCustomError
 
 from mptcplab.errors import Mistake, reason
 from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.scenario.document import Document, Table, lookup
-from mptcplab.scenario.explain import first_error
+from mptcplab.scenario.explain import validate
+from mptcplab.scenario.link_presets import is_of_preset
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.trace import Trace, TraceError, TraceSeries, parse
 
 
-def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
-    """Add each trace's content to its table, and its mean rate or first values to the keys of its direction.
+def read_traces(document: Document) -> Document:
+    """Return ``document`` with each trace's content in its table, and its values in the keys of its direction.
 
-    ``presets`` are the keys that a link preset has set, over which a trace takes precedence.
+    A trace takes precedence over the keys of a link preset.
     :raises InputError: if a file cannot be read, is not a trace or does not match its digest, or if the link itself
         sets a key of the trace.
     """
@@ -29,30 +27,32 @@ def read_traces(document: Document, presets: Collection[KeyPath] = ()) -> None:
         for direction in DIRECTIONS:
             settings = link.get(direction) if isinstance(link, dict) else None
             if isinstance(settings, dict) and settings.get("trace") is not None:
-                _read(document, ("links", name, direction), settings, presets)
+                document = document.with_value(
+                    ("links", name, direction), _read(document, ("links", name, direction), settings)
+                )
+    return document
 
 
-def _read(document: Document, path: KeyPath, settings: Table, presets: Collection[KeyPath]) -> None:
+def _read(document: Document, path: KeyPath, settings: Table) -> Table:
+    """Return the ``settings`` of the direction at ``path`` with the trace and its values."""
     at: KeyPath = (*path, "trace")
     value = settings["trace"]
     table = {"file": value} if isinstance(value, str) else value
     if not isinstance(table, dict):
         hint = 'write trace = "lte.down" or trace = { file = "lte.csv", end = "hold" }'
         raise document.error(at, "is neither a file name nor a table", hint=hint, kind=Mistake.TYPE)
-    try:
-        trace = Trace.model_validate(table)
-    except ValidationError as error:
-        raise first_error(document, error, below=at) from error
+    trace = validate(document, Trace, at, table)
     series = _content(document, at, trace)
     if trace.sha256 not in (None, series.sha256):
         hint = f"use the right file, or remove sha256: the file's digest is {series.sha256}"
         raise document.error((*at, "sha256"), f"is not the digest of {trace.file}", hint=hint, kind=Mistake.FILE)
+    driven = {}
     for key in series.keys:
-        if key in settings and (*path, key) not in presets:
+        if key in settings and not is_of_preset(document, (*path, key)):
             hint = f"remove `{key}`, or its column from the trace"
             raise document.error((*path, key), "is also set by the trace", hint=hint)
-        settings[key] = _summary(document, at, series, key)
-    settings["trace"] = {**table, "sha256": series.sha256, "series": series}
+        driven[key] = _summary(document, at, series, key)
+    return {**settings, **driven, "trace": {**table, "sha256": series.sha256, "series": series}}
 
 
 def _content(document: Document, at: KeyPath, trace: Trace) -> TraceSeries:

@@ -3,12 +3,30 @@
 
 from __future__ import annotations
 
-from typing import Annotated, ClassVar
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, ClassVar
 
 from pydantic import Field, model_validator
 
-from mptcplab.fields import Boolean, InterfaceName, Line, Misnomers, NodeName, Part, Time, value_error, whole_multiple
+from mptcplab.fields import (
+    LOOPBACK,
+    Boolean,
+    InterfaceName,
+    Line,
+    Misnomers,
+    NodeName,
+    Part,
+    Time,
+    value_error,
+    whole_multiple,
+)
+from mptcplab.scenario.document import Document
+from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.references import check_known, check_own_link, check_sockets
 from mptcplab.units import Duration, Size
+
+if TYPE_CHECKING:
+    from mptcplab.scenario.network import Network
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
 _MIN_SNAPLEN, _MAX_SNAPLEN = 128, 262144
@@ -82,3 +100,30 @@ class Record(Part):
         if self.interval == 0:
             raise value_error("is not an interval", 'use "1 ms" or more', "interval")
         return self
+
+
+def capture_points(network: Network, capture: Capture) -> Iterator[tuple[str, str]]:
+    """Yield the interfaces of ``capture``, each after the name of its file in a recording."""
+    if capture.link == LOOPBACK:
+        yield f"{capture.node}-{LOOPBACK}.pcap", LOOPBACK
+    for port in network.ports_of(capture.node):
+        if capture.link in (None, port.link):
+            yield f"{port.node}-{port.link}.pcap", port.device
+
+
+def check_captures(document: Document, network: Network) -> None:
+    """Check that captures name nodes and links, and write different files. :raises InputError: if not."""
+    files: dict[str, int] = {}
+    for index, capture in enumerate(network.scenario.record.captures):
+        path: KeyPath = ("record", "captures", index)
+        check_known(document, (*path, "node"), capture.node, network.nodes, "node")
+        if capture.link == LOOPBACK:
+            check_sockets(document, (*path, "node"), network, capture.node, "node")
+        elif capture.link is not None:
+            check_own_link(document, (*path, "link"), network, capture.node, capture.link)
+        for file, _ in capture_points(network, capture):
+            if file in files:
+                hint = "capture each interface once, or rename a node or link if two file names coincide"
+                message = f"would write {file}, as captures[{files[file]}] does"
+                raise document.error((*path, "node"), message, hint=hint)
+            files[file] = index

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from mptcplab.errors import Mistake
 from mptcplab.scenario.document import Document, name_hint
-from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath
+
+if TYPE_CHECKING:
+    from mptcplab.scenario.network import Network
 
 
 def check_known(

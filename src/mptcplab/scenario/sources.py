@@ -35,14 +35,14 @@ class SourceFile(Part):
         return Path(self.file).name
 
 
-def read_sources(document: Document) -> None:
-    """Replace the names of files in ``bpf`` by what they contain.
+def read_sources(document: Document) -> Document:
+    """Return ``document`` with what the files in ``bpf`` contain.
 
     :raises InputError: if it is not a list of names, or a file cannot be read or is neither a program nor a header.
     """
     names = document.tables.get(_KEY)
     if names is None:
-        return
+        return document
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise document.error((_KEY,), "is not a list of files", hint=f"write {_EXAMPLE}", kind=Mistake.TYPE)
     described = [_read(document, name) for name in names]
@@ -53,7 +53,7 @@ def read_sources(document: Document) -> None:
     if names and not any(name.endswith(PROGRAM) for name in names):
         hint = f"name the programs that include them as well: {_EXAMPLE}"
         raise document.error((_KEY,), "has only headers", hint=hint, kind=Mistake.IDLE)
-    document.tables[_KEY] = described
+    return document.with_value((_KEY,), described)
 
 
 def _read(document: Document, name: str) -> dict[str, Any]:

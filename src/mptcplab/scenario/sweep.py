@@ -19,7 +19,7 @@ from __future__ import annotations
 import fnmatch
 import itertools
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -84,8 +84,18 @@ class Setting:
 Choice = tuple[Setting, ...]
 
 
-def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[Choice]:
-    """Remove ``[sweep]`` from ``document`` and return all its points.
+@dataclass(frozen=True)
+class Sweep:
+    """What all points of a file share, ``document``, and what is set over it: the ``choices``, one for each point, and
+    the ``fixed`` settings of the command line, at every point."""
+
+    document: Document
+    choices: tuple[Choice, ...]
+    fixed: Choice = ()
+
+
+def read_sweep(document: Document, fixed: Sequence[Setting] = ()) -> Sweep:
+    """Return the points of ``document``, and what it has beside ``[sweep]``.
 
     Swept keys that a setting of ``fixed`` covers are left out: the command line has set them.
     """
@@ -102,8 +112,8 @@ def take_choices(document: Document, *, fixed: Sequence[Setting] = ()) -> list[C
     if points > _MAX_POINTS:
         hint = f"split the sweep into several files of at most {_MAX_POINTS} points"
         raise document.error(("sweep",), f"has {points} points", hint=hint, kind=Mistake.VALUE)
-    document.tables.pop("sweep", None)
-    return [tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left)]
+    choices = tuple(tuple(itertools.chain.from_iterable(choice)) for choice in itertools.product(*left))
+    return Sweep(document.drop(("sweep",)), choices, tuple(fixed))
 
 
 def _refuse_hidden(document: Document, choice: Choice) -> None:
@@ -115,7 +125,8 @@ def _refuse_hidden(document: Document, choice: Choice) -> None:
         if setting.is_label or setting.place.file == document.file or setting.place.rank >= SET:
             continue
         for path in document.matches(setting.pattern):
-            if path in document.places and document.places[path].file == document.file:
+            place = document.own_place(path)
+            if place is not None and place.file == document.file:
                 hint = f'set it with --set, or sweep it in this file: [sweep] "{setting.name}" = [...]'
                 raise document.error(
                     path, f"does nothing, because {setting.place} sweeps it", hint=hint, kind=Mistake.IDLE
@@ -250,8 +261,8 @@ def _join_unquoted_key(key: str, values: dict[str, Any]) -> tuple[KeyPath, Any]:
     return path, leaf if isinstance(leaf, list) and leaf else ["value", "another value"]
 
 
-def apply(document: Document, settings: Sequence[Setting]) -> None:
-    """Set the keys of one choice. :raises InputError: if a pattern matches nothing."""
+def apply(document: Document, settings: Iterable[Setting]) -> Document:
+    """Return ``document`` with the keys of one choice set. :raises InputError: if a pattern matches nothing."""
     for setting in settings:
         if setting.is_label:
             continue
@@ -266,7 +277,8 @@ def apply(document: Document, settings: Sequence[Setting]) -> None:
             hint = f"did you mean `{table}`?" if table not in (None, setting.pattern[0]) else hint
             raise _error(document, setting, "matches no key of this scenario", hint=hint)
         for path in paths:
-            document.put(path, setting.value, setting.place)
+            document = document.put(path, setting.value, setting.place)
+    return document
 
 
 def _check_name(document: Document, setting: Setting) -> None:
@@ -282,6 +294,5 @@ def _check_name(document: Document, setting: Setting) -> None:
 
 def _error(document: Document, setting: Setting, message: str, *, hint: str) -> ScenarioError:
     """Return the error for a ``setting`` of something that does not exist."""
-    alone = Document(document.file, {})
-    alone.put(setting.pattern, setting.value, setting.place)
+    alone = Document(document.file, {}).put(setting.pattern, setting.value, setting.place)
     return alone.error(setting.pattern, message, hint=hint, kind=Mistake.REFERENCE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Check that events are possible: their links and nodes exist, and each fits the state that earlier events leave."""
+"""The timeline of a scenario: its events name what exists, and each fits the state that earlier events leave."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from mptcplab.errors import Mistake
 from mptcplab.network.registry import VARIABLE_KEYS
 from mptcplab.node.endpoint_list import EndpointList, changed_flags
 from mptcplab.node.words import ADDED, LIMITS
-from mptcplab.scenario.check_radio_events import check_radio_event
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
@@ -19,6 +18,7 @@ from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import SWEPT, KeyPath
 from mptcplab.scenario.references import check_known
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.wifi import check_radio_event
 
 
 @dataclass
@@ -35,8 +35,9 @@ class _CheckedLinks:
     endpoints: dict[str, EndpointList] = field(default_factory=dict)
 
 
-def check_events(document: Document, scenario: Scenario) -> None:
+def check_events(document: Document, network: Network) -> None:
     """Check all events in order of time. :raises InputError: for the first impossible one."""
+    scenario = network.scenario
     directions = {
         (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
     }
@@ -57,9 +58,9 @@ def check_events(document: Document, scenario: Scenario) -> None:
         elif event.type in ("down", "up"):
             _check_failure(document, path, state, event)
         elif event.is_of_path_manager:
-            _check_path_manager(document, path, scenario, state, event)
+            _check_path_manager(document, path, network, state, event)
         else:
-            _check_address(document, path, scenario, state, event)
+            _check_address(document, path, network, state, event)
 
 
 def _end_ns(scenario: Scenario) -> int | None:
@@ -129,7 +130,8 @@ def _is_varied(document: Document, scenario: Scenario, index: int, direction: st
     paths += [("events", number, key) for number in (*before, index) for key in event.new]
     # A swept table or list has no places for its parts. A link has one for each key that somebody wrote.
     paths += [("events",), *(("events", number) for number in (*before, index))]
-    return any(path in document.places and document.places[path].rank >= SWEPT for path in paths)
+    places = map(document.own_place, paths)
+    return any(place is not None and place.rank >= SWEPT for place in places)
 
 
 def _change_error(document: Document, path: KeyPath, event: Event, error: ValidationError) -> Exception:
@@ -171,7 +173,8 @@ def _node_of(scenario: Scenario, event: Event) -> str:
     return event.node or next(node for node in ends if not scenario.nodes[node].forwards)
 
 
-def _check_address(document: Document, path: KeyPath, scenario: Scenario, state: _CheckedLinks, event: Event) -> None:
+def _check_address(document: Document, path: KeyPath, network: Network, state: _CheckedLinks, event: Event) -> None:
+    scenario = network.scenario
     node = _node_of(scenario, event)
     port = (node, event.link)
     if (event.type == "address-removed") == (port in state.without_address):
@@ -183,22 +186,22 @@ def _check_address(document: Document, path: KeyPath, scenario: Scenario, state:
     if scenario.transports.get(node) is not None and any(
         this_event.is_of_path_manager for this_event in scenario.events
     ):
-        endpoints, end = _endpoints_of(scenario, state, node), Network(scenario).ports[port]
+        endpoints, end = _endpoints_of(network, state, node), network.ports[port]
         list(endpoints.address_removed(end) if event.type == "address-removed" else endpoints.address_added(end))
 
 
-def _endpoints_of(scenario: Scenario, state: _CheckedLinks, node: str) -> EndpointList:
+def _endpoints_of(network: Network, state: _CheckedLinks, node: str) -> EndpointList:
     """Return the endpoints of a node with sockets; an empty list if these are not MPTCP sockets."""
     if node not in state.endpoints:
-        context = Network(scenario).context_of(node)
-        state.endpoints[node] = EndpointList(context, scenario.transports[node])
+        state.endpoints[node] = EndpointList(network.context_of(node), network.scenario.transports[node])
     return state.endpoints[node]
 
 
 def _check_path_manager(
-    document: Document, path: KeyPath, scenario: Scenario, state: _CheckedLinks, event: Event
+    document: Document, path: KeyPath, network: Network, state: _CheckedLinks, event: Event
 ) -> None:
     """Check an event of endpoints or limits, and apply it to ``state``."""
+    scenario = network.scenario
     if event.node is not None:
         check_known(document, (*path, "node"), event.node, scenario.nodes, "node")
     node = _node_of(scenario, event)
@@ -206,7 +209,6 @@ def _check_path_manager(
     if transport is None:
         hint = f"give {node} a transport, or name a host"
         raise document.error((*path, "node"), "has no sockets, and so no endpoints", hint=hint, kind=Mistake.REFERENCE)
-    network = Network(scenario)
     if not network.context_of(node).speaks_mptcp(transport.protocol):
         message = f"does nothing: '{node}' uses TCP"
         hint = f'write protocol = "mptcp" for {node}, or remove the event'
@@ -215,7 +217,7 @@ def _check_path_manager(
         hint = 'use path_manager = "kernel", or events of addresses, which the other one watches'
         message = f"is an event of the kernel's path manager, and '{node}' has its own"
         raise document.error((*path, "type"), message, hint=hint, kind=Mistake.UNAVAILABLE)
-    endpoints = _endpoints_of(scenario, state, node)
+    endpoints = _endpoints_of(network, state, node)
     if event.type == LIMITS:
         if event.new_limits(endpoints.limits) == endpoints.limits:
             limit = "subflows" if event.subflows is not None else "add_addr_accepted"
