@@ -44,8 +44,7 @@ def list_(packages: bool, as_json: bool) -> None:
         (str(row["name"]), str(row["version"]), str(row["folder"] or "not built"), str(row["compiler"] or ""))
         for row in rows
     ]
-    click.echo("
-".join(align_columns(cells)))
+    click.echo("\n".join(align_columns(cells)))
 
 
 class _Lines:
