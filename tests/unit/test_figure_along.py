@@ -142,7 +142,7 @@ def test_too_many_points_over_time_name_the_keys_that_vary(
     words = ("figure", tmp_path / "made", "--kind", "time", "--label", "tcp=Plain TCP", "--out", tmp_path / "a.svg")
     ended = output_of(monkeypatch, capsys, *words)
     assert "6 points do not fit side by side: they differ in protocol, link2.delay" in ended.err
-    assert "choose up to 4, such as those of --points protocol=tcp" in ended.err, "the value, not its words"
+    assert "choose up to 4, such as with --points protocol=tcp" in ended.err, "the value, not its words"
     assert output_of(monkeypatch, capsys, *words, "--points", "protocol=tcp").status == 0
 
 

@@ -41,7 +41,7 @@ _WELL_KNOWN = (
 BUCKETS = "stock-7.2-burst"
 #: The lab with the grain of Debian's timers on a slower network.
 TIMERS = "virtual-7.2-hz250-slower"
-#: The older lab kernels, beside the default one, and the stock kernels of the same versions beside these.
+#: The older lab kernels, beside the default one, and the stock kernels of the same versions.
 _LAB_OLDER = {
     "virtual-6.12-slower": "lab 6.12 against it, %",
     "stock-6.12-slower": "stock 6.12 against lab 6.12, %",

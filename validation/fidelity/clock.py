@@ -72,7 +72,8 @@ def measured(side: str, second: int, folder: Path) -> Iterator[Row]:
 def reason(name: str) -> str:
     """Return why a scenario is outside, if this shows it; or empty.
 
-    That is so if all sides take the same path at each second, and one path at some seconds and the other at others.
+    That is so if all sides take the same path at each second, and one path in some of the seconds and the other in the
+    rest.
     """
     taken = {(row.side, row.second): row.share_percent > _HALF for row in rows_of_file(FILE, Row)}
     by_side = [[taken.get((side, second)) for second in SECONDS] for side in SIDES]

@@ -196,7 +196,7 @@ def _patient(scenario: Scenario) -> Scenario:
 def not_slower(scenario: Scenario) -> str:
     """Return why a scenario cannot be made slower; empty if it can."""
     if scenario.has_radios:
-        return "a radio cannot be made slower: its mode determines its rates and times"
+        return "a radio cannot be made slower: its rates and times are those of its mode"
     if any(getattr(node, "cpu", None) for node in scenario.nodes.values()):
         return "a CPU of a node is a speed that the lab models itself"
     directions = [side for link in scenario.links.values() for side in (link.forward, link.backward)]

@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from mptcplab.explain.evidence import Connection, Path, Subflow, Wait
 
-#: A wait that is worth a reason is at least so long, in s,
+#: A wait that is worth a reason is at least this long, in s,
 WAIT_S = 0.5
 #: and this number of round trips of the slowest path without its queues: in slow start, nothing arrives for one.
 _ROUND_TRIPS = 2.0

@@ -29,7 +29,7 @@ _WORDS = {"linear": "", "log": " (logarithmic)", "even": " (not to scale)"}
 #: and still for points that a reader can tell apart if not closer than the second. Evenly spread ones always have: they
 #: are never closer than this part of the mean distance.
 _ROOMY, _CLOSEST, _EVENLY = 1 / 14, 1 / 24, 0.7
-#: A number with a unit that is none of the lab's. "5G" and "0.1.5" are names.
+#: A number with a unit that the lab does not know. "5G" and "0.1.5" are names.
 _WITH_UNIT = re.compile(r"([+-]?\d+(?:\.\d+)?)\s+(\D+)")
 #: Readers of quantities, each in a readable unit.
 _READERS: tuple[Callable[[str], float], ...] = (

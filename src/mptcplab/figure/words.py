@@ -77,7 +77,7 @@ def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[s
     """Return the words of a figure of ``results``, with ``labels`` for keys, values, workloads or metrics.
 
     ``paths`` are drawn separately, as values of a key of their own. A name that several have means the first.
-    :raises InputError: for a label of none, or of two values or workloads with the same words.
+    :raises InputError: for a label that names nothing, or two values or workloads with the same words.
     """
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings)) + ([PATH] if paths else [])
     points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.unavailable)]

@@ -21,7 +21,7 @@ _CONTROLS = ("cubic", "bbr", "lia", "olia", "balia")
 #: Buffers are tried at four times the size, and at this one if none is known.
 _BUFFER_FACTOR, _BUFFER, _MAX_BUFFER = 4, 16 << 20, 64 << 20
 _SIGNIFICANCE = 0.05
-#: A gain below this share matters to nobody, however certain it is.
+#: A gain below this share does not matter, however certain it is.
 _NEGLIGIBLE = 0.01
 _SEED = 1
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Warn of outages that are none: data kept coming, but the rate to expect is a path's capacity, and it carries less.
+"""Warn of doubtful outages: data kept coming, but the rate to expect is a path's capacity, and it carries less.
 
 A tenth of the capacity is then near what TCP gets there. With losses, that is a matter of the round-trip time and
 of how many there are, and not of the capacity.

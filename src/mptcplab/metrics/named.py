@@ -55,7 +55,7 @@ def find_key(name: str, keys: Sequence[str]) -> str | None:
 
 
 def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name of none, or of several.
+    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several.
 
     Its hint also has the ``values``, if any of these would do.
     """

@@ -142,7 +142,7 @@ def _restore(network: Network, state: _LinkStates, event: described.Event) -> It
     if node_down is not None:
         port = network.ports[node_down, event.link]
         if port.address.version == 6:
-            # As at set-up (nodad): the addresses are unique, and duplicate address detection takes some seconds.
+            # As at set-up (nodad): the addresses are unique, and duplicate address detection takes a few seconds.
             yield Command(node_down, ("sysctl", "-qw", f"net.ipv6.conf.{event.link}.accept_dad=0"))
         yield Command(node_down, ("ip", "link", "set", "dev", event.link, "up"))
         if port not in state.without_address:

@@ -24,7 +24,7 @@ from mptcplab.scenario.document import suggest_name
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
-#: So few are never too many, even where most of their cells are empty.
+#: This number is never too many, even where most of their cells are empty.
 _FEW_METRIC_COLUMNS = 5
 _ALL_METRICS = "metrics"
 #: A column, and its cell in each row.

@@ -121,7 +121,7 @@ SETTINGS = (
         "a case of effects.py",
     ),
     Setting("net.ipv4.tcp_wmem", DEFAULT, "tcp_init(): 1/128 of the memory, at most 4 MiB (512 MiB of memory)"),
-    Setting("net.ipv4.tcp_max_orphans", _RAM, "tcp_init()", "some thousand connections closed at once"),
+    Setting("net.ipv4.tcp_max_orphans", _RAM, "tcp_init()", "a few thousand connections closed at once"),
     Setting("net.ipv4.tcp_max_tw_buckets", _RAM, "tcp_init()", "as above"),
     Setting("net.ipv4.tcp_max_syn_backlog", _RAM, "tcp_init()", "many connections opened at once"),
     Setting("net.core.rmem_max"),

@@ -26,7 +26,7 @@ Kinds:
           letters mark events
   lines   a metric over a swept key, with confidence intervals
   bars    the same with bars
-  cdf     the share of objects, requests or messages that took at most so long; with --metric, of runs
+  cdf     the share of objects, requests or messages that took at most this time; with --metric, of runs
 """
 _SCALE = DeferredChoice("mptcplab.figure.axis:CHOSEN_SCALES")
 

@@ -36,7 +36,7 @@ _ZERO_STEP_NS = _SECOND
 #: Time for servers to notice that their clients have ended, to obey SIGTERM, and to end by force. Captures take 0.9 s
 #: for the second, after which a busy machine still has to write the last packets.
 _GRACE_NS = {"": _SECOND, "TERM": 5 * _SECOND, "KILL": _SECOND}
-#: A cable's ends negotiate for some seconds after they are set up; a switch between may wait before it forwards.
+#: A cable's ends negotiate for a few seconds after they are set up; a switch between may wait before it forwards.
 _CABLE_SECONDS = 20.0
 _CABLE_STEP_NS = _SECOND // 5
 _MAX_MESSAGE_CHARS = 300

@@ -35,7 +35,7 @@ from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.plan.model import Plan
 
 _POLL_SECONDS = 0.25
-#: The plan's time zero on the clock since boot, at the latest: the network of a large plan takes some seconds.
+#: The plan's time zero on the clock since boot, at the latest: the network of a large plan takes a few seconds.
 _LATEST_ZERO_NS = 30 * 10**9
 
 

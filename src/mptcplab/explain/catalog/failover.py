@@ -10,7 +10,7 @@ from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _PAGE = "events.md#three-failure-modes"
-#: A path that is back for so long, in s, and still has no subflow, was not taken again.
+#: A path that is back for this time, in s, and still has no subflow, was not taken again.
 _BACK_S = 2.0
 #: A subflow without an answer for so long, in s, while others get some, is on a path that fails.
 _SILENT_S = 1.0

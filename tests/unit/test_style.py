@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: MIT
+"""The rules of style: what vale reports and what it lets pass, and what happens where vale is missing."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tools.style import __main__ as style
+
+from mptcplab.errors import LabError, MissingError
+
+#: Each sentence breaks one rule.
+BAD = {
+    "This column is no setting.": "IsNo",
+    "The delay is that of the link.": "ThatOf",
+    "Losses are\nthose of the queue.": "ThatOf",
+    "List those that are built.": "ThoseThat",
+    "Use the one that fits.": "ThoseThat",
+    "It says whom to move.": "Whom",
+    "Wait for so many seconds.": "SoMany",
+    "Warn of outages that are none.": "Noun",
+    "The fault was mended.": "Words",
+}
+GOOD = (
+    "There is no path.",
+    "It is no longer down, and is no faster than before.",
+    "All of the links are up; that often happens.",
+    "Name those, or this one. Who moves?",
+    "So it is, and many are.",
+)
+
+
+def _alerts(capfd: pytest.CaptureFixture[str], *files: Path) -> list[tuple[str, int, str]]:
+    """Return file, line and rule of each alert. Skips the test without vale."""
+    if not style.vale_path().is_file():
+        pytest.skip("vale is not built: `make check` builds it")
+    status = style.main(["--all", *map(str, files)])
+    lines = [line.split(":") for line in capfd.readouterr().out.splitlines()]
+    assert status in (0, 1)
+    return [(Path(words[0]).name, int(words[1]), words[3].removeprefix("Mptcplab.")) for words in lines]
+
+
+def test_each_rule_reports_its_sentence(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    files = {}
+    for number, sentence in enumerate(BAD):
+        file = tmp_path / f"page-{number}.md"
+        file.write_text(f"# Page\n\nBefore. {sentence} After.\n")
+        files[file.name] = BAD[sentence]
+    found_rules = {name: rule for name, _, rule in _alerts(capfd, *tmp_path.glob("*.md"))}
+    assert found_rules == files
+
+
+def test_good_english_and_code_pass(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    fence = "```text\nthat of the link\n```\n"
+    (tmp_path / "page.md").write_text("\n\n".join(["# Page", *GOOD, "Write `those that`.", fence]))
+    (tmp_path / "module.py").write_text(
+        '"""A module."""\n\n# A comment.\nthose_that = {"whose": len("there is no path")}\n'
+    )
+    assert _alerts(capfd, *tmp_path.iterdir()) == []
+
+
+def test_comments_docstrings_and_messages_are_read(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(
+        '"""Return that of a link."""\n\nVALUE = 1  # whom it concerns\n\n\n'
+        'def check() -> None:\n    raise ValueError(f"{VALUE} is no number")\n'
+    )
+    assert sorted(_alerts(capfd, module)) == [
+        ("module.py", 1, "ThatOf"),
+        ("module.py", 3, "Whom"),
+        ("module.py", 7, "IsNo"),
+    ]
+
+
+def test_rules_are_errors_and_fail_the_check(tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+    """`make check` prints errors only, and ends with status 1 if there is one."""
+    page = tmp_path / "page.md"
+    page.write_text("The delay is that of the link.\n")
+    assert _alerts(capfd, page)
+    assert style.main([str(page)]) == 1
+    page.write_text("The delay is the link's.\n")
+    assert style.main([str(page)]) == 0
+
+
+def test_modules_that_make_recordings_are_left_out(capfd: pytest.CaptureFixture[str]) -> None:
+    """Their text is part of identities: a rule must not ask anyone to edit it."""
+    root = style.ROOT / "src/mptcplab"
+    assert "those that" in (root / "guest/counters.py").read_text().lower()
+    assert _alerts(capfd, root / "guest/counters.py") == []
+
+
+def test_what_is_checked_exists() -> None:
+    files = style.list_files()
+    for part in (
+        "README.md",
+        "docs/scenario.md",
+        "docs/decisions/0034-style-checker.md",
+        "src/mptcplab/cli/commands/run.py",
+    ):
+        assert part in files
+    assert not [name for name in files if name.startswith("tests/") and name.endswith(".py")]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [MissingError("vale needs Go 1.25 or later", hint="none"), LabError("vale could not be built", hint="see log")],
+)
+def test_without_vale_the_check_is_skipped(
+    error: LabError, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Neither an old Go nor a registry that does not answer stops somebody who changes code."""
+
+    def build_vale() -> Path:
+        raise error
+
+    monkeypatch.setattr(style, "build_vale", build_vale)
+    assert style.main([]) == 0
+    text = capsys.readouterr().err
+    assert "style check is skipped" in text
+    assert error.message in text
+    assert f"hint: {error.hint}" in text or "Go 1.25" in text
