@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mptcplab.errors import InputError
-from mptcplab.selftest.baseline import Change, compare, read_baseline
+from mptcplab.selftest.baseline import ChangedResult, compare, read_baseline
 
 
 def _document(*results: tuple[str, str, str], errors: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -33,18 +33,21 @@ def test_equal_results_are_no_change_and_failures_are_known() -> None:
 
 def test_only_tests_that_ran_are_compared() -> None:
     comparison = compare(BEFORE, _document(("diag", "sockets", "not ok"), ("diag", "keys", "not ok")))
-    assert comparison.changes == [Change("diag", "keys", "ok", "not ok")]
+    assert comparison.changes == [ChangedResult("diag", "keys", "ok", "not ok")]
 
 
 def test_results_of_one_name_are_compared_in_their_order() -> None:
     first = _document(("pm", "flush", "ok"), ("pm", "flush", "not ok"))
     second = _document(("pm", "flush", "ok"), ("pm", "flush", "ok"))
-    assert compare(first, second).changes == [Change("pm", "flush", "not ok", "ok")]
+    assert compare(first, second).changes == [ChangedResult("pm", "flush", "not ok", "ok")]
 
 
 def test_a_lab_that_fails_is_a_change() -> None:
     comparison = compare(BEFORE, _document(errors=("pm",)))
-    assert comparison.changes == [Change("pm", "limits", "ok", "absent"), Change("pm", "the lab", "absent", "error")]
+    assert comparison.changes == [
+        ChangedResult("pm", "limits", "ok", "absent"),
+        ChangedResult("pm", "the lab", "absent", "error"),
+    ]
 
 
 @pytest.mark.parametrize("text", ["", "[]", "{}", json.dumps({"results": [], "errors": []})])

@@ -52,7 +52,7 @@ UNTYPED = {
         "marks", "OptionRecord.about", "SubflowEvent.about", "_file_document",
     ),
     "values of a sign by name, for its text": ("Sign.values",),
-    "keyword arguments for matplotlib": ("_sign", "_entries"),
+    "keyword arguments for matplotlib": ("_sign", "_entries", "_LOOKS"),
 }  # fmt: skip
 
 

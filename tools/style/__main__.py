@@ -67,7 +67,7 @@ def main(arguments: list[str] | None = None) -> int:
     return subprocess.run(command, cwd=None if options.files else ROOT, check=False).returncode
 
 
-def _skip(reason: str, hint: str) -> int:
+def _skip(reason: str, hint: str | None) -> int:
     """Say why nothing is checked, and return the status: a machine that cannot build vale may still change code."""
     print(f"The style check is skipped: {reason}\n  hint: {hint}", file=sys.stderr)
     return 0

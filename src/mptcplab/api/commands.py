@@ -108,7 +108,7 @@ def prepare_command(
 
     Without a ``scenario``, the machine has no network. With one, the network of its first point is set up, and the
     program runs on ``node``, by default the first; ``set`` changes keys. ``kernel`` is the version of a lab kernel,
-    ``seed`` that of all random numbers. The lab has its own environment variables, and those of ``environment``.
+    ``seed`` the seed of all random numbers. The lab has its own environment variables, and ``environment``.
     ``timeout`` is virtual time, ``stall`` real time without progress of virtual time; after either, the program is
     terminated. It can write the folder ``out`` as /run/out, and read folders below /tmp and /run that ``expose`` has.
 

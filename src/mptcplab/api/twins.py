@@ -59,7 +59,7 @@ class Twin:
         return {"scenario": str(self.file), "lines": [line.to_json() for line in self.observation.lines]}
 
     def list_changes(self, *, tried: Changes = (), sample: int | None = None) -> list[Change]:
-        """Return the changes that may help, those of ``tried``, and ``sample`` combinations of the first.
+        """Return the changes that may help, the changes in ``tried``, and ``sample`` combinations of the first.
 
         ``tried`` has keys of the scenario with values, as ``set`` of :func:`mptcplab.api.load`; each is a change.
 
@@ -114,7 +114,7 @@ def fit(
 
     ``files`` are what the script of ``mptcplab collect`` wrote, captures, texts with outputs of ``ss``, ``ip`` and
     ``sysctl``, and TOML files with typed lines. ``lines`` are texts such as ``"lte: 40 Mbit/s down, ping 45 ms"``:
-    they describe lines, or add values to lines in the files. ``direction`` is that of the payload, for typed lines.
+    they describe lines, or add values to lines in the files. ``direction`` is the payload's, for typed lines.
     ``out`` is the file of the scenario, which has ``repeats`` runs. Nothing is run: :func:`run_twin` does that.
 
     :raises InputError: if a file cannot be read or shows no line, or if ``out`` exists and is not a twin.
@@ -142,7 +142,7 @@ def run_twin(
     """Run a twin and ``changes`` of it with the same seeds, and set the twin beside the observation.
 
     :meth:`Twin.list_changes` has the changes that may help. A change that the scenario does not allow is left out, with
-    a warning. The other arguments are those of :func:`mptcplab.api.run`. Recordings are in ``results/NAME``.
+    a warning. The other arguments are as for :func:`mptcplab.api.run`. Recordings are in ``results/NAME``.
 
     :raises MissingError: if this machine lacks something. :raises LabError: if a run failed.
     :raises KeyboardInterrupt: if a signal interrupts the runs.

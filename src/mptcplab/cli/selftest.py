@@ -15,7 +15,7 @@ from mptcplab import api
 from mptcplab.errors import Exit
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.report.junit import write_junit
-from mptcplab.selftest.baseline import Comparison, compare, read_baseline
+from mptcplab.selftest.baseline import BaselineComparison, compare, read_baseline
 from mptcplab.selftest.suite import PartOutcome
 from mptcplab.selftest.tap import Verdict
 
@@ -76,7 +76,7 @@ def _compare(before: Mapping[str, Any], document: dict[str, object], *, as_json:
     return Exit.FAILED if comparison.changes else Exit.DONE
 
 
-def _print_comparison(comparison: Comparison) -> None:
+def _print_comparison(comparison: BaselineComparison) -> None:
     for change in comparison.changes:
         click.echo(f"{change.after:6}  {change.test}: {change.name}  (baseline: {change.before})")
     for failure in comparison.known_failures:

@@ -24,7 +24,7 @@ def run_collector(
     """Run the script on this machine for some ``seconds``, and return its exit status. Its outputs are this process's.
 
     It looks at the sockets every ``interval`` seconds, and writes ``name``.tar.gz into the working directory. The
-    default name is that of the host, with the date. With ``hide``, addresses and the host's name are replaced. With
+    default name is the host's, with the date. With ``hide``, addresses and the host's name are replaced. With
     ``packets``, it also captures the headers of at most ``count`` packets, as root.
     """
     options = ["-t", str(seconds), "-i", str(interval)]

@@ -63,7 +63,7 @@ class Observation:
 def observe_all(files: Sequence[Path], typed: Sequence[TypedLine], direction: Direction) -> Observation:
     """Return what files and typed lines show together. A TOML file has typed lines, too.
 
-    ``direction`` is that of the payload, for lines that no other file shows.
+    ``direction`` is the payload's, for lines that no other file shows.
 
     :raises InputError: if there is nothing to read, if a line is described twice, or if typed values are of a line that
         the files do not show. :raises MissingError: as :func:`observe` does.

@@ -45,7 +45,7 @@ def _cell(estimate: Estimate, text: str) -> str:
 
 
 def beside_table(comparisons: Sequence[ComparedQuantity], repeats: int) -> Table:
-    """Return the observed quantities beside those of the twin, which ran with ``repeats`` seeds."""
+    """Return the observed quantities beside the twin's, which ran with ``repeats`` seeds."""
     rows = (
         (
             row.quantity,

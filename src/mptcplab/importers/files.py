@@ -48,7 +48,7 @@ class Imported:
 def import_files(files: Sequence[str | Path], title: str | None = None) -> Imported:
     """Return a scenario, which loads, of scripts of ``tc`` and ``ip``, or of files of Mininet, minitopo or UCI.
 
-    Nothing in a file is run. ``title`` is that of the scenario, by default with the names of the files.
+    Nothing in a file is run. ``title`` is the scenario's, by default with the names of the files.
 
     :raises InputError: if a file cannot be read or is not understood, or if there is no network in them.
     """

@@ -60,7 +60,7 @@ class DirectionCounters:
 
     ``asked`` is the loss that the scenario configures. ``packets`` and ``bytes`` have left the direction. ``lost``
     counts packets lost at random, ``dropped`` packets that the queue dropped, ``marked`` packets with an ECN mark, and
-    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, and the mean is that of
+    ``waiting`` those still in the queue. The peaks are maxima over the samples of the queue, and the mean is over
     all of them; None if nothing was sampled. ``expected`` is the interval that has the number lost in 99.9 % of all
     runs; None if there is none, for the reason ``unknown``.
     """

@@ -35,7 +35,7 @@ def _parse(kind: type[_T], entry: Mapping[str, Any]) -> _T:
 
 @dataclass(frozen=True)
 class AddressOwner:
-    """Whose an address is: that of the interface of ``node`` on ``link``."""
+    """The owner of an address: the interface of ``node`` on ``link``."""
 
     node: str
     link: str

@@ -166,7 +166,7 @@ class Table:
         return replace(self, rows=rows)
 
     def with_notes(self, *notes: str) -> Table:
-        """Return the table with further notes, below those that it has."""
+        """Return the table with further notes, below its own."""
         return replace(self, notes=(*self.notes, *notes))
 
     def to_markdown(self) -> str:

@@ -87,14 +87,14 @@ class Document:
 
     def place(self, path: KeyPath) -> SourcePlace:
         """Return the line of ``path``, or of the nearest enclosing table that has one; ``written`` is always set."""
-        place, depth = self.places.nearest(path)
+        place, depth = self.places.find_nearest(path)
         if place is None:
             return SourcePlace(self.file, 0, path)
         return SourcePlace(place.file, place.line, (place.written or path[:depth]) + path[depth:], place.rank)
 
     def own_place(self, path: KeyPath) -> SourcePlace | None:
         """Return the place of the key at ``path`` if somebody wrote this very key; None otherwise."""
-        return self.places.at(path).place
+        return self.places.find(path).place
 
     def error(self, path: KeyPath, message: str, *, hint: str, kind: Mistake = Mistake.CONFLICT) -> ScenarioError:
         """Return an error about the key at ``path``, with its file, line, key and value."""
@@ -139,12 +139,12 @@ class Document:
     def graft(self, path: KeyPath, value: Any, source: KeyPath) -> Document:
         """Return the document with ``value``, whose keys were written below ``source``, at ``path``."""
         place = self.place(source)
-        return self._put(path, value, Places(place, self.places.at(source).copied(source).below), place)
+        return self._put(path, value, Places(place, self.places.find(source).mark_copies(source).below), place)
 
     def adopt(self, path: KeyPath, other: Document) -> Document:
         """Return the document with what ``other`` has at ``path``."""
         place = other.place(path)
-        return self._put(path, lookup(other.tables, path), Places(place, other.places.at(path).below), place)
+        return self._put(path, lookup(other.tables, path), Places(place, other.places.find(path).below), place)
 
     def _put(self, path: KeyPath, value: Any, places: Places, place: SourcePlace) -> Document:
         known = self.places
@@ -152,7 +152,7 @@ class Document:
         for index, part in enumerate(path[:-1], start=1):
             here = path[:index]
             if isinstance(table, dict) and part not in table:
-                known = known.put(here, Places(replace(place, written=here), known.at(here).below))
+                known = known.put(here, Places(replace(place, written=here), known.find(here).below))
             if isinstance(table, list):
                 self._check_member(here[:-1], part, place)
             table = table[int(part)] if isinstance(table, list) else table.get(str(part), {})

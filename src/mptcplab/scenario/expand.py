@@ -106,7 +106,7 @@ def expand_topology(document: Document) -> Document:
             if not isinstance(written.get(name, {}), dict):
                 raise document.error((kind, name), "is not a table", hint=f"write [{kind}.{name}]", kind=Mistake.TYPE)
             if document.own_place((kind, name)) is None:
-                places = document.places.put((kind, name), Places(place, document.places.at((kind, name)).below))
+                places = document.places.put((kind, name), Places(place, document.places.find((kind, name)).below))
                 document = replace(document, places=places)
         if kind == "links":
             _refuse_unknown_links(document, topology, written, made)

@@ -71,7 +71,7 @@ def _merge(base: Document, over: Document, path: KeyPath = ()) -> Document:
         here = (*path, key)
         under = lookup(base.tables, here)
         if isinstance(value, dict) and isinstance(under, dict):
-            places = base.places.put(here, replace(base.places.at(here), place=over.place(here)))
+            places = base.places.put(here, replace(base.places.find(here), place=over.place(here)))
             base = replace(base, places=places).drop(*_keys_of_former_kind(here, under, value))
             base = _merge(base, over, here)
         else:

@@ -3,7 +3,7 @@
 
 A pipeline of functions, each from one value to the next, none of which changes what an earlier one made:
 
-    file      -> Document    extends.read: the file with those that it extends, and the place of each key
+    file      -> Document    extends.read: the file with the files that it extends, and the place of each key
     Document  -> Sweep       sweep.read_sweep: what all points share, and what each sets over it
     a choice  -> Document    :func:`_write_point` and :data:`_STAGES`: one point, in the form of the models
     Document  -> Scenario    explain.validate: typed tables

@@ -162,7 +162,7 @@ def check_modes(document: Document, network: Network) -> None:
 
 
 def refuse_idle_weights(document: Document, scenarios: Sequence[Scenario]) -> None:
-    """Refuse weights that no scheduler uses. If the scheduler is swept, one that uses them is enough."""
+    """Refuse weights that no scheduler uses. If the scheduler is swept, one scheduler that uses them is enough."""
     nodes = scenarios[0].nodes
     for path in (("transport",), *((node.table, name, "transport") for name, node in nodes.items())):
         weights: KeyPath = (*path, "weights")

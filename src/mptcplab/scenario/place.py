@@ -63,14 +63,14 @@ class Places:
             tables[path[:-1]][path[-1]] = cls(SourcePlace(file, line, rank=rank), tables[path])
         return cls(None, tables[()])
 
-    def at(self, path: KeyPath) -> Places:
+    def find(self, path: KeyPath) -> Places:
         """Return the places of ``path`` and of the keys below it; an empty one if there are none."""
         places = self
         for part in path:
             places = places.below.get(part, _NOWHERE)
         return places
 
-    def nearest(self, path: KeyPath) -> tuple[SourcePlace | None, int]:
+    def find_nearest(self, path: KeyPath) -> tuple[SourcePlace | None, int]:
         """Return the place of ``path`` or of the nearest enclosing table that has one, and the length of its path."""
         nearest, depth = self.place, 0
         places = self
@@ -87,12 +87,12 @@ class Places:
         below = self.below.get(path[0], _NOWHERE).put(path[1:], places)
         return Places(self.place, {**self.below, path[0]: below})
 
-    def copied(self, source: KeyPath) -> Places:
+    def mark_copies(self, source: KeyPath) -> Places:
         """Return these places for a copy of the keys at ``source``: each says where its key was written."""
         place = self.place
         if place is not None and place.written is None:
             place = SourcePlace(place.file, place.line, source, place.rank)
-        return Places(place, {part: places.copied((*source, part)) for part, places in self.below.items()})
+        return Places(place, {part: places.mark_copies((*source, part)) for part, places in self.below.items()})
 
 
 _NOWHERE = Places()

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compares the results of selftests with earlier ones, such as those of a kernel without a patch."""
+"""Compares the results of selftests with earlier results, such as a kernel's without a patch."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _Key = tuple[str, str, int]
 
 
 @dataclass(frozen=True)
-class Change:
+class ChangedResult:
     """A result that differs from the baseline's."""
 
     test: str
@@ -31,10 +31,10 @@ class Change:
 
 
 @dataclass(frozen=True)
-class Comparison:
+class BaselineComparison:
     """The results that changed, and the failures that the baseline has, too."""
 
-    changes: Sequence[Change]
+    changes: Sequence[ChangedResult]
     known_failures: Sequence[str]
 
 
@@ -45,7 +45,8 @@ def read_baseline(path: Path, *, seed: int) -> Mapping[str, Any]:
         _verdicts(document)
         document["seed"]
     except OSError as error:
-        raise InputError(f"the baseline '{path}' cannot be read: {error.strerror}") from error
+        message = f"the baseline '{path}' cannot be read: {error.strerror}"
+        raise InputError(message, hint="name a file that `mptcplab selftest --json` wrote") from error
     except (ValueError, KeyError, TypeError) as error:
         hint = "write it with `mptcplab selftest --json > before.json`"
         raise InputError(f"'{path}' is not the output of `mptcplab selftest --json`", hint=hint) from error
@@ -56,20 +57,20 @@ def read_baseline(path: Path, *, seed: int) -> Mapping[str, Any]:
     return result
 
 
-def compare(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> Comparison:
+def compare(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> BaselineComparison:
     """Compare the tests of `document` with the same tests of `baseline`; both are outputs of `--json`."""
     tests = set(document["virtual_seconds"])
     before = {key: verdict for key, verdict in _verdicts(baseline).items() if key[0] in tests}
     after = _verdicts(document)
     changes = [
-        Change(key[0], key[1], before.get(key, _ABSENT), after.get(key, _ABSENT))
+        ChangedResult(key[0], key[1], before.get(key, _ABSENT), after.get(key, _ABSENT))
         for key in sorted({*before, *after})
         if before.get(key) != after.get(key)
     ]
     known = [
         f"{key[0]}: {key[1]}" for key, verdict in after.items() if verdict in _FAILURES and before.get(key) == verdict
     ]
-    return Comparison(changes, known)
+    return BaselineComparison(changes, known)
 
 
 def _verdicts(document: Mapping[str, Any]) -> dict[_Key, str]:

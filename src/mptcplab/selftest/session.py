@@ -143,7 +143,7 @@ def prepare_selftests(
     ``names`` are scripts such as ``pm_netlink``, or groups such as ``mptcp_join/add_tests``; empty for the usual ones.
     ``kernel`` is the version of a lab kernel, from whose source the tests come. ``source`` is its tarball or tree, if
     that was not Debian's. ``patches`` are applied to the tests. Sockets that choose none have the
-    ``congestion_control`` and the ``scheduler``; empty for those of the kernel.
+    ``congestion_control`` and the ``scheduler``; empty for the kernel's.
 
     :raises InputError: if there is no such test, congestion control or scheduler, or a patch cannot be read.
     :raises MissingError: if this machine lacks the kernel, its source, or a program that a script checks for.

@@ -114,7 +114,7 @@ class ConnectionStart:
 class ConnectionEnd:
     """The end of a connection of ``flow``: the ``bytes`` or ``messages`` that this side sent or received.
 
-    Instants are in ns since boot, those of the first and the last byte None without any. ``connect_ns`` is the time of
+    Instants are in ns since boot; of the first and the last byte, None without any byte. ``connect_ns`` is the time of
     the handshake, which the client knows, ``delay_sum_ns`` the sum over the messages that arrived. ``error`` is a word
     of ``flow`` or an errno's name.
     """

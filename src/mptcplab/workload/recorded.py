@@ -25,7 +25,7 @@ class Ends:
     """The sender and the receiver of a workload's payload.
 
     ``sending`` and ``receiving`` are the programs that report their own sockets, None if these are sampled from
-    outside. ``protocol`` is the one that the workload itself requests. ``ports`` carry its data. A workload that
+    outside. ``protocol`` is what the workload itself requests. ``ports`` carry its data. A workload that
     ``is_bulk`` sends as much as the network carries, so it should use all paths.
     """
 
@@ -70,7 +70,7 @@ class Ends:
 class RecordedWorkload:
     """A workload of a run. ``client`` opens the connections and ``server`` accepts them.
 
-    ``start`` counts from time zero, before random phases. ``congestion_control`` and ``scheduler`` are those that the
+    ``start`` counts from time zero, before random phases. ``congestion_control`` and ``scheduler`` are what the
     workload itself requests. ``keys`` are all keys of the scenario, which its kind reads:
     :func:`mptcplab.workload.registry.workload_of`.
     """

@@ -57,7 +57,7 @@ def build() -> None:
     """Build the lab kernel of VERSION. Default: 7.2 (6.12 and 6.1 are long-term versions).
 
     A build takes about 4 minutes on 2 cores. A kernel that is already built is not built again. If its tree was kept
-    (--keep-tree), only the files that changed are compiled: of kernel/net, of a git tree, or those that patches touch.
+    (--keep-tree), only the files that changed are compiled: of kernel/net, of a git tree, or named by patches.
     """
 
 
