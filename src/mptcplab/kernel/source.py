@@ -102,7 +102,7 @@ def tree_sha256(tree: Path) -> str:
 
 
 def listed_files(source: KernelSource) -> list[str] | None:
-    """Return the names of the files in a user's git tree, without the files that git ignores; None for other sources."""
+    """Return the names of the files in a user's git tree that git does not ignore; None for other sources."""
     if not (source.path / ".git").exists():
         return None
     command = ["git", "-C", str(source.path), "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
