@@ -14,9 +14,8 @@ from rich.console import Console
 from bench import algorithms, curves, machines, overhead, present, ratios, sweep
 from bench.extent import FULL, SMOKE, Extent
 from mptcplab.errors import LabError, reason
-from mptcplab.report.files import write_table
-from mptcplab.report.table import Table
-from mptcplab.report.terminal import to_rich
+from mptcplab.report.choosing import to_rich
+from mptcplab.report.table import Table, write_table
 
 PARTS = ("real-time", "ns3", "native", "overhead", "algorithms", "sweep", *curves.AXES)
 _OVERHEAD_REPEATS = 3

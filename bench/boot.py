@@ -29,8 +29,7 @@ from tools.docs.making.pages import table_of
 from bench.inside_boot import FIRST, MARK
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.engine.stock import engine as stock
-from mptcplab.engine.stock.hardware import Hardware
-from mptcplab.engine.stock.machine import StockBoot, StockMachine
+from mptcplab.engine.stock.machine import Hardware, StockBoot, StockMachine
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load

@@ -22,9 +22,7 @@ from pathlib import Path
 
 from bench import machines
 from bench.lab import engine, workload_of
-from mptcplab.calibrate.bed import Running, open_bed
-from mptcplab.calibrate.fit import Costs, LoadSample, fit
-from mptcplab.calibrate.measure import calibrate
+from mptcplab.calibrate.measure import Costs, LoadSample, Running, calibrate, fit, open_bed
 from mptcplab.calibrate.programs import PROGRAMS, ProgramSide, flow_server, shadowsocks_libev_sides
 from mptcplab.engine.tools import find_program, flow_program
 from mptcplab.errors import LabError, MissingError, reason

@@ -12,7 +12,7 @@ import json
 from collections.abc import Mapping
 
 from mptcplab.scenario.load import load
-from mptcplab.study.load import select
+from mptcplab.study.library import select
 from mptcplab.units import Rate
 
 _QUANTUM = "5 ms"

@@ -27,7 +27,7 @@ from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank
 from mptcplab.fit.lines import FRAME, Line
 from mptcplab.fit.observation import Observation, observe
 from mptcplab.fit.twin import build_twin
-from mptcplab.kernel.algorithms import congestion_controls, schedulers
+from mptcplab.kernel.data import congestion_controls, schedulers
 from mptcplab.scenario.writing import uncomment, write_scenario
 
 ROOT = Path(__file__).resolve().parents[1]

@@ -9,12 +9,10 @@ from pathlib import Path
 from mptcplab.files import write_text
 from mptcplab.metrics.rows import RunResult
 from mptcplab.recording.damage import reporting_damage
-from mptcplab.report.html import to_html
+from mptcplab.report.html import ReportPage, to_html
 from mptcplab.report.html_build import experiment
-from mptcplab.report.html_model import ReportPage
 from mptcplab.results import DAMAGED_RESULTS, open_every
-from mptcplab.study.page_scoreboard import scoreboard_report, study_folders
-from mptcplab.study.page_study import study_report
+from mptcplab.study.pages import scoreboard_report, study_folders, study_report
 
 
 def build_report(folder: Path, *, known: Mapping[str, RunResult] | None = None) -> ReportPage:

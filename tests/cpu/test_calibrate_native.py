@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import mptcplab
 
-from mptcplab.calibrate.bed import open_bed
+from mptcplab.calibrate.measure import open_bed
 from mptcplab.calibrate.syscalls import count_calls
 from mptcplab.errors import LabError
 from mptcplab.node.cpu import Cpu

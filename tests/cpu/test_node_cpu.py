@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import Bench, mptcplab, note, tree_hash
 
-from mptcplab.metrics.cpu import cpu_uses
+from mptcplab.metrics.catalog.cpu import cpu_uses
 from mptcplab.metrics.rows import result_rows
 
 #: Two servers; 100 ns per byte are 80 Mbit/s.

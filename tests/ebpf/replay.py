@@ -15,8 +15,7 @@ from uuid import uuid4
 
 from tests.unit.coupled.events import Subflow, World
 
-from mptcplab.ebpf.bpftool import show
-from mptcplab.ebpf.controls import BPF_FILES, mount_files
+from mptcplab.ebpf.controls import BPF_FILES, mount_files, show
 from mptcplab.ebpf.objects import find_tool, source_folder
 from mptcplab.kernel.data import data_dir
 

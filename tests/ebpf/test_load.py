@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.ebpf import bpftool, controls
+from mptcplab.ebpf import controls
 from mptcplab.ebpf.objects import CONTROLS
 from mptcplab.errors import InputError
 
@@ -42,7 +42,7 @@ def control(request: pytest.FixtureRequest) -> Iterator[str]:
 
 def _of(control: str) -> int:
     """The number of maps that programs of a congestion control have in the kernel, registered or not."""
-    return len(bpftool.find(bpftool.show("map", "show"), name=f"{control}.bss"))
+    return len(controls.find(controls.show("map", "show"), name=f"{control}.bss"))
 
 
 def _until(condition: Callable[[], bool]) -> bool:

@@ -10,9 +10,8 @@ import pytest
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import prepare_engines, prepare_job
-from mptcplab.ebpf import own
-from mptcplab.ebpf.own import CONTROL, SCHEDULER, compile_user_programs, names_of
-from mptcplab.ebpf.types import KernelTypes, types_of
+from mptcplab.ebpf import user_programs
+from mptcplab.ebpf.user_programs import CONTROL, SCHEDULER, KernelTypes, compile_user_programs, names_of, types_of
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel.stock import find_stock
 from mptcplab.plan.model import ProgramSource
@@ -102,7 +101,7 @@ def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.
     kernel = find_stock("6.12")
     header = tmp_path / "vmlinux.h"
     header.write_text(types_of(kernel).header.read_text() + "\nstruct bpf_struct_ops_mptcp_sched_ops {\n};\n")
-    monkeypatch.setattr(own, "types_of", lambda _: KernelTypes(header))
+    monkeypatch.setattr(user_programs, "types_of", lambda _: KernelTypes(header))
     programs = compile_user_programs(_sources(_HEAD + _SCHEDULER, file="first.bpf.c"), kernel)
     assert names_of(programs, SCHEDULER) == ("first",)
 

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from tests.lab.bench import CLI
 
-from mptcplab.ebpf import bpftool, controls
+from mptcplab.ebpf import controls
 from mptcplab.ebpf.objects import compile_program, object_file, source_folder
 from mptcplab.errors import Exit, MissingError
 
@@ -71,7 +71,7 @@ def test_a_name_that_is_taken_is_refused() -> None:
         message = "the kernel has a congestion control 'lia' already"
         assert message in _sentence(_load(), Exit.BAD_INPUT)
     finally:
-        bpftool.show("struct_ops", "unregister", "name", "lia")
+        controls.show("struct_ops", "unregister", "name", "lia")
 
 
 @pytest.mark.parametrize(

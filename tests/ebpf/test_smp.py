@@ -13,7 +13,7 @@ import pytest
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import prepare_engines
 from mptcplab.ebpf.objects import CONTROLS
-from mptcplab.metrics.complaints import kernel_complaints
+from mptcplab.metrics.warnings import kernel_complaints
 from mptcplab.scenario.load import load
 
 _SCENARIO = """

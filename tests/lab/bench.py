@@ -23,9 +23,8 @@ from mptcplab.campaign.identity import code_digest
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import Engines, labels, prepare_job
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.engine.fingerprints import fingerprint, library_fingerprints
 from mptcplab.engine.protocol import Outcome
-from mptcplab.engine.tools import find_programs
+from mptcplab.engine.tools import find_programs, fingerprint, library_fingerprints
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.metrics.rows import ResultRow, result_rows

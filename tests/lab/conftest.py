@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.steering import steer_program
-from mptcplab.engine.tools import compile_tools
+from mptcplab.engine.tools import compile_tools, steer_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel

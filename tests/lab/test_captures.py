@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.read import read_packets
-from mptcplab.capture.recorded import recorded_statistics
+from mptcplab.capture.files import recorded_statistics
+from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.subflows import last_rows

@@ -126,7 +126,7 @@ def test_reproduce_json_is_one_document(
     (folder / "study.toml").write_text(STUDY)
     sweep = '[sweep]\n"links.link1.rate" = ["10 Mbit/s", "5 Mbit/s"]\n"transport.protocol" = ["tcp", "mptcp"]\n'
     (folder / "table.toml").write_text(f"repeats = 3\n{LINES}\n{sweep}")
-    monkeypatch.setattr("mptcplab.study.load._STUDIES", folder.parent)
+    monkeypatch.setattr("mptcplab.study.library._STUDIES", folder.parent)
     out = str(bench.folder / "out")
     monkeypatch.setattr("sys.argv", ["mptcplab", "reproduce", "nothing/1", "--json", "--out", out])
     with (

@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mptcplab.metrics.endpoints import endpoint_states
+from mptcplab.metrics.network import endpoint_states
 from mptcplab.recording.record import Recording
 
 from .bench import Bench

@@ -9,7 +9,7 @@ from __future__ import annotations
 import pytest
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import CapturedSubflow, summarise
 
 from .bench import Bench

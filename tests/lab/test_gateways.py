@@ -10,7 +10,7 @@ from dataclasses import replace
 
 import pytest
 
-from mptcplab.figure.marks import marks
+from mptcplab.figure.words import marks
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording.record import Recording

@@ -14,7 +14,7 @@ from collections import Counter
 import pytest
 from scipy.stats import binom, chisquare, norm
 
-from mptcplab.network.behaviours.burst_loss import BurstLoss
+from mptcplab.network.behaviours.loss import BurstLoss
 
 from .bench import Bench, note
 from .probe import HEADERS, LINE, ProbeResult, probe

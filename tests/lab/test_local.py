@@ -22,7 +22,7 @@ from typing import Any
 
 import pytest
 
-from mptcplab.engine.local.needs import check_needs
+from mptcplab.engine.local.engine import check_needs
 from mptcplab.errors import MissingError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.load import load

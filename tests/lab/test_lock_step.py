@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from mptcplab.metrics.rows import result_rows
 from mptcplab.scenario.load import load
-from mptcplab.study.load import select
+from mptcplab.study.library import select
 
 from .bench import Bench
 

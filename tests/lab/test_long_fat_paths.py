@@ -6,7 +6,7 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mptcplab.metrics.machine import SHORT_OF_MEMORY, machine_warnings
+from mptcplab.metrics.warnings import SHORT_OF_MEMORY, machine_warnings
 from mptcplab.recording.record import Recording
 
 from .bench import Bench, note

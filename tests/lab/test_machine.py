@@ -9,8 +9,8 @@ import pytest
 from tools.docs.figures import machine
 
 from mptcplab.engine.virtual.engine import VirtualEngine
-from mptcplab.metrics.machine import pressure_counts
 from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.warnings import pressure_counts
 
 from .bench import Bench, bare_plan, client
 

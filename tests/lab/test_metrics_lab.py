@@ -6,8 +6,8 @@ from __future__ import annotations
 import pytest
 
 from mptcplab.metrics.delivery import Delivery, delivery, gap_s
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording.record import Recording
 
 from .bench import Bench, note

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.subflows import MptcpCounts
 
 from .bench import Bench, client
 from .test_schedulers import LINES, show

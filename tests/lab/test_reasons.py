@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from mptcplab.explain.evidence import MPTCP
-from mptcplab.explain.meaning import MEANINGS
+from mptcplab.explain.reference import MEANINGS
 from mptcplab.explain.registry import reasons
-from mptcplab.metrics.reasons import RowReason
+from mptcplab.metrics.evidence import RowReason
 from mptcplab.metrics.rows import result_rows
 from mptcplab.scenario.load import load
 

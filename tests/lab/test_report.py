@@ -55,7 +55,7 @@ def test_report_of_a_run(work: Path) -> None:
 
 def test_the_resolved_scenario_gives_the_same_recording(work: Path) -> None:
     """What the report prints as scenario is enough: run alone it has the identity of the run that it is about."""
-    from mptcplab.report.html_scenario import to_toml
+    from mptcplab.report.origin import to_toml
 
     first = open_results(work / "results" / "two-paths").recorded[0]
     (work / "again.toml").write_text(to_toml(first.recording, title="Again"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.metrics.endpoints import endpoint_states
+from mptcplab.metrics.network import endpoint_states
 from mptcplab.metrics.rows import ResultRow, result_rows
 from mptcplab.recording.record import Recording
 

@@ -11,8 +11,7 @@ from mptcplab.campaign.identity import code_digest
 from mptcplab.kernel import find_kernel
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.selftest import DEFAULT_SCRIPTS
-from mptcplab.selftest.prepare import prepare
-from mptcplab.selftest.programs import PROGRAMS, needed_programs
+from mptcplab.selftest.prepare import PROGRAMS, needed_programs, prepare
 
 from . import kept
 from .bench import mptcplab

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from mptcplab.metrics.catalog.steering import switches
+from mptcplab.metrics.catalog.radio import switches
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.steering import STEER

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from mptcplab.metrics.column import Column, Display
+from mptcplab.metrics.column import Column, Display, Metric
 from mptcplab.metrics.links import DirectionCounters
-from mptcplab.metrics.metric import Metric
 
 
 def _mean_size(counters: DirectionCounters) -> float | None:

@@ -3,8 +3,7 @@
 
 from __future__ import annotations
 
-from mptcplab.metrics.column import Display
-from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.metrics.column import Display, Metric, Subject
 
 
 def _value(subject: Subject) -> float | None:

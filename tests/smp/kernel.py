@@ -22,11 +22,10 @@ from mptcplab.kernel.config import lost_options, parse_config
 from mptcplab.kernel.data import DEFAULT_VERSION, MACHINE_PATCHES, KernelInputs, load_inputs
 from mptcplab.kernel.debian import debian_source
 from mptcplab.kernel.patching import apply_patches
-from mptcplab.kernel.process import CommandError, require_tools, run_logged
+from mptcplab.kernel.process import TOOLS, CommandError, build_environment, compiler_version, require_tools, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import KernelSource, unpack
 from mptcplab.kernel.steps import STEP, add_file
-from mptcplab.kernel.toolchain import TOOLS, build_environment, compiler_version
 
 VARIANTS = ("lockdep", "kcsan")
 _CONFIG = Path(__file__).parent / "config"

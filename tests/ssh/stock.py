@@ -204,7 +204,7 @@ def _qemu(kernel: StockKernel, name: str, port: int) -> list[str]:
     forwarded = f"hostfwd=tcp:127.0.0.1:{port}-10.0.2.15:22"
     return [
         *("qemu-system-x86_64", "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot"),
-        # Without cx16: see mptcplab.engine.stock.hardware.
+        # Without cx16: see mptcplab.engine.stock.machine.
         *("-machine", "pc,usb=off,vmport=off", "-m", _MEMORY, "-accel", "tcg", "-cpu", "max,-cx16"),
         *("-monitor", "stdio", "-serial", f"file:{name}.console", "-serial", f"file:{name}.runs"),
         *("-kernel", str(kernel.image), "-initrd", f"{name}.cpio"),

@@ -11,7 +11,7 @@ import pytest
 from tests.stock.conftest import Measure
 
 from mptcplab.engine.stock import machine
-from mptcplab.engine.stock.turns import turns_library
+from mptcplab.engine.stock.machine import turns_library
 
 _SOURCE = Path(__file__).with_name("awake.c")
 _SHORT = ("workloads.bulk.duration=300 ms",)

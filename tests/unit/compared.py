@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from tests.unit.commanded import Output, output_of
 
-from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.subflows import MptcpCounts
 from mptcplab.stats import mean_interval
 
 A = {seed: 100.0 + seed for seed in range(1, 7)}

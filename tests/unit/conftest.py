@@ -11,12 +11,12 @@ from tests.unit.made_studies import Labs, write_studies
 from tests.unit.written import Write
 
 from mptcplab import prebuilt
-from mptcplab.api import beds, measuring
-from mptcplab.api import lacks as table_lacks
+from mptcplab.api import beds, reproduction
+from mptcplab.api import experiments as table_lacks
 from mptcplab.doctor import lacks
-from mptcplab.doctor.packages import LinuxDistribution
+from mptcplab.doctor.model import LinuxDistribution
 from mptcplab.scenario.schema import Scenario
-from mptcplab.study import load as study_load
+from mptcplab.study import library as study_load
 
 
 @pytest.fixture
@@ -31,7 +31,7 @@ def studies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
     assert studies.is_dir()
     made = Labs()
-    for module in (measuring, beds):
+    for module in (reproduction, beds):
         monkeypatch.setattr(module, "execute", made.execute)
     monkeypatch.setattr(table_lacks, "find_missing", made.find_missing)
     return made

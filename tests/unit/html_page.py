@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from mptcplab.report.html_model import Drawing, ExperimentSection
+from mptcplab.report.html import Drawing, ExperimentSection
 
 #: Whatever a title or a name may try.
 EVIL = "</script><script>document.title = 'broken'</script><img src=x onerror=alert(1)> & \"quoted\""

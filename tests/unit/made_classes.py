@@ -8,11 +8,10 @@ from pathlib import Path
 
 from mptcplab.stats import mean_interval
 from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, CloudValue
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import Value
+from mptcplab.study.library import SelectedTable
+from mptcplab.study.measurement import TableSource, Value
 from mptcplab.study.schema import Study
-from mptcplab.study.source import TableSource
+from mptcplab.study.verdict import JudgedTable, judge
 
 STUDY = """
 name = "made"

@@ -16,7 +16,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.report.experiment import experiment_document
-from mptcplab.report.files import write_json
+from mptcplab.report.table import write_json
 from mptcplab.scenario.load import Experiment, Run, load
 from mptcplab.scenario.network import Network
 

@@ -14,17 +14,16 @@ from tests.unit.made_results import write_run
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.campaign.sweep import RunOptions
-from mptcplab.cli.commands.reproduce import reproduce
+from mptcplab.cli.commands.experiments import reproduce
 from mptcplab.errors import Exit, LabError, MissingError
 from mptcplab.metrics.rows import result_rows, run_result
 from mptcplab.recording.record import Recording
-from mptcplab.report.files import write_json
+from mptcplab.report.table import write_json
 from mptcplab.scenario.load import Run, load
-from mptcplab.study.document import study_document
-from mptcplab.study.forms import digest, file_stem, short_changes
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import select
-from mptcplab.study.measured import index_rows
+from mptcplab.study.library import digest, file_stem, select, short_changes
+from mptcplab.study.measurement import index_rows
+from mptcplab.study.output import study_document
+from mptcplab.study.verdict import JudgedTable, judge
 
 SCENARIO = """
 title = "made"
@@ -104,7 +103,7 @@ class Labs:
         return len(self._there)
 
     def find_missing(self, runs: Sequence[Run], *, engine: str, on_cluster: bool = False) -> list[MissingError]:
-        """In place of :func:`mptcplab.campaign.missing.find_missing`."""
+        """In place of :func:`mptcplab.campaign.failures.find_missing`."""
         assert engine == "virtual"
         assert not on_cluster
         return self.lacks.get(runs[0].point.scenario.question, [])

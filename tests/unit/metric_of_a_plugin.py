@@ -18,8 +18,8 @@ from mptcplab.report.result_table import result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.scenario.reference import reference
-from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import index_results
+from mptcplab.study.library import SelectedTable
+from mptcplab.study.measurement import index_results
 from mptcplab.study.schema import Study
 
 NAME = "per_subflow_mbps"

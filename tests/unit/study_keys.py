@@ -17,8 +17,8 @@ from typing import Any
 from mptcplab.scenario.document import join_key, split_key
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.links import DirectionSettings
-from mptcplab.scenario.preset import Topology, expand
-from mptcplab.study.load import SelectedTable
+from mptcplab.scenario.presets import Topology, expand
+from mptcplab.study.library import SelectedTable
 from mptcplab.study.parameters import spread
 from mptcplab.study.parts import Parameter
 

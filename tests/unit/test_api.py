@@ -18,7 +18,7 @@ from tests.unit.written import Write
 
 from mptcplab import api
 from mptcplab.api.sources import override_texts
-from mptcplab.engine.stop import Stop
+from mptcplab.engine.protocol import Stop
 from mptcplab.errors import Exit
 from mptcplab.packs.make import make_pack
 from mptcplab.scenario.document import ScenarioError
@@ -130,7 +130,7 @@ def test_what_is_missing_is_named_before_the_first_run(
 ) -> None:
     assert debian is None
     lacking = [api.MissingError("there is no xyz", subject="xyz", packages=("xyz",))]
-    monkeypatch.setattr("mptcplab.api.lacks.find_missing", lambda *_, **__: lacking)
+    monkeypatch.setattr("mptcplab.api.experiments.find_missing", lambda *_, **__: lacking)
     experiment = api.load(write(TWO_PATHS), set=["links.link1.loss=1 %"])
     with pytest.raises(api.MissingError) as missing:
         api.run(experiment, tmp_path / "out")

@@ -16,7 +16,7 @@ from mptcplab.campaign import cluster, sweep
 from mptcplab.campaign.failures import repeat_command
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
-from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, schedulers
+from mptcplab.kernel.data import congestion_controls, has_known_algorithms, schedulers
 from mptcplab.plan.algorithms import check_algorithms
 from mptcplab.scenario.load import load
 

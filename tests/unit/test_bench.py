@@ -18,7 +18,7 @@ from bench.usage import Usage, measured
 from mptcplab.errors import MissingError
 from mptcplab.kernel.data import DEFAULT_VERSION
 from mptcplab.scenario.load import load
-from mptcplab.study.load import select
+from mptcplab.study.library import select
 
 
 def curve_of(costs: list[float], work: list[int]) -> curves.Curve:

@@ -12,11 +12,10 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from mptcplab.calibrate import syscalls
-from mptcplab.calibrate.fit import Costs, LoadSample, fit
-from mptcplab.calibrate.measure import SideCalibration
+from mptcplab.calibrate.measure import Costs, LoadSample, SideCalibration, fit
 from mptcplab.calibrate.programs import PROGRAMS, flow_payload, iperf3_payload
 from mptcplab.cli import calibrate as command
-from mptcplab.cli.commands.calibrate import calibrate
+from mptcplab.cli.commands.machine import calibrate
 from mptcplab.errors import InputError, MissingError
 from mptcplab.node.cpu import Cpu
 from mptcplab.units import CpuTime

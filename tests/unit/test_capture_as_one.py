@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.capture import as_one
-from mptcplab.capture.as_one import NodeStatistics, node_statistics, statistics_of_frames
-from mptcplab.capture.frame import RETRANSMISSION, Frame
+from mptcplab.capture import files
+from mptcplab.capture.files import NodeStatistics, node_statistics, statistics_of_frames
 from mptcplab.capture.packet import ACK, SocketAddress
+from mptcplab.capture.statistics import RETRANSMISSION, Frame
 
 UE = SocketAddress("10.0.0.1", 40000)
 LAN, WIFI, CONTROL = SocketAddress("10.0.0.2", 80), SocketAddress("10.0.1.2", 80), SocketAddress("10.0.0.2", 21)
@@ -52,15 +52,15 @@ def test_retransmissions_are_left_out_but_precede_the_next() -> None:
 
 def test_a_result_is_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(as_one, "check_files", lambda _: None)
-    monkeypatch.setattr(as_one, "tshark_version", lambda: "4.0.17")
+    monkeypatch.setattr(files, "check_files", lambda _: None)
+    monkeypatch.setattr(files, "tshark_version", lambda: "4.0.17")
     reads = []
 
     def frames(file: Path) -> Iterator[Frame]:
         reads.append(file)
         yield from (frame(0, LAN, 1000), frame(7, LAN, 1000))
 
-    monkeypatch.setattr(as_one, "_frames", frames)
+    monkeypatch.setattr(files, "_frames", frames)
     file = tmp_path / "ue-lan.pcap"
     file.write_bytes(b"1234")
     first, again = node_statistics([file], "a1"), node_statistics([file], "a1")

@@ -14,8 +14,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import Packet
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import Packet, read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.errors import InputError
 from mptcplab.report.capture import connection_table, headline

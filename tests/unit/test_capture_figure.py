@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.capture.connection import MptcpConnection
-from mptcplab.capture.points import ThinnedPoints
-from mptcplab.report.capture_figure import _senders
+from mptcplab.capture.connection import MptcpConnection, ThinnedPoints
+from mptcplab.report.capture import _senders
 
 
 def _connection(*counts: int) -> MptcpConnection:

@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, capable, dss, join_answer, join_syn, option
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import Packet, SocketAddress, VantagePoint, read_packets
 from mptcplab.capture.summary import summarise
 from mptcplab.errors import InputError
 from mptcplab.report.capture import connection_table, headline

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.unit.capture_packets import CLIENT, SERVER, Pipe, analyse, capable, dss, first_data, second
 
 from mptcplab.capture import tcp
-from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.packet import ACK, Packet
+from mptcplab.capture.sequence import MappingTable
 
 DATA = first_data(CLIENT)
 MAPPINGS = st.lists(st.tuples(st.integers(0, 60), st.integers(-1, 12), st.integers(-3, 3)), max_size=30)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.capture.points import ThinnedPoints
+from mptcplab.capture.connection import ThinnedPoints
 from mptcplab.capture.sequence import IntervalSet, unwrap
 
 SPANS = st.lists(st.tuples(st.integers(-60, 60), st.integers(0, 12)), max_size=40)

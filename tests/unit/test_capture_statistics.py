@@ -15,12 +15,20 @@ from hypothesis import strategies as st
 from tests.unit.made_captures import CLIENT, HEADERS, SERVER, Segment, download, handshake, reset
 
 from mptcplab.capture import connections
-from mptcplab.capture.connections import CaptureStatistics, statistics_of
-from mptcplab.capture.end import End, parse_end
+from mptcplab.capture.connections import CaptureStatistics, End, parse_end, statistics_of
 from mptcplab.capture.files import spreads
-from mptcplab.capture.frame import DUPLICATE_ACK, FAST_RETRANSMISSION, GAP, OUT_OF_ORDER, RETRANSMISSION, UNSEEN, Frame
 from mptcplab.capture.packet import ACK, FIN, SYN, SocketAddress
-from mptcplab.capture.statistics import Statistics, combine
+from mptcplab.capture.statistics import (
+    DUPLICATE_ACK,
+    FAST_RETRANSMISSION,
+    GAP,
+    OUT_OF_ORDER,
+    RETRANSMISSION,
+    UNSEEN,
+    Frame,
+    Statistics,
+    combine,
+)
 from mptcplab.errors import InputError
 
 OTHER = (SocketAddress("fd00::1", 40000), SocketAddress("fd00::2", 80))

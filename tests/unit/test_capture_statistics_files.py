@@ -15,9 +15,10 @@ import pytest
 from tests.unit.made_captures import CLIENT, EXAMPLES, SERVER, Segment, download, handshake, pcap
 from tests.unit.test_capture_files import CAPTURES, Command, command
 
-from mptcplab.capture.connections import statistics_of
-from mptcplab.capture.end import parse_end
-from mptcplab.capture.frame import (
+from mptcplab.capture.connections import parse_end, statistics_of
+from mptcplab.capture.files import recorded_statistics
+from mptcplab.capture.packet import ACK, SYN, SocketAddress
+from mptcplab.capture.statistics import (
     DUPLICATE_ACK,
     FAST_RETRANSMISSION,
     GAP,
@@ -26,8 +27,6 @@ from mptcplab.capture.frame import (
     UNSEEN,
     FrameReader,
 )
-from mptcplab.capture.packet import ACK, SYN, SocketAddress
-from mptcplab.capture.recorded import recorded_statistics
 from mptcplab.errors import InputError
 from mptcplab.recording.record import FORMAT, Recording
 

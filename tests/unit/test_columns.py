@@ -22,13 +22,13 @@ TESTS = Path(__file__).resolve().parents[1]
 SCRIPT = """
 import json, sys
 from pathlib import Path
-from mptcplab.metrics.network_rows import network_document
+from mptcplab.metrics.rows import network_document
 from mptcplab.metrics.reference import table as reference
 from mptcplab.metrics.registry import METRICS
 from mptcplab.pages import write_report
 from mptcplab.report.network import network_tables, words_of
 from mptcplab.report.result_table import result_table
-from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.report.result_table import long_csv, wide_csv
 from mptcplab.results import open_results
 results = open_results(sys.argv[1])
 page = Path(sys.argv[1]) / "page.html"

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.kernel.data import DEFAULT_VERSION
-from mptcplab.study.load import select
+from mptcplab.study.library import select
 
 pytestmark = pytest.mark.slow
 

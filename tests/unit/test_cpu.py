@@ -12,8 +12,8 @@ import pytest
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.kernel import data
 from mptcplab.kernel.data import build_options, canonical_variant, has_part, load_inputs, variant_of, with_part
-from mptcplab.metrics.cpu import cpu_uses, cpu_warnings, parse_use, shares
-from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.catalog.cpu import cpu_uses, cpu_warnings, parse_use, shares
+from mptcplab.metrics.subflows import Ends
 from mptcplab.node.cpu import CHARGED, without_cpu_cost
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from mptcplab.campaign.sweep import space_warning
-from mptcplab.plan.disk import estimate_bytes, size_text
+from mptcplab.plan.estimate import estimate_bytes, size_text
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -18,10 +18,10 @@ from typing import Any
 import pytest
 
 from mptcplab.cli.main import main
-from mptcplab.doctor import DoctorReport, Finding, Level, host, kernel, programs, python
+from mptcplab.doctor import DoctorReport, Finding, Level, host, kernel, programs
 from mptcplab.doctor.examine import merge_installs
-from mptcplab.doctor.packages import LinuxDistribution, this_system
-from mptcplab.doctor.proxies import debian_programs
+from mptcplab.doctor.model import LinuxDistribution, this_system
+from mptcplab.doctor.programs import debian_programs
 from mptcplab.engine import tools
 from mptcplab.engine.memory import available_memory
 from mptcplab.errors import MissingError
@@ -181,7 +181,7 @@ def test_headers_of_the_c_library(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     wanted = ["click>=8.1", "rich>=999", "nosuch>=1; extra == 'bench'", "other; sys_platform == 'win32'"]
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
-    found = list(python.check_python())
+    found = list(host.check_python())
     lacking = {finding.needed_for: finding for finding in found if finding.level != Level.FINE}
     assert set(lacking) == {"every command"}
     assert lacking["every command"].level == Level.BROKEN
@@ -193,16 +193,16 @@ def test_extras_are_in_one_line_and_nothing_to_fix(monkeypatch: pytest.MonkeyPat
     wanted = ["click>=8.1; extra == 'wheels'", "nosuch>=1; extra == 'bench'"]
     wanted += [f"nosuch{number}; extra == 'dev'" for number in range(9)]
     monkeypatch.setattr(metadata, "requires", lambda _: wanted)
-    (finding,) = python.check_extras()
+    (finding,) = host.check_extras()
     assert (finding.level, finding.command) == (Level.FINE, "")
     assert finding.message == (
         "with wheels; without bench (lacks nosuch>=1), dev (lacks 9 packages): for optional features and maintainers"
     )
-    assert by_subject(python.check_python())["Python packages"].message == "all that mptcplab needs"
+    assert by_subject(host.check_python())["Python packages"].message == "all that mptcplab needs"
 
 
 def test_python_packages_of_this_machine() -> None:
-    assert by_subject(python.check_python())["Python packages"].level == Level.FINE
+    assert by_subject(host.check_python())["Python packages"].level == Level.FINE
 
 
 @pytest.mark.parametrize(

@@ -15,9 +15,9 @@ from tests.unit.made_studies import SCENARIO
 from tests.unit.written import Write
 
 from mptcplab.api import machine as api_machine
-from mptcplab.doctor import install, lacks
+from mptcplab.doctor import lacks
 from mptcplab.doctor.lacks import collect_lacks
-from mptcplab.doctor.packages import LinuxDistribution
+from mptcplab.doctor.model import LinuxDistribution
 from mptcplab.errors import LabError, MissingError
 from mptcplab.proxies.catalog import RECIPES
 from mptcplab.scenario.load import Run
@@ -47,7 +47,7 @@ class Machine:
         self.statuses: dict[str, int] = {}
 
     def find_missing(self, runs: Sequence[Run], *, engine: str) -> list[MissingError]:
-        """In place of :func:`mptcplab.campaign.missing.find_missing`."""
+        """In place of :func:`mptcplab.campaign.failures.find_missing`."""
         self.engines.append(engine)
         return self.lacks.get(runs[0].point.scenario.question, [])
 
@@ -71,7 +71,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, debian: None, studies: Path) -> Mac
     del debian, studies
     made = Machine()
     monkeypatch.setattr(api_machine, "find_missing", made.find_missing)
-    monkeypatch.setattr(install, "_run", made.run)
+    monkeypatch.setattr(lacks, "_run", made.run)
     return made
 
 
@@ -321,16 +321,16 @@ def test_beds_of_a_scenario_file(machine: Machine, doctor: Doctor, write: Write)
 
 
 def test_the_script_that_installs_is_shipped(monkeypatch: pytest.MonkeyPatch) -> None:
-    script = Path(install._script()[1])
+    script = Path(lacks._script()[1])
     assert "--named" in script.read_text()
-    monkeypatch.setattr(install, "find_shipped_folder", lambda *_, **__: None)
+    monkeypatch.setattr(lacks, "find_shipped_folder", lambda *_, **__: None)
     with pytest.raises(LabError, match="install-packages is missing"):
-        install._script()
+        lacks._script()
 
 
 def test_commands_are_asked_nothing(capfd: pytest.CaptureFixture[str]) -> None:
     """Their input is empty, and what they print does not mix with a document on standard output."""
-    assert install._run(["sh", "-c", "read -r answer || echo unanswered; exit 5"]) == 5
+    assert lacks._run(["sh", "-c", "read -r answer || echo unanswered; exit 5"]) == 5
     assert tuple(capfd.readouterr()) == ("", "unanswered\n")
-    assert install._run(["sh", "-c", "echo x; echo y >&2"], quiet=True) == 0
+    assert lacks._run(["sh", "-c", "echo x; echo y >&2"], quiet=True) == 0
     assert tuple(capfd.readouterr()) == ("", "")

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.ebpf import bpftool, controls, objects
-from mptcplab.ebpf.bpftool import find, reason_of
+from mptcplab.ebpf import controls, objects
+from mptcplab.ebpf.controls import find, reason_of
 from mptcplab.errors import InputError, MissingError
 
 Names = namedtuple("Names", "release")
@@ -27,7 +27,7 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(os, "uname", lambda: Names("6.12.1-amd64"))
     # Where a check fails to refuse, this machine's own kernel must not get the program.
-    monkeypatch.setattr(bpftool, "register", lambda *_: pytest.fail("not refused"))
+    monkeypatch.setattr(controls, "register", lambda *_: pytest.fail("not refused"))
     return tmp_path
 
 
@@ -86,8 +86,8 @@ def test_an_interruption_before_it_is_pinned_unloads_it(monkeypatch: pytest.Monk
         raise KeyboardInterrupt
 
     monkeypatch.setattr(controls, "object_file", lambda name: Path(name))
-    monkeypatch.setattr(bpftool, "register", lambda *_: None)
-    monkeypatch.setattr(bpftool, "show", lambda *words: shown.append(words))
+    monkeypatch.setattr(controls, "register", lambda *_: None)
+    monkeypatch.setattr(controls, "show", lambda *words: shown.append(words))
     monkeypatch.setattr(controls, "_pin", interrupt)
     with pytest.raises(KeyboardInterrupt):
         controls.load("lia")

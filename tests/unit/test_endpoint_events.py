@@ -11,9 +11,9 @@ import pytest
 from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
-from mptcplab.figure.marks import marks
-from mptcplab.metrics.endpoints import endpoint_states
+from mptcplab.figure.words import marks
 from mptcplab.metrics.instants import changes_rates, changes_shape, instants
+from mptcplab.metrics.network import endpoint_states
 from mptcplab.node.words import EndpointEvent, limits_value, parse_limits
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples

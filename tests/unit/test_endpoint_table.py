@@ -6,8 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from itertools import product
 
-from mptcplab.metrics.endpoints import ENDPOINTS, EndpointStates
-from mptcplab.metrics.network import NetworkCounters
+from mptcplab.metrics.network import ENDPOINTS, EndpointStates, NetworkCounters
 from mptcplab.metrics.rows import RunResult
 from mptcplab.report.network import network_tables
 from mptcplab.report.table import Table

@@ -12,17 +12,17 @@ from typing import Any
 
 import pytest
 
-from mptcplab.engine import fingerprints
+from mptcplab.engine import tools
 
-fingerprint = fingerprints.fingerprint.__wrapped__
-libraries = fingerprints.libraries_of.__wrapped__
+fingerprint = tools.fingerprint.__wrapped__
+libraries = tools.libraries_of.__wrapped__
 
 
 @pytest.fixture(autouse=True)
 def kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The folder with results, empty. Files count as old at once, so that results are kept."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
-    monkeypatch.setattr(fingerprints, "_SETTLED_NS", -(10**9))
+    monkeypatch.setattr(tools, "_SETTLED_NS", -(10**9))
     return tmp_path / "cache/mptcplab/code"
 
 
@@ -80,7 +80,7 @@ def test_a_link_stands_for_its_program(tmp_path: Path) -> None:
 def test_a_program_that_has_just_changed_is_not_kept(
     tmp_path: Path, kept: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(fingerprints, "_SETTLED_NS", 10**12)
+    monkeypatch.setattr(tools, "_SETTLED_NS", 10**12)
     (tmp_path / "program").write_text("new")
     fingerprint(tmp_path / "program")
     assert not kept.exists()

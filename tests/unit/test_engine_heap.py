@@ -80,7 +80,7 @@ def test_registers_have_the_size_of_linux() -> None:
 def test_a_refused_call_is_noticed(monkeypatch: pytest.MonkeyPatch, program: Path) -> None:
     kernel = type("Kernel", (), {"executable": program})()
     assert machine.starts_at_fixed_addresses(kernel)
-    monkeypatch.setattr("mptcplab.engine.virtual.addresses._libc.personality", lambda *_: -1, raising=False)
+    monkeypatch.setattr("mptcplab.engine.virtual.heap._libc.personality", lambda *_: -1, raising=False)
     assert machine.starts_at_fixed_addresses(kernel), "the heap was not moved"
     monkeypatch.setattr(heap, "_PR_SET_MM_MAP", 9999)
     assert not machine.starts_at_fixed_addresses(kernel)

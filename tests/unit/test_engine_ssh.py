@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.engine.registry import engine_kind
+from mptcplab.engine.protocol import engine_kind
 from mptcplab.engine.ssh.clock import Answer, Clock, Translation
 from mptcplab.engine.ssh.collect import to_lab_clock
 from mptcplab.engine.ssh.fitting import Fitted, fit, link_ends

@@ -13,17 +13,17 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from mptcplab.engine.registry import engine_kind
+from mptcplab.engine.protocol import engine_kind
 from mptcplab.engine.report import package_folder
-from mptcplab.engine.stock import hardware, machine, start, turns
+from mptcplab.engine.stock import machine, start
 from mptcplab.engine.stock.engine import Stock, StockEngine
-from mptcplab.engine.stock.hardware import Execution, Hardware, parse_image
+from mptcplab.engine.stock.machine import Execution, Hardware, parse_image
 from mptcplab.engine.stock.modules import ModuleTree, depends, modules_of
 from mptcplab.engine.stock.root import archive, base_archive, program_files
 from mptcplab.engine.stock.start import HEAD
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel.debian import place_of, releases
 from mptcplab.kernel.stock import StockKernel, find_stock, kernel_at, read_release
-from mptcplab.kernel.stock_debian import place_of, releases
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
@@ -158,8 +158,8 @@ def test_machines_have_identities_of_their_own() -> None:
 
 def test_kvm_is_refused_where_it_is_not_there(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     device, cpus = tmp_path / "kvm", tmp_path / "cpuinfo"
-    monkeypatch.setattr(hardware, "KVM", device)
-    monkeypatch.setattr(hardware, "CPUS", cpus)
+    monkeypatch.setattr(machine, "KVM", device)
+    monkeypatch.setattr(machine, "CPUS", cpus)
     with pytest.raises(MissingError, match=r"this machine has no KVM: '.*': no such file") as caught:
         Hardware(1, Execution.KVM).check()
     assert "leave out `kvm`" in (caught.value.hint or "")
@@ -271,7 +271,7 @@ def test_results_are_unpacked_below_their_folder(tmp_path: Path) -> None:
 
 
 def test_the_library_of_turns_has_both_functions() -> None:
-    names = subprocess.run(["nm", "-D", turns.turns_library()], capture_output=True, text=True, check=True).stdout
+    names = subprocess.run(["nm", "-D", machine.turns_library()], capture_output=True, text=True, check=True).stdout
     assert {" T pthread_mutex_lock", " T pthread_cond_wait"} <= {line[16:] for line in names.splitlines()}
 
 

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.engine.process import GuestProcess
-from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
+from mptcplab.engine.process import ALLOWANCE_NS, GuestProcess, Watchdog, watch
 
 SECOND = 10**9
 

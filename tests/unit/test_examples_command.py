@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.commanded import output_of
 
-from mptcplab.cli import complete
+from mptcplab.cli import shell_completion
 from mptcplab.errors import Exit, InputError
 from mptcplab.scenario.examples import find_example, list_examples
 
@@ -85,6 +85,9 @@ def test_names_are_completed() -> None:
 
     def completed(incomplete: str) -> Sequence[str]:
         param = click.Argument(["file"])
-        return [item.value for item in complete.scenario_files(click.Context(click.Command("run")), param, incomplete)]
+        return [
+            item.value
+            for item in shell_completion.scenario_files(click.Context(click.Command("run")), param, incomplete)
+        ]
 
     assert "@handover" in completed("@hand")

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from mptcplab.explain.evidence import Limits
 from mptcplab.explain.readers.facts import Facts
 from mptcplab.explain.readers.host import busy_share, connections_of, host_of, subflows_of, waits_in
-from mptcplab.explain.readers.path_manager import command_of, read_endpoint, read_event, read_limits
+from mptcplab.explain.readers.mptcp import command_of, read_endpoint, read_event, read_limits
 from mptcplab.explain.readers.text import TextReader
 
 #: A subflow and its connection, as iproute2 6.1 shows them in the lab, in the form of `ss -tiepm` and `ss -Mie`.

@@ -18,8 +18,7 @@ from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
 from mptcplab.export import sh
 from mptcplab.export.collect import PREFIX, ExportMachine, collect
-from mptcplab.export.devices import devices_of
-from mptcplab.export.model import Configuration
+from mptcplab.export.model import Configuration, devices_of
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan

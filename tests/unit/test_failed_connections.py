@@ -13,7 +13,7 @@ import pytest
 from tests.unit.made_manifest import workload
 
 from mptcplab.errors import LabError
-from mptcplab.metrics.failed_connections import failure_warnings
+from mptcplab.metrics.warnings import failure_warnings
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load

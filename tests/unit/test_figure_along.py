@@ -10,12 +10,20 @@ from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 from tests.unit.test_report import result_row
 
-from mptcplab.figure.along import choose_axis, leading_keys, line_keys, points_of, points_per_line, spread
 from mptcplab.figure.choice import FigureChoice
-from mptcplab.figure.chosen import build_figure
-from mptcplab.figure.sweep import memory_note, sweep_figure
-from mptcplab.metrics.machine import SHORT_OF_MEMORY
+from mptcplab.figure.from_results import build_figure
+from mptcplab.figure.sweep import (
+    choose_axis,
+    leading_keys,
+    line_keys,
+    memory_note,
+    points_of,
+    points_per_line,
+    spread,
+    sweep_figure,
+)
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.warnings import SHORT_OF_MEMORY
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
 from mptcplab.results import open_results
 

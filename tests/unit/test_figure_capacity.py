@@ -14,8 +14,8 @@ from tests.unit.made_manifest import recording_with
 from tests.unit.made_results import make_results
 
 from mptcplab.figure.canvas import open_pyplot
-from mptcplab.figure.capacity import shown_capacity
 from mptcplab.figure.over_time import draw_over_time
+from mptcplab.figure.rates import shown_capacity
 from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, timelines
 from mptcplab.metrics.capacity import _usable_paths, joint_capacity

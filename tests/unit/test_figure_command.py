@@ -13,7 +13,7 @@ import pytest
 from tests.unit.commanded import output_of
 from tests.unit.made_results import TWO_LINES, make_results
 
-from mptcplab.cli.commands.figure import figure
+from mptcplab.cli.commands.results import figure
 from mptcplab.cli.main import main
 from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, build_figure

@@ -16,11 +16,11 @@ from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.choice import FigureChoice
-from mptcplab.figure.chosen import build_figure
 from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
+from mptcplab.figure.from_results import build_figure
 from mptcplab.figure.lines import Figure, FigureSeries, draw_lines
 from mptcplab.figure.sweep import sweep_figure
-from mptcplab.metrics.column_units import unit_of
+from mptcplab.metrics.named import unit_of
 from mptcplab.metrics.registry import METRICS
 from mptcplab.pages import build_report
 from mptcplab.report.result_table import result_table
@@ -327,7 +327,7 @@ def test_a_distribution_is_of_the_workload_that_has_items(tmp_path: Path, monkey
     """The first workload is a bulk transfer; and what the curves have in common is in the legend's title."""
     make_results(tmp_path / "made", MODES)
     items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
-    monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"other": items})
+    monkeypatch.setattr("mptcplab.figure.from_results.items_of", lambda _: {"other": items})
     made = build_figure(open_results(tmp_path / "made"), FigureChoice(kind="cdf", points=(("access2", "backup"),)))
     assert made.note.startswith("only access2 backup\nobjects of workload other")
     with open_pyplot() as plt:

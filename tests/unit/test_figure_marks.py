@@ -9,7 +9,7 @@ import pytest
 from tests.unit.commanded import output_of
 from tests.unit.made_results import make_results
 
-from mptcplab.figure.marks import marks
+from mptcplab.figure.words import marks
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording

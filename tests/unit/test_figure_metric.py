@@ -9,7 +9,7 @@ import pytest
 from tests.unit.compared import row_of
 
 from mptcplab.errors import InputError
-from mptcplab.figure.drawn_metric import metric_of_rows
+from mptcplab.figure.from_results import metric_of_rows
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.stats import mean_interval
 

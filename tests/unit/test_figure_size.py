@@ -237,7 +237,7 @@ def test_a_label_of_the_metric_is_on_the_axis_of_a_distribution(
     rows = [replace(row, metrics={**row.metrics, "completion_p95_s": row.goodput_mbps}) for row in results.rows]
     monkeypatch.setitem(results.__dict__, "rows", rows)
     items = Items("objects", "completion time", "s", (Item(0, 0.02), Item(0, 0.07)))
-    monkeypatch.setattr("mptcplab.figure.chosen.items_of", lambda _: {"bulk": items})
+    monkeypatch.setattr("mptcplab.figure.from_results.items_of", lambda _: {"bulk": items})
     choice = replace(choice, metric=None)
     assert _x_label(build_figure(results, choice)) == "completion time, ms"
     for name in ("completion p95", "completion_p95_s", "completion time"):

@@ -16,7 +16,7 @@ from mptcplab.errors import InputError
 from mptcplab.figure import Drawn, FigureChoice, build_figure, build_table_figure, read_table
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.table import PointTable, table_of
-from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.report.result_table import long_csv, wide_csv
 from mptcplab.results import open_results
 from mptcplab.stats import Interval
 

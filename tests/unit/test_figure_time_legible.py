@@ -13,7 +13,7 @@ from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.over_time import draw_over_time
 from mptcplab.figure.time_chart import OverTime, RunColumn
 from mptcplab.figure.timelines import TimelineCurve, WorkloadTimeline, _goodput, _rtt, _sort_subflows, _unique_names
-from mptcplab.metrics.catalog.reassembly import Reassembly
+from mptcplab.metrics.catalog.paths import Reassembly
 
 
 def _column(title: str, names: tuple[str, ...], end: float, events: tuple[tuple[float, str], ...]) -> RunColumn:

@@ -12,14 +12,14 @@ import pytest
 from tests.unit.made_gateway_run import ACCEPTED, DSL, FALLBACK, LTE, OPENED, TOTAL, Made
 
 from mptcplab.errors import LabError
-from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import timelines
+from mptcplab.figure.words import marks
 from mptcplab.metrics.catalog.recovery import workload_recoveries
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
 from mptcplab.metrics.instants import changes_rates, has_failed
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.result_table import result_table

@@ -17,8 +17,7 @@ import click
 import pytest
 
 import mptcplab
-from mptcplab.cli.help import EXAMPLES, SECTIONS
-from mptcplab.cli.main import _COMMANDS, commands
+from mptcplab.cli.main import _COMMANDS, EXAMPLES, SECTIONS, commands
 
 CLI = (sys.executable, "-m", "mptcplab")
 _ANSI = re.compile(r"\x1b\[([0-9;]*)m")

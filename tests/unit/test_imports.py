@@ -13,8 +13,8 @@ from pathlib import Path
 import click
 import pytest
 
-from mptcplab.cli.deferred import defer_to
 from mptcplab.cli.main import commands
+from mptcplab.cli.options import defer_to
 from mptcplab.lazy import lazy_names, load
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -22,11 +22,11 @@ from hypothesis import strategies as st
 from jsonschema import Draft7Validator
 
 from mptcplab.cli.main import main
-from mptcplab.kernel.algorithms import congestion_controls, schedulers
+from mptcplab.kernel.data import congestion_controls, schedulers
 from mptcplab.plan.compile import compile_plan
 from mptcplab.scenario.jsonschema import scenario_schema
-from mptcplab.scenario.link_presets import LINK_PRESETS
 from mptcplab.scenario.load import load
+from mptcplab.scenario.presets import LINK_PRESETS
 from mptcplab.scenario.template import KINDS, parse_path, path_text
 
 GOLDEN = Path(__file__).parent / "golden"

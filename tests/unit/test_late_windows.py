@@ -8,7 +8,7 @@ from typing import Any
 import polars as pl
 import pytest
 
-from mptcplab.metrics.late_windows import window_limited_subflows
+from mptcplab.metrics.warnings import window_limited_subflows
 
 MSS = 1420
 

@@ -12,7 +12,7 @@ from tests.unit.compared import row_of
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.later_outages import later_outage_notes
+from mptcplab.report.notes import later_outage_notes
 from mptcplab.stats import mean_interval
 
 

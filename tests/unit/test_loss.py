@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from mptcplab.network.losses import BurstChain, LossChances
+from mptcplab.network.chances import BurstChain, LossChances
 
 
 @pytest.mark.parametrize(("packets", "chance"), [(200, 0.01), (500, 0.1), (50, 0.5), (1200, 0.002)])

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from tests.unit.commanded import output_of
 
-from mptcplab.campaign import missing
+from mptcplab.campaign import failures
 from mptcplab.engine import memory as engine_memory
 from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, memory_text, with_limits
 from mptcplab.engine.virtual.engine import Virtual
@@ -18,7 +18,7 @@ from mptcplab.engine.virtual.machine import LabBoot, _arguments
 from mptcplab.errors import Exit
 from mptcplab.guest import machine as guest_machine
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.memory import memory_bytes, needed_bytes
+from mptcplab.plan.estimate import memory_bytes, needed_bytes
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.units import Size
@@ -120,7 +120,7 @@ def test_limits_follow_the_memory(tmp_path: Path) -> None:
 
 def test_the_estimate_counts_in_the_limits_that_labs_have() -> None:
     """A lab with the estimated memory restrains TCP at exactly the bytes that the estimate allows."""
-    from mptcplab.plan.memory import _TCP_SHARE
+    from mptcplab.plan.estimate import _TCP_SHARE
 
     assert engine_memory.TCP_PAGES[1] * 4096 == _TCP_SHARE * GIB
 
@@ -146,9 +146,9 @@ def test_too_much_for_this_machine(
 ) -> None:
     """Before anything runs, with both sizes; a lab of the usual size is left to try."""
     monkeypatch.setattr(Virtual, "free_memory", lambda _: int(free * GIB))
-    assert list(missing._memory(_experiment(tmp_path, rate=10).runs, "virtual")) == []
+    assert list(failures._memory(_experiment(tmp_path, rate=10).runs, "virtual")) == []
     experiment = _experiment(tmp_path)
-    lacks = list(missing._memory(experiment.runs, "virtual"))
+    lacks = list(failures._memory(experiment.runs, "virtual"))
     assert bool(lacks) == refused
     if refused:
         assert lacks[0].status == Exit.MISSING
@@ -162,7 +162,7 @@ def test_too_much_for_this_machine(
 
 
 def test_engines_without_a_machine_of_their_own_are_not_asked(tmp_path: Path) -> None:
-    assert list(missing._memory(_experiment(tmp_path, buffer=512, rate=5000).runs, "local")) == []
+    assert list(failures._memory(_experiment(tmp_path, buffer=512, rate=5000).runs, "local")) == []
 
 
 def test_only_the_largest_lab_counts() -> None:
@@ -227,7 +227,7 @@ def test_show_states_the_memory(
 
 
 def test_small_buffers_need_no_search_for_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    from mptcplab.plan import memory
+    from mptcplab.plan import estimate
 
-    monkeypatch.setattr(memory, "RatedNetwork", None)
+    monkeypatch.setattr(estimate, "RatedNetwork", None)
     assert needed_bytes(_experiment(tmp_path, buffer=6).points[0].scenario) < GIB

@@ -18,8 +18,7 @@ from pathlib import Path
 import click
 import pytest
 
-from mptcplab.cli.main import commands
-from mptcplab.cli.usage import explain_usage
+from mptcplab.cli.main import commands, explain_usage
 from mptcplab.errors import InputError
 from mptcplab.results import open_results
 

@@ -14,12 +14,11 @@ from tests.unit.made_flow import PLACES, Made, seen
 from mptcplab.errors import LabError
 from mptcplab.metrics import subflows
 from mptcplab.metrics.algorithms import seen_subflows
-from mptcplab.metrics.alike import merge_similar_warnings
-from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.rows import result_rows, rows_of, run_result
-from mptcplab.metrics.subflows import MptcpUse
-from mptcplab.report.html_notices import _row_notices
+from mptcplab.metrics.subflows import MptcpUse, mptcp_counts
+from mptcplab.metrics.warnings import merge_similar_warnings
+from mptcplab.report.html_build import _row_notices
 from mptcplab.report.result_table import result_table
 
 

@@ -14,13 +14,12 @@ from tests.unit.made_results import make_results
 from mptcplab.errors import InputError
 from mptcplab.figure import FigureChoice, build_figure
 from mptcplab.metrics.against_tcp import LABEL, hash_conditions
-from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
-from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.metrics.subflows import MptcpCounts, MptcpUse, Sockets
 from mptcplab.results import Results, open_results
-from mptcplab.scenario.repeats import Repeats
+from mptcplab.scenario.record import Repeats
 from mptcplab.scenario.sweep import name_of_axis
 
 OVER_TCP = "aggregation_benefit_over_tcp"

@@ -15,16 +15,21 @@ import polars as pl
 import pytest
 from tests.unit.made_manifest import manifest
 
-from mptcplab.metrics.catalog.interruption import interruption_s, outage_after_s
-from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics
-from mptcplab.metrics.catalog.usable import Episode, outage_s, usable_s
-from mptcplab.metrics.delivery import Delivery
-from mptcplab.metrics.doubted_outage import outage_warnings
-from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.in_time import timely_delivery
+from mptcplab.metrics.catalog.recovery import (
+    Episode,
+    interruption_s,
+    outage_after_s,
+    outage_s,
+    recoveries,
+    recovery_metrics,
+    usable_s,
+)
+from mptcplab.metrics.column import Subject
+from mptcplab.metrics.delivery import Delivery, timely_delivery
 from mptcplab.metrics.instants import Instant
-from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.subflows import ends_of
+from mptcplab.metrics.warnings import outage_warnings
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import TimedMessages

@@ -14,9 +14,16 @@ from tests.unit.made_manifest import manifest, workload
 
 from mptcplab.errors import LabError
 from mptcplab.recording.record import Recording
-from mptcplab.workload.emodel import mean_opinion_score, r_factor
-from mptcplab.workload.messages import Message, call_metrics, delay_metrics, messages, stream_metrics
 from mptcplab.workload.outputs import Arrivals
+from mptcplab.workload.paced import (
+    Message,
+    call_metrics,
+    delay_metrics,
+    mean_opinion_score,
+    messages,
+    r_factor,
+    stream_metrics,
+)
 
 TEN = [Message(number, delay) for number, delay in enumerate([20, 22, 20, 30, 80, 20, 20, 20, 40, 20])]
 

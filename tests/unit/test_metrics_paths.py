@@ -13,12 +13,17 @@ from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
 from mptcplab.campaign.contract import contract
-from mptcplab.metrics.catalog.aggregation import aggregation_benefit, path_capacities
-from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies, reassembly_metrics, reinjected_bytes
-from mptcplab.metrics.delivery import Delivery
-from mptcplab.metrics.ends import ends_of
-from mptcplab.metrics.fairness import jain_over_time
+from mptcplab.metrics.catalog.paths import (
+    Reassembly,
+    aggregation_benefit,
+    path_capacities,
+    reassemblies,
+    reassembly_metrics,
+    reinjected_bytes,
+)
+from mptcplab.metrics.delivery import Delivery, jain_over_time
 from mptcplab.metrics.registry import METRICS, columns
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording
 from mptcplab.scenario.load import load

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from tests.unit.made_results import make_results
 
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.instants import follows_trace
-from mptcplab.metrics.pauses import pause_warnings
+from mptcplab.metrics.subflows import ends_of
+from mptcplab.metrics.warnings import pause_warnings
 from mptcplab.plan.compile import compile_plan
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording

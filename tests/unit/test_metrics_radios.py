@@ -12,11 +12,10 @@ import pytest
 from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
-from mptcplab.figure.marks import marks
 from mptcplab.figure.timelines import TimelineCurve as Curve
 from mptcplab.figure.timelines import _break_at_gaps
+from mptcplab.figure.words import marks
 from mptcplab.metrics.network import NetworkCounters
-from mptcplab.metrics.network_rows import network_document, scope_rows
 from mptcplab.metrics.radios import (
     ACCESS_POINTS,
     RADIO_LINKS,
@@ -29,14 +28,14 @@ from mptcplab.metrics.radios import (
     radio_samples,
     radio_warnings,
 )
-from mptcplab.metrics.rows import RunResult
+from mptcplab.metrics.rows import RunResult, network_document, scope_rows
 from mptcplab.recording.record import Recording
 from mptcplab.report.network import scope_table
 from mptcplab.results.columns import FRAMES, RUN
+from mptcplab.results.frames import RecordedRun
 from mptcplab.results.frames import associations as associations_frame
 from mptcplab.results.frames import radios as radios_frame
 from mptcplab.results.frames import scope as scope_frame
-from mptcplab.results.run import RecordedRun
 
 ZERO_NS = 10 * 10**9
 STATION, AP1, AP2 = "02:00:00:00:00:01", "02:00:00:00:00:02", "02:00:00:00:00:03"

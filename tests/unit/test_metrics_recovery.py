@@ -18,8 +18,8 @@ from tests.unit.made_manifest import manifest
 
 from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
 from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.instants import Instant
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
 from mptcplab.recording.record import Recording
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from mptcplab.metrics.catalog.rise import rise_s
+from mptcplab.metrics.catalog.basic import rise_s
 from mptcplab.metrics.delivery import Delivery
 
 

@@ -6,11 +6,9 @@ from __future__ import annotations
 import polars as pl
 import pytest
 
-from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.ends import Ends
 from mptcplab.metrics.manifest import Transport
 from mptcplab.metrics.measure import _count_warnings, _idle_warnings, _use_warnings
-from mptcplab.metrics.subflows import MptcpUse, Sockets, count_unseen, use_of_all
+from mptcplab.metrics.subflows import Ends, MptcpCounts, MptcpUse, Sockets, count_unseen, use_of_all
 from mptcplab.workload.recorded import RecordedWorkload
 
 

@@ -12,12 +12,20 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.metrics.catalog.interruption import interruption_s, outage_after_s
-from mptcplab.metrics.catalog.usable import Episode, episodes, longest_outage, outage_s, usable_curve, usable_s
+from mptcplab.metrics.catalog.recovery import (
+    Episode,
+    episodes,
+    interruption_s,
+    longest_outage,
+    outage_after_s,
+    outage_s,
+    usable_curve,
+    usable_s,
+)
+from mptcplab.metrics.column import Subject
 from mptcplab.metrics.delivery import Delivery, gap_s, recovery_s
-from mptcplab.metrics.doubted_outage import _sampling_warnings, episode_warnings
 from mptcplab.metrics.instants import Instant
-from mptcplab.metrics.metric import Subject
+from mptcplab.metrics.warnings import _sampling_warnings, episode_warnings
 
 _BYTE = 8
 _STEP_S, _ROUNDING_S = 0.1, 1e-9

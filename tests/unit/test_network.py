@@ -12,7 +12,7 @@ from mptcplab.network.behaviour import Behaviour
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS, OWNERS, VARIABLE_KEYS
 from mptcplab.network.words import direction_words
-from mptcplab.plan.disciplines import disciplines
+from mptcplab.plan.links import disciplines
 from mptcplab.scenario.events import Event
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.trace import parse

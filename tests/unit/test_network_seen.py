@@ -14,13 +14,11 @@ from tests.unit.made_counters import Counts, write_counters
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.campaign.contract import contract
-from mptcplab.metrics.endpoints import ENDPOINTS
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.links import LINKS, DirectionCounters
 from mptcplab.metrics.measure import WorkloadMeasurement
-from mptcplab.metrics.middleboxes import MIDDLEBOXES
-from mptcplab.metrics.network import network_counters, network_warnings, unused_link_warnings
-from mptcplab.metrics.network_rows import network_document
+from mptcplab.metrics.network import ENDPOINTS, MIDDLEBOXES, network_counters, network_warnings, unused_link_warnings
+from mptcplab.metrics.rows import network_document
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.pages import write_report
 from mptcplab.recording import samples
 from mptcplab.recording.record import FORMAT, Recording

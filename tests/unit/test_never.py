@@ -15,15 +15,14 @@ from tests.unit.compared import row_of
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError
-from mptcplab.figure import FigureChoice, build_figure, chosen
+from mptcplab.figure import FigureChoice, build_figure, from_results
 from mptcplab.figure.canvas import open_pyplot
 from mptcplab.figure.sweep import sweep_figure
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, reduce, run_result
 from mptcplab.report.choosing import choose
 from mptcplab.report.html_sweep import missing_run_notes
-from mptcplab.report.result_table import result_table
-from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.report.result_table import long_csv, result_table, wide_csv
 from mptcplab.results import open_results
 from mptcplab.stats import mean_interval
 
@@ -145,7 +144,7 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
     ]
     lacking = {"settings": dict(zip(keys, ("b", "y"), strict=True)), "reason": "no such mode"}
     results = replace(results, document={**results.document, "unavailable": [lacking]})
-    monkeypatch.setattr(chosen, "_rows_at", lambda *_: rows)
+    monkeypatch.setattr(from_results, "_rows_at", lambda *_: rows)
     made = build_figure(results, FigureChoice(kind="bars", metric="restored"))
     print(made.note)
     assert "never: not within the run (" in made.note
@@ -162,7 +161,7 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
 
 def test_a_metric_without_any_value_is_refused_with_the_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_results(tmp_path / "made", TWO_LINES)
-    monkeypatch.setattr(chosen, "_rows_at", lambda *_: [_row("on", [])])
+    monkeypatch.setattr(from_results, "_rows_at", lambda *_: [_row("on", [])])
     with pytest.raises(InputError, match=f"no run has a value of {RESTORED}: never within any run"):
         build_figure(open_results(tmp_path / "made"), FigureChoice(kind="bars", metric="restored"))
 

@@ -5,14 +5,14 @@ from __future__ import annotations
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.schema import Scenario
 
 FLOW = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
 
 
 def _plan(**router: object) -> Plan:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": "disjoint-paths"}))
     tables["routers"]["r1"] = router
     return compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}), seed=1)
 

@@ -17,14 +17,14 @@ from tests.unit.test_sweep import Hand, execute, experiment_of
 
 from mptcplab.campaign import identity
 from mptcplab.errors import Exit, LabError
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.links import direction_counters
 from mptcplab.metrics.measure import measure
 from mptcplab.metrics.network import network_counters
 from mptcplab.metrics.rows import result_rows, run_result
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.pages import build_report, write_report
 from mptcplab.recording.record import FORMAT, REPEATED, Recording, relabelled
-from mptcplab.report.html_scenario import scenario_of, to_toml
+from mptcplab.report.origin import scenario_of, to_toml
 from mptcplab.results import open_every, open_results
 
 READERS: dict[str, Callable[[Recording], Any]] = {

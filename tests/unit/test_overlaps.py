@@ -14,7 +14,7 @@ from tests.unit.made_results import make_results
 
 from mptcplab.metrics.rows import ResultRow, run_result
 from mptcplab.recording.record import Recording
-from mptcplab.report.overlaps import collect_beginnings, overlap_notes
+from mptcplab.report.notes import collect_beginnings, overlap_notes
 from mptcplab.report.result_table import result_table
 
 TWO_WORKLOADS = """

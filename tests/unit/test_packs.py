@@ -18,14 +18,21 @@ from click.testing import CliRunner
 import mptcplab
 from mptcplab.cli.main import commands
 from mptcplab.errors import Exit, InputError, LabError, MissingError
-from mptcplab.packs.archive import Archive, write_archive
+from mptcplab.packs.archive import (
+    FORMAT,
+    NAME,
+    Archive,
+    Manifest,
+    PackedRecording,
+    digest_of,
+    run_digest,
+    write_archive,
+)
 from mptcplab.packs.compare import compare_recordings
-from mptcplab.packs.fetch import fetch
 from mptcplab.packs.make import make_pack
-from mptcplab.packs.manifest import FORMAT, NAME, Manifest, PackedRecording, digest_of, run_digest
-from mptcplab.packs.open import OpenPack, foreign_code, open_pack
+from mptcplab.packs.open import OpenPack, fetch, foreign_code, open_pack
+from mptcplab.scenario.document import NamedFiles
 from mptcplab.scenario.load import load
-from mptcplab.scenario.named_files import NamedFiles
 
 SCENARIO = """
 title = "two paths"

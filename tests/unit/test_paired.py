@@ -12,7 +12,7 @@ from tests.unit.compared import SLOWER, A, output, row_of, write
 
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.paired import paired_notes
+from mptcplab.report.notes import paired_notes
 from mptcplab.stats import mean_interval
 
 FOLDER = Path("results/sweep")

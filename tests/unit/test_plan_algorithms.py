@@ -9,13 +9,13 @@ import pytest
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Needs, Plan
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.schema import Scenario
 
 
 def plan_of(*, protocol: str = "mptcp", transport: dict[str, Any] | None = None, **workload: Any) -> Plan:
     """Compile two paths with one workload from client to server."""
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": "disjoint-paths"}))
     for host in tables["hosts"].values():
         host["transport"] = {"protocol": protocol, **(transport or {})}
     bulk = {"kind": "flow", "from": "client", "to": "server", "size": "1 MB", **workload}

@@ -19,7 +19,7 @@ import pytest
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.script import script
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.context import FLOW
 
@@ -38,7 +38,7 @@ PRESETS: list[dict[str, Any]] = [
 
 def scenario(topology: dict[str, Any], **keys: Any) -> Scenario:
     """Return a scenario with fixed phases, since tests here compare instants; test_plan_phases.py tests offsets."""
-    tables = preset.expand(preset.Topology.model_validate(topology))
+    tables = presets.expand(presets.Topology.model_validate(topology))
     for link in tables["links"].values():
         link["forward"] = {"rate": "8 Mbit/s", "delay": "1 ms", "queue": "20 packets"}
     return Scenario.model_validate({"title": "t", "phases": "fixed", **tables, "workloads": WORKLOADS, **keys})

@@ -11,17 +11,17 @@ import pytest
 from tests.unit.made_prebuilt import install_prebuilt
 from tests.unit.test_plan_uses import EXAMPLES, ROOT
 
-from mptcplab.campaign.missing import find_missing
+from mptcplab.campaign.failures import find_missing
 from mptcplab.engine import tools
 from mptcplab.engine.tools import find_program, find_programs, source_digest, source_folder
-from mptcplab.engine.virtual.programs import REFUSED, find_lab_programs
+from mptcplab.engine.virtual.machine import REFUSED, find_lab_programs
 from mptcplab.errors import MissingError
 from mptcplab.guest.command_form import OtherFormError
 from mptcplab.guest.counters import read_counter
 from mptcplab.guest.direct import Place
 from mptcplab.guest.offload_requests import offload_requests
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.direct import dispensable_programs, is_direct
+from mptcplab.plan.model import dispensable_programs, is_direct
 from mptcplab.scenario.load import load
 from mptcplab.steps import Command, CommandLine, Counter
 

@@ -11,13 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.network.behaviours.burst_loss import BurstLoss
 from mptcplab.network.behaviours.delay import DelayKeys, spread_of
+from mptcplab.network.behaviours.loss import BurstLoss
 from mptcplab.network.tables import FOLDER, SCALE, DelayDistribution, table_command
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.disciplines import disciplines
-from mptcplab.plan.links import change_commands, shaping_commands
-from mptcplab.scenario import preset
+from mptcplab.plan.links import change_commands, disciplines, shaping_commands
+from mptcplab.scenario import presets
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
@@ -107,7 +106,7 @@ def test_changeable_directions_have_a_netem_from_the_start() -> None:
 
 
 def _network(**direction: object) -> Network:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": "disjoint-paths"}))
     tables["links"]["link1"] |= {"forward": direction}
     return Network(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": FLOW}}))
 

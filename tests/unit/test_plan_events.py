@@ -13,8 +13,8 @@ import pytest
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.script import script
-from mptcplab.scenario.link_presets import LINK_PRESETS, LinkPresetName
 from mptcplab.scenario.load import load
+from mptcplab.scenario.presets import LINK_PRESETS, LinkPresetName
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Exactly as written: these tests compare instants and delays.

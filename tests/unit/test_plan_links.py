@@ -10,7 +10,7 @@ import pytest
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.links import ifb_name
 from mptcplab.plan.model import Plan
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command
@@ -168,7 +168,7 @@ def test_hosts_are_only_shaped_at_the_far_end_of_a_direct_link() -> None:
 
 @pytest.mark.parametrize("name", ["disjoint-paths", "shared-bottleneck", "chain"])
 def test_hosts_are_never_shaped_in_a_routed_preset(name: str) -> None:
-    tables = preset.expand(preset.Topology.model_validate({"preset": name}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": name}))
     direction = {"rate": "8 Mbit/s", "delay": "1 ms", "loss": "1 %", "queue": "10 packets"}
     for link in tables["links"].values():
         link |= {"forward": direction, "backward": direction}

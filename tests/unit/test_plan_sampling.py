@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.sampling import sample_interval_ns
+from mptcplab.plan.estimate import sample_interval_ns
 from mptcplab.scenario.load import load
 
 TEXT = """

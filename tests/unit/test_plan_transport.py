@@ -10,13 +10,13 @@ import pytest
 
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.schema import Scenario
 
 
 def scenario(topology: dict[str, Any], *, transport: dict[str, Any] | None = None, **keys: Any) -> Scenario:
     """Return a preset with a flow from client to server; ``transport`` applies to every host."""
-    tables = preset.expand(preset.Topology.model_validate(topology))
+    tables = presets.expand(presets.Topology.model_validate(topology))
     for host in tables["hosts"].values():
         host["transport"] = transport or {}
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
@@ -261,7 +261,7 @@ def test_parallel_links_between_two_routers() -> None:
 
 
 def test_parallel_links_between_two_hosts() -> None:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "direct"}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": "direct"}))
     tables["links"]["link2"] = {"between": ["client", "server"]}
     bulk = {"kind": "flow", "from": "client", "to": "server", "duration": "10 s"}
     plan = compile_plan(Scenario.model_validate({"title": "t", **tables, "workloads": {"bulk": bulk}}), seed=1)

@@ -12,7 +12,7 @@ import pytest
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.plan.model import Plan
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.ftp import ftp_data_ports
@@ -34,7 +34,7 @@ GOALS: dict[str, dict[str, Any]] = {
 
 
 def _scenario(kind: str, *, family: str = "ipv4", protocol: str = "mptcp", **keys: Any) -> Scenario:
-    tables = preset.expand(preset.Topology.model_validate({"preset": "disjoint-paths"}))
+    tables = presets.expand(presets.Topology.model_validate({"preset": "disjoint-paths"}))
     for host in tables["hosts"].values():
         host["transport"] = {"protocol": protocol}
     load = {"kind": kind, "from": "client", "to": "server", **GOALS[kind], **keys}

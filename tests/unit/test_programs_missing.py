@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.campaign.missing import find_missing
+from mptcplab.campaign.failures import find_missing
 from mptcplab.cli.main import main
 from mptcplab.engine import tools
 from mptcplab.errors import Exit, MissingError
@@ -39,7 +39,7 @@ def without_tshark(monkeypatch: pytest.MonkeyPatch) -> None:
     def missing() -> str:
         raise MissingError("this machine has no 'tshark'", subject="tshark", packages=("tshark",))
 
-    monkeypatch.setattr("mptcplab.campaign.missing.tshark_path", missing)
+    monkeypatch.setattr("mptcplab.campaign.failures.tshark_path", missing)
     monkeypatch.setattr("mptcplab.engine.virtual.engine.find_kernel", lambda _: None)
 
 

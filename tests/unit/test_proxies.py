@@ -20,11 +20,11 @@ import pytest
 from tests.unit.commanded import Output, output_of
 
 from mptcplab.doctor import Level
-from mptcplab.doctor.packages import LinuxDistribution
-from mptcplab.doctor.proxies import check_proxies
+from mptcplab.doctor.model import LinuxDistribution
+from mptcplab.doctor.programs import check_proxies
 from mptcplab.engine import tools
 from mptcplab.errors import InputError, LabError, MissingError
-from mptcplab.proxies import build, catalog, toolchain
+from mptcplab.proxies import build, catalog
 from mptcplab.proxies.catalog import RECIPES, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -128,20 +128,20 @@ def test_the_callers_toolchain_comes_first_if_it_is_new_enough(tmp_path: Path) -
     fake(tmp_path / "new/go", "go version go1.22.1 linux/amd64")
     fake(tmp_path / "sdk/go1.99.1/bin/go", "go version go1.99.1 linux/amd64")
     base = {"HOME": str(tmp_path), "RUSTFLAGS": "-O", "GOAMD64": "v3", "GOPROXY": "a-proxy"}
-    found = toolchain.toolchain_of(recipe, {**base, "PATH": f"{tmp_path}/old:{tmp_path}/new"})
+    found = build.toolchain_of(recipe, {**base, "PATH": f"{tmp_path}/old:{tmp_path}/new"})
     assert (found.path, found.version) == (tmp_path / "new/go", (1, 22))
     assert not {"RUSTFLAGS", "GOAMD64"} & set(found.environment), "a user's flags would change the program"
     assert found.environment["GOPROXY"] == "a-proxy"
     assert found.environment["GOTOOLCHAIN"] == "local", "nothing downloads another toolchain"
-    newest = toolchain.toolchain_of(replace(recipe, compiler=(1, 99)), {**base, "PATH": f"{tmp_path}/old"})
+    newest = build.toolchain_of(replace(recipe, compiler=(1, 99)), {**base, "PATH": f"{tmp_path}/old"})
     assert newest.path == tmp_path / "sdk/go1.99.1/bin/go"
 
 
 @pytest.fixture
 def nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let only PATH have toolchains."""
-    without = {language: replace(kind, folders=()) for language, kind in toolchain._KINDS.items()}
-    monkeypatch.setattr(toolchain, "_KINDS", without)
+    without = {language: replace(kind, folders=()) for language, kind in build._KINDS.items()}
+    monkeypatch.setattr(build, "_KINDS", without)
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -152,7 +152,7 @@ def test_a_toolchain_that_is_too_old_is_one_sentence(version: str | None, messag
     if version is not None:
         fake(tmp_path / "go", version)
     with pytest.raises(MissingError) as error:
-        toolchain.toolchain_of(RECIPES["xray"], {"PATH": str(tmp_path)})
+        build.toolchain_of(RECIPES["xray"], {"PATH": str(tmp_path)})
     assert error.value.message == f"xray needs Go 1.24 or later, and this machine's Go {message}"
     assert "make gateways" in str(error.value.hint)
 
@@ -163,9 +163,9 @@ def test_cargo_without_a_compiler_is_not_a_toolchain(tmp_path: Path) -> None:
     for name in ("cargo", "cc"):
         fake(tmp_path / name, f"{name} 1.99.0")
     with pytest.raises(MissingError, match="lacks one of cargo, rustc, cc"):
-        toolchain.toolchain_of(recipe, {"PATH": str(tmp_path)})
+        build.toolchain_of(recipe, {"PATH": str(tmp_path)})
     fake(tmp_path / "rustc", "rustc 1.90.0 (abc 2025-01-01)")
-    assert toolchain.toolchain_of(recipe, {"PATH": str(tmp_path)}).version == (1, 90)
+    assert build.toolchain_of(recipe, {"PATH": str(tmp_path)}).version == (1, 90)
 
 
 @pytest.mark.usefixtures("nowhere")
@@ -179,9 +179,9 @@ def test_cargo_without_a_compiler_is_not_a_toolchain(tmp_path: Path) -> None:
     ],
 )
 def test_debians_packages(offered: str, packages: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(toolchain, "_output_of", lambda *_: offered)
+    monkeypatch.setattr(build, "_output_of", lambda *_: offered)
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert toolchain.missing_packages([RECIPES["shadowsocks-rust"]]) == packages
+    assert build.missing_packages([RECIPES["shadowsocks-rust"]]) == packages
 
 
 def test_a_failed_build_keeps_only_its_log(cache: Path, files: Path, compiler: Path) -> None:

@@ -21,15 +21,16 @@ from mptcplab.explain.evidence import (
     Sample,
     Subflow,
     Wait,
+    min_wait_s,
+    waits_of,
 )
 from mptcplab.explain.evidence import (
     Path as NetworkPath,
 )
-from mptcplab.explain.meaning import KERNEL, LAB, MEANINGS
 from mptcplab.explain.reason import KINDS
+from mptcplab.explain.reference import KERNEL, LAB, MEANINGS
 from mptcplab.explain.registry import explain, list_undecided, reasons
-from mptcplab.explain.waits import min_wait_s, waits_of
-from mptcplab.metrics.reasons import reasons_of_row
+from mptcplab.metrics.evidence import reasons_of_row
 
 ROOT = Path(__file__).resolve().parents[2]
 #: Counters of two hosts after a connection with one additional subflow.

@@ -17,13 +17,11 @@ from rich.console import Console
 
 from mptcplab.errors import InputError
 from mptcplab.files import write_text
-from mptcplab.metrics.points import short_names
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.report.choosing import sorted_tables
-from mptcplab.report.files import write_json
+from mptcplab.metrics.values import short_names
+from mptcplab.report.choosing import sorted_tables, to_rich
 from mptcplab.report.result_table import IDENTICAL_NOTE, result_table, result_tables
-from mptcplab.report.table import Table, interval_text, number, number_columns, spread_text
-from mptcplab.report.terminal import to_rich
+from mptcplab.report.table import Table, interval_text, number, number_columns, spread_text, write_json
 from mptcplab.stats import Interval, mean_interval
 
 #: What every row has.

@@ -10,7 +10,7 @@ import pytest
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.pages import build_report
-from mptcplab.report.html_model import ExperimentSection
+from mptcplab.report.html import ExperimentSection
 from mptcplab.results import PARTIAL
 
 

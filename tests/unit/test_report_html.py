@@ -26,11 +26,9 @@ from mptcplab.pages import build_report, write_report
 from mptcplab.plan.compile import compile_plan
 from mptcplab.report import html as page
 from mptcplab.report import html_build
-from mptcplab.report.html import to_html
-from mptcplab.report.html_model import ExperimentSection
+from mptcplab.report.html import ExperimentSection, to_html
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
-from mptcplab.report.page_tables import counts_first
-from mptcplab.report.result_table import result_table
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.results import open_results
 from mptcplab.scenario.load import load
 from mptcplab.stats import mean_interval

@@ -9,8 +9,8 @@ from typing import Any
 
 from mptcplab.network.words import direction_words, impairment_words, mtu_words, with_trace_ranges
 from mptcplab.recording.record import Recording
+from mptcplab.report.network import with_traces
 from mptcplab.report.topology import networks
-from mptcplab.report.traces import with_traces
 from mptcplab.scenario.load import load
 
 HEAD = 'title = "t"\ntopology = { preset = "disjoint-paths" }\n'

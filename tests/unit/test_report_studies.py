@@ -14,11 +14,11 @@ from tests.unit.made_studies import measure_table
 from mptcplab.metrics.rows import run_result
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
-from mptcplab.report.files import write_json
 from mptcplab.report.html import to_html
+from mptcplab.report.table import write_json
 from mptcplab.scenario.load import load
-from mptcplab.study.cloud_files import CLOUD, shipped_cloud, values_over_beds
-from mptcplab.study.load import select
+from mptcplab.study.cloud import CLOUD, shipped_cloud, values_over_beds
+from mptcplab.study.library import select
 
 pytestmark = pytest.mark.slow
 

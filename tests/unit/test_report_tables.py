@@ -10,7 +10,7 @@ from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
-from mptcplab.report.page_tables import narrow_tables, page_tables
+from mptcplab.report.result_table import narrow_tables, page_tables
 from mptcplab.report.table import Table
 from mptcplab.stats import Interval
 

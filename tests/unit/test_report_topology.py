@@ -15,8 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.unit.made_gateways import gateway, scenario
 
-from mptcplab.report.layout import Layout, arrange
-from mptcplab.report.topology import networks
+from mptcplab.report.topology import Layout, arrange, networks
 from mptcplab.scenario.load import load
 
 WORKLOAD = '\nworkloads.bulk = { kind = "flow", from = "client", to = "server", size = "1 MB" }\n'

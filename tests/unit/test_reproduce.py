@@ -15,7 +15,7 @@ from mptcplab.api import reproduction
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
-from mptcplab.study.forms import read_documents
+from mptcplab.study.library import read_documents
 
 pytestmark = pytest.mark.slow
 

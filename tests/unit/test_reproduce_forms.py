@@ -11,8 +11,8 @@ import pytest
 from tests.unit.made_studies import SCENARIO, Labs, call, ended, second_fails
 
 from mptcplab.study import reference
-from mptcplab.study.full import REFERENCE, full_form
-from mptcplab.study.load import select, study_names
+from mptcplab.study.library import select, study_names
+from mptcplab.study.measurement import REFERENCE, full_form
 
 pytestmark = pytest.mark.slow
 

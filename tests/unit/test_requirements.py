@@ -9,10 +9,9 @@ from xml.etree import ElementTree
 import pytest
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.counters import MptcpCounts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import RunResult, rows_of
-from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.metrics.subflows import MptcpCounts, MptcpUse, Sockets
 from mptcplab.report.junit import to_junit
 from mptcplab.report.requirements import (
     Bound,

@@ -15,9 +15,9 @@ from tests.unit.made_manifest import describe
 from tests.unit.made_results import TWO_LINES, make_results
 
 from mptcplab.errors import InputError, LabError, MissingError
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.radios import Association, RadioLink, RadioSample
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.subflows import ends_of
 from mptcplab.pages import build_report
 from mptcplab.recording.record import Recording
 from mptcplab.recording.samples import _type_of

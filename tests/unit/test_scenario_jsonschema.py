@@ -23,10 +23,10 @@ from tests.unit.bad_cases import CASES, head, unpack_cases
 from tests.unit.test_scenario_fuzz import VALID, document, mutants
 
 from mptcplab.errors import InputError
+from mptcplab.prebuilt import STUDY_DESCRIPTIONS
 from mptcplab.scenario.jsonschema import scenario_schema
 from mptcplab.scenario.keys import Written, fields_of
 from mptcplab.scenario.load import load
-from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Packets, Probability, Quantity, QueueLength, Rate, Size, UnitError
 
 ROOT = Path(__file__).resolve().parents[2]

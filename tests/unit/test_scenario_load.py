@@ -11,7 +11,7 @@ from tests.unit.written import PATHS, WORKLOAD, Write, one
 
 from mptcplab.errors import InputError
 from mptcplab.node.transport import Endpoint
-from mptcplab.scenario import preset
+from mptcplab.scenario import presets
 from mptcplab.scenario.document import join_key, split_key
 from mptcplab.scenario.extends import OF_EVERY_KIND
 from mptcplab.scenario.keys import Written, fields_of, known_fields
@@ -123,7 +123,7 @@ def test_presets(write: Write, topology: str, hosts: str, routers: str, links: s
 def test_presets_of_every_size(size: int) -> None:
     for sizes in ({"preset": "disjoint-paths", "paths": size}, {"preset": "chain", "routers": size},
                   {"preset": "shared-bottleneck", "paths": size}):  # fmt: skip
-        tables = preset.expand(preset.Topology.model_validate(sizes))
+        tables = presets.expand(presets.Topology.model_validate(sizes))
         nodes = {**tables["hosts"], **tables["routers"]}
         assert all(end in nodes for link in tables["links"].values() for end in link["between"])
         assert all(len(name) <= 15 for name in tables["links"])

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from mptcplab.selftest.kernel_log import kernel_result, watch_log
+from mptcplab.selftest.tap import kernel_result, watch_log
 
 _QUIET = "[    0.000000] Linux version 7.2\n[    9.000000] MPTCP: kernel_bind error, err=-98\n"
 _SPLAT = (

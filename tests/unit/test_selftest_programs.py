@@ -10,8 +10,7 @@ import pytest
 from mptcplab.engine import tools
 from mptcplab.errors import Exit, MissingError
 from mptcplab.kernel.source import KernelSource
-from mptcplab.selftest.prepare import SelftestTree
-from mptcplab.selftest.programs import check_programs, needed_programs
+from mptcplab.selftest.prepare import SelftestTree, check_programs, needed_programs
 
 #: Forms of Linux 7.2, where a library checks, and of 6.1, where each script does.
 JOIN = 'iptables="iptables"\nip6tables="ip6tables"\n\n\tmptcp_lib_check_tools ip ss "${iptables}" "${ip6tables}"\n'

@@ -25,11 +25,9 @@ from mptcplab.errors import Exit, InputError, MissingError
 
 pytest.importorskip("flask", reason="the extra `serve` is not installed")
 
-from mptcplab.serve.folders import Folders
+from mptcplab.serve.app import Folders, Guard, listen
 from mptcplab.serve.form import MAX_REPEATS, base_names, choices_of, find_base, read_form
-from mptcplab.serve.guard import Guard
 from mptcplab.serve.runner import _PROGRESS, Runner
-from mptcplab.serve.server import listen
 
 
 @dataclass(frozen=True)

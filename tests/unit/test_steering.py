@@ -15,7 +15,7 @@ import pytest
 from tests.unit.written import Write, one
 
 from mptcplab.cli.commands.steer import steer
-from mptcplab.engine.steering import archive, steer_program
+from mptcplab.engine.tools import archive, steer_program
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.steering import STEER

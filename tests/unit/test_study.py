@@ -12,25 +12,22 @@ import pytest
 
 import mptcplab
 from mptcplab.errors import InputError, LabError
-from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult
-from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.metrics.subflows import MptcpUse, Sockets, mptcp_counts
 from mptcplab.plan.compile import compile_plan
+from mptcplab.prebuilt import STUDY_DESCRIPTIONS
 from mptcplab.scenario.load import SweepPoint, load
-from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.stats import jain_index, mean_interval
-from mptcplab.study import load as study_load
-from mptcplab.study.document import study_document
+from mptcplab.study import library as study_load
 from mptcplab.study.figures import study_figures
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable, select, study_names
-from mptcplab.study.measured import fits, index_results, index_rows
+from mptcplab.study.library import SelectedTable, select, study_names
+from mptcplab.study.measurement import fits, index_results, index_rows
 from mptcplab.study.notes import describe_comparison
-from mptcplab.study.present import study_table
+from mptcplab.study.output import study_document, study_table
+from mptcplab.study.parts import over_of
 from mptcplab.study.schema import Claim, Study
-from mptcplab.study.values import over_of
-from mptcplab.study.verdict import is_good, judge_cells
+from mptcplab.study.verdict import JudgedTable, is_good, judge, judge_cells
 
 PACKAGE = Path(mptcplab.__file__).parent
 SCENARIOS = [file for file in sorted((PACKAGE / "studies").glob("**/*.toml")) if file.name not in STUDY_DESCRIPTIONS]

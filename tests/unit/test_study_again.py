@@ -11,16 +11,13 @@ import pytest
 from pydantic import ValidationError
 
 from mptcplab.stats import Interval
-from mptcplab.study.agreement import points_of
-from mptcplab.study.full import shipped_values
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import Value
-from mptcplab.study.present import study_table
+from mptcplab.study.figures import points_of
+from mptcplab.study.library import SelectedTable, select
+from mptcplab.study.measurement import TableSource, Value, shipped_values
+from mptcplab.study.output import study_table
 from mptcplab.study.schema import Study
-from mptcplab.study.scoreboard import line_of, scoreboard_document, total
-from mptcplab.study.scoreboard_tables import scoreboard_table
-from mptcplab.study.source import TableSource
+from mptcplab.study.scoreboard import line_of, scoreboard_document, scoreboard_table, total
+from mptcplab.study.verdict import JudgedTable, judge
 
 DATA = """
 title = "t"

@@ -21,6 +21,7 @@ from mptcplab.scenario.load import Run
 from mptcplab.study import reference
 from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, find_gaps, is_drawn, read_beds
 from mptcplab.study.cloud import (
+    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -30,11 +31,10 @@ from mptcplab.study.cloud import (
     CloudValue,
     agreement_class,
     read_cloud,
+    shipped_cloud,
 )
-from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud, summarise
-from mptcplab.study.jobs import table_job
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.library import SelectedTable, select, study_names, table_job
 
 _MADE = """
 [settled]

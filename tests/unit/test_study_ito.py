@@ -11,7 +11,7 @@ from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.links import Link
 from mptcplab.scenario.load import load
-from mptcplab.study.load import select
+from mptcplab.study.library import select
 
 MPTCP = {"transport.protocol": "mptcp"}
 

@@ -12,18 +12,14 @@ from tests.unit.made_classes import STUDY, measure
 from tests.unit.made_studies import Labs, ended, scoreboard
 
 from mptcplab.errors import Exit
-from mptcplab.study.agreement import points_of
-from mptcplab.study.document import study_document
-from mptcplab.study.full import read_reference, shipped_values
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import TableValues
-from mptcplab.study.notes import notes_of
-from mptcplab.study.page_sheets import sheets_of
+from mptcplab.study.figures import points_of
+from mptcplab.study.library import SelectedTable, select
+from mptcplab.study.measurement import TableSource, TableValues, read_reference, shipped_values
+from mptcplab.study.notes import notes_of, reasons_of
+from mptcplab.study.output import study_document
 from mptcplab.study.schema import Study
-from mptcplab.study.source import TableSource
-from mptcplab.study.verdict import JudgedCell, is_good, judge_cells
-from mptcplab.study.words import reasons_of
+from mptcplab.study.sheets import sheets_of
+from mptcplab.study.verdict import JudgedCell, JudgedTable, is_good, judge, judge_cells
 
 _CLAIM = 'text = "at most 1 at 4 ms"\n'
 _OPEN = f"""{STUDY}

@@ -12,7 +12,7 @@ from tests.unit.study_keys import NO_PARAMETERS, allowance, keys_of, namers, unn
 
 from mptcplab.errors import LabError
 from mptcplab.study import chosen
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.parameters import check, compare_parameters
 
 ROOT = Path(__file__).resolve().parents[2]

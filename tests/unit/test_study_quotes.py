@@ -13,21 +13,17 @@ from click.testing import CliRunner
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.api import measuring
-from mptcplab.cli.commands.reproduce import reproduce
+from mptcplab.api import reproduction
+from mptcplab.cli.commands.experiments import reproduce
 from mptcplab.errors import LabError
 from mptcplab.stats import Interval, mean_interval
-from mptcplab.study import load as study_load
-from mptcplab.study.document import study_document
-from mptcplab.study.forms import read_documents
-from mptcplab.study.jobs import TableJob
-from mptcplab.study.judged import judge
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import Value
-from mptcplab.study.present import study_table
-from mptcplab.study.quote import Quote, quoted_text, quotes_of, replace_quotes
+from mptcplab.study import library as study_load
+from mptcplab.study.library import SelectedTable, TableJob, read_documents, select
+from mptcplab.study.measurement import TableSource, Value, fill, needs, read_sources, sort_by_dependency
+from mptcplab.study.output import study_document, study_table
+from mptcplab.study.parts import Quote, quoted_text, quotes_of, replace_quotes
 from mptcplab.study.schema import Study
-from mptcplab.study.source import TableSource, fill, needs, read_sources, sort_by_dependency
+from mptcplab.study.verdict import judge
 
 #: Names as studies have them: ``4.2``, ``lia-v09``, ``8 Mbit/s``.
 _words = st.lists(st.text("ab4.%-_", min_size=1, max_size=4), min_size=1, max_size=2).map(" ".join)
@@ -278,12 +274,12 @@ def measured(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """No lab: every table has 14 and 7 Mbit/s in its first row. The tables, as they were measured."""
     names: list[str] = []
 
-    def measure(job: TableJob, folder: Path, *_: object) -> measuring.TableOutcome:
+    def measure(job: TableJob, folder: Path, *_: object) -> reproduction.TableOutcome:
         folder.mkdir(exist_ok=True)
         names.append(job.selected.number)
-        return measuring.TableOutcome(job, (), _values(mptcp=(14.0,), tcp=(7.0,)))
+        return reproduction.TableOutcome(job, (), _values(mptcp=(14.0,), tcp=(7.0,)))
 
-    monkeypatch.setattr(measuring, "measure_table", measure)
+    monkeypatch.setattr(reproduction, "measure_table", measure)
     return names
 
 

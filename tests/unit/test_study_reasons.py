@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.errors import LabError
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.parameters import check_reasons
 
 _NAMED = """

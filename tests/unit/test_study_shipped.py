@@ -6,17 +6,12 @@ from __future__ import annotations
 import pytest
 
 from mptcplab.stats import mean_interval
-from mptcplab.study.claims import judge_claims
-from mptcplab.study.classes import DEPENDS, IN_BEDS, OPEN
-from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES
-from mptcplab.study.cloud_files import shipped_cloud
-from mptcplab.study.full import shipped_values
-from mptcplab.study.load import SelectedTable, select, study_names
-from mptcplab.study.measured import combine_values, ratio
+from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, shipped_cloud
+from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, judge_claims
+from mptcplab.study.library import SelectedTable, select, study_names
+from mptcplab.study.measurement import TableSource, combine_values, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
-from mptcplab.study.shipped import counted_tables, judge_shipped
-from mptcplab.study.source import TableSource
-from mptcplab.study.verdict import judge_cells
+from mptcplab.study.verdict import counted_tables, judge_cells, judge_shipped
 
 #: Shipped numbers have seven digits.
 _ROUNDING = 1e-5

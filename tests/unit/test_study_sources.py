@@ -10,7 +10,7 @@ import pytest
 
 from mptcplab.study import inventory
 from mptcplab.study.inventory import Inventory
-from mptcplab.study.load import select, study_names
+from mptcplab.study.library import select, study_names
 
 FOLDER = Path(inventory.__file__).parents[1] / "studies"
 

@@ -14,23 +14,19 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from mptcplab.metrics.counters import mptcp_counts
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import RunResult
-from mptcplab.metrics.subflows import MptcpUse, Sockets
+from mptcplab.metrics.subflows import MptcpUse, Sockets, mptcp_counts
 from mptcplab.scenario.load import load
 from mptcplab.stats import mean_interval
-from mptcplab.study.document import study_document
 from mptcplab.study.figures import study_figures
-from mptcplab.study.judged import JudgedTable, judge
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import Value, combine_values, index_results, ratio
-from mptcplab.study.present import study_table
+from mptcplab.study.library import SelectedTable, select
+from mptcplab.study.measurement import Value, combine_values, fill, index_results, ratio
+from mptcplab.study.output import study_document, study_table
+from mptcplab.study.parts import KINDS, check_value, kind_of, link_of
 from mptcplab.study.schema import Study
-from mptcplab.study.source import fill
-from mptcplab.study.values import KINDS, check_value, kind_of, link_of
-from mptcplab.study.verdict import is_good
+from mptcplab.study.verdict import JudgedTable, is_good, judge
 
 COLUMNS: dict[str, Any] = {
     "goodput": {"title": "goodput", "value": "goodput_mbps"},

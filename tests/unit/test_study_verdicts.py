@@ -16,26 +16,27 @@ from tests.unit import made_classes
 from tests.unit.made_classes import BEDS, STUDY, judged
 
 from mptcplab.stats import Interval
-from mptcplab.study.classes import CLAIMS, DEPENDS, IN_BEDS, UNEXPLAINED, VALUES
 from mptcplab.study.cloud import CloudValue
-from mptcplab.study.document import study_document
-from mptcplab.study.present import study_table
-from mptcplab.study.schema import Study
-from mptcplab.study.scoreboard import Score, line_of, line_without, total
-from mptcplab.study.scoreboard_tables import scoreboard_table
-from mptcplab.study.shape import LARGEST_FACTOR, Shape
-from mptcplab.study.source import TableSource
-from mptcplab.study.tolerance import (
+from mptcplab.study.judgement import (
+    CLAIMS,
+    DEPENDS,
+    IN_BEDS,
     OUTSIDE,
     SHOWS,
     SHOWS_NOTHING,
     SHOWS_PART,
+    UNEXPLAINED,
     UNSURE,
+    VALUES,
     WITHIN,
     explained_fraction,
     position,
     proof_of,
 )
+from mptcplab.study.measurement import LARGEST_FACTOR, Shape, TableSource
+from mptcplab.study.output import study_document, study_table
+from mptcplab.study.schema import Study
+from mptcplab.study.scoreboard import Score, line_of, line_without, scoreboard_table, total
 from mptcplab.study.verdict import is_good, judge_cells
 
 GOLDEN = Path(__file__).parent / "golden" / "study-classes.md"

@@ -96,7 +96,7 @@ def test_what_is_checked_exists() -> None:
         "README.md",
         "docs/scenario.md",
         "docs/decisions/0034-style-checker.md",
-        "src/mptcplab/cli/commands/run.py",
+        "src/mptcplab/cli/commands/experiments.py",
     ):
         assert part in files
     assert not [name for name in files if name.startswith("tests/") and name.endswith(".py")]

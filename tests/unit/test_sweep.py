@@ -19,12 +19,11 @@ from tests.unit.test_engine_parts import build
 
 from mptcplab.campaign.failures import check_failures
 from mptcplab.campaign.lab import CompletedRun, Lab
-from mptcplab.campaign.locks import hold_place, leased_cpu
 from mptcplab.campaign.record import Engines, RunDuration, RunJob
 from mptcplab.campaign.rounds import Rounds
+from mptcplab.campaign.store import hold_place, leased_cpu
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.engine.stop import Stop
+from mptcplab.engine.protocol import RunInterruptedError, Stop
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import LabError
 from mptcplab.guest.sampler import SAMPLER
@@ -273,7 +272,7 @@ def test_labs_have_different_cpus(monkeypatch: pytest.MonkeyPatch, tmp_path: Pat
 def test_labs_of_several_commands_share_cpus_evenly(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """Three commands on two CPUs had three labs on one of them, for as long as their runs took."""
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
-    words = "from mptcplab.campaign.locks import leased_cpu\nwith leased_cpu() as cpu: print(cpu, flush=True); input()"
+    words = "from mptcplab.campaign.store import leased_cpu\nwith leased_cpu() as cpu: print(cpu, flush=True); input()"
     cpus = os.sched_getaffinity(0)
     with ExitStack() as held:
         for _ in cpus:

@@ -17,15 +17,21 @@ from tests.unit.made_results import make_results
 from tests.unit.test_report import BASIC, result_row
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.column_units import unit_of
+from mptcplab.metrics.named import unit_of
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.values import choose_unit, percent
 from mptcplab.report import network
-from mptcplab.report.choosing import choose
-from mptcplab.report.result_table import RESPONSES, RESPONSES_NOTE, _with_unit, check_columns, result_table
+from mptcplab.report.choosing import choose, split_to_width, to_rich
+from mptcplab.report.result_table import (
+    RESPONSES,
+    RESPONSES_NOTE,
+    _with_unit,
+    check_columns,
+    long_csv,
+    result_table,
+    wide_csv,
+)
 from mptcplab.report.table import Note, Table, TableColumn, key_columns
-from mptcplab.report.terminal import split_to_width, to_rich
-from mptcplab.report.tidy import long_csv, wide_csv
 from mptcplab.results import Results, open_results
 from mptcplab.stats import Interval
 

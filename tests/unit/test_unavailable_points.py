@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 from tests.unit.test_report import result_row
 
-from mptcplab.report.page_tables import counts_first
-from mptcplab.report.result_table import result_table
+from mptcplab.report.result_table import counts_first, result_table
 from mptcplab.scenario.document import ScenarioError
 from mptcplab.scenario.load import load
 

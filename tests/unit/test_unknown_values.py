@@ -15,13 +15,20 @@ from tests.unit.made_manifest import manifest
 
 from mptcplab.errors import LabError
 from mptcplab.figure import lines as figure
-from mptcplab.metrics.catalog.reassembly import Reassembly, reassembly_metrics, reinjected_bytes
+from mptcplab.metrics.catalog.paths import Reassembly, reassembly_metrics, reinjected_bytes
 from mptcplab.metrics.compare import collect_sides
-from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.ends import ends_of
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
-from mptcplab.metrics.subflows import MptcpUse, Sockets, data_connections, last_rows, shares, sum_known
+from mptcplab.metrics.subflows import (
+    MptcpCounts,
+    MptcpUse,
+    Sockets,
+    data_connections,
+    ends_of,
+    last_rows,
+    shares,
+    sum_known,
+)
 from mptcplab.recording import captures, samples
 from mptcplab.recording.record import Recording
 from mptcplab.report.result_table import result_table

@@ -10,8 +10,7 @@ from tests.lab.bench import Bench
 from validation.wifi.experiments import Measure, in_folder
 from validation.wifi.lab import KERNEL
 
-from mptcplab.engine.steering import steer_program
-from mptcplab.engine.tools import compile_tools, radio_program
+from mptcplab.engine.tools import compile_tools, radio_program, steer_program
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.errors import MissingError
 from mptcplab.kernel import KernelBuild, find_kernel

@@ -17,8 +17,8 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import LabError, MissingError
 from mptcplab.kernel.process import run_logged
+from mptcplab.proxies.build import toolchain_of
 from mptcplab.proxies.catalog import Recipe
-from mptcplab.proxies.toolchain import toolchain_of
 
 ROOT = Path(__file__).resolve().parents[2]
 PINNED = Path(__file__).resolve().parent / "pinned"

@@ -12,7 +12,7 @@ from validation.fidelity.gather import FILE
 from validation.fidelity.kept import is_of_other_build
 from validation.fidelity.place import place, units_of
 
-from mptcplab.metrics.points import short_names
+from mptcplab.metrics.values import short_names
 
 #: A row of a comparison, as :func:`validation.fidelity.gather.rows_of` yields it.
 Row = dict[str, Any]

@@ -21,7 +21,7 @@ from validation.fidelity.executed import executed, last_point
 from validation.fidelity.shown import measure, rows_of_file
 
 from mptcplab.engine.virtual.machine import WALL_CLOCK_NS
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import GatewayContext
 from mptcplab.gateway.shadowsocks_libev import ShadowsocksLibev
 from mptcplab.metrics.rows import rows_of
 from mptcplab.steps import Call, shell

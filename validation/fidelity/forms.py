@@ -17,13 +17,13 @@ from typing import Any
 
 from mptcplab.campaign.identity import resolve_scenario
 from mptcplab.campaign.record import prepare_engines
-from mptcplab.engine.stock.algorithms import SETTINGS_OF_LAB
+from mptcplab.engine.stock.modules import SETTINGS_OF_LAB
 from mptcplab.errors import LabError
 from mptcplab.node.transport import Transport
 from mptcplab.plan.estimate import RatedNetwork
+from mptcplab.prebuilt import STUDY_DESCRIPTIONS
 from mptcplab.scenario.load import Run, SweepPoint, load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.shipped import STUDY_DESCRIPTIONS
 from mptcplab.units import Duration, Size
 
 ROOT = Path(__file__).parents[2]

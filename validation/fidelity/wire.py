@@ -13,7 +13,7 @@ from pathlib import Path
 from validation.fidelity import forms, sides
 
 from mptcplab import api
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import read_packets
 from mptcplab.recording.record import Recording
 from mptcplab.scenario.load import SweepPoint
 from mptcplab.scenario.record import Capture

@@ -32,9 +32,8 @@ if TYPE_CHECKING:
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
-    from mptcplab.api.measuring import TableStart
     from mptcplab.api.plans import export_node, plan_script
-    from mptcplab.api.reproduction import Reproduction, TableReport, reproduce
+    from mptcplab.api.reproduction import Reproduction, TableReport, TableStart, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
     from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
@@ -46,8 +45,8 @@ if TYPE_CHECKING:
     from mptcplab.importers.files import Imported, import_files
     from mptcplab.kernel.build import BuildOptions, build_kernel
     from mptcplab.kernel.cache import KernelBuild, find_kernel, list_kernels
+    from mptcplab.kernel.debian import obtain_stock
     from mptcplab.kernel.progress import Reporter
-    from mptcplab.kernel.stock_debian import obtain_stock
     from mptcplab.packs.make import WrittenPack, write_pack
     from mptcplab.proxies.build import build_proxies
     from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
@@ -128,7 +127,11 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "beds": ("BedReport", "BedReproduction", "reproduce_beds"),
+        "beds": (
+            "BedReport",
+            "BedReproduction",
+            "reproduce_beds",
+        ),
         "commands": (
             "CommandResult",
             "LabCommand",
@@ -140,26 +143,55 @@ __getattr__ = lazy_names(
             "describe",
             "estimate",
         ),
-        "experiments": ("ExperimentOutcome", "execute_runs", "run"),
-        "explanations": ("ExplainedFiles", "explain"),
+        "experiments": (
+            "ExperimentOutcome",
+            "execute_runs",
+            "run",
+        ),
+        "explanations": (
+            "ExplainedFiles",
+            "explain",
+        ),
         "machine": ("find_lacks",),
-        "measuring": ("TableStart",),
+        "reproduction": (
+            "Reproduction",
+            "TableReport",
+            "TableStart",
+            "reproduce",
+        ),
         "plans": (
             "export_node",
             "plan_script",
         ),
-        "reproduction": ("Reproduction", "TableReport", "reproduce"),
-        "sources": ("Source", "load", "open_source"),
-        "twins": ("Twin", "TwinOutcome", "fit", "run_twin"),
-        "mptcplab.calibrate.session": ("ProgramCalibration", "calibrate_program"),
+        "sources": (
+            "Source",
+            "load",
+            "open_source",
+        ),
+        "twins": (
+            "Twin",
+            "TwinOutcome",
+            "fit",
+            "run_twin",
+        ),
+        "mptcplab.calibrate.session": (
+            "ProgramCalibration",
+            "calibrate_program",
+        ),
         "mptcplab.campaign.lab": ("CompletedRun",),
-        "mptcplab.campaign.sweep": ("Progress", "RunOptions"),
+        "mptcplab.campaign.sweep": (
+            "Progress",
+            "RunOptions",
+        ),
         "mptcplab.doctor": (
             "DoctorReport",
             "examine",
         ),
         "mptcplab.doctor.lacks": ("Lacks",),
-        "mptcplab.explain.collector": ("collector_script", "run_collector"),
+        "mptcplab.explain.collector": (
+            "collector_script",
+            "run_collector",
+        ),
         "mptcplab.importers.files": (
             "Imported",
             "import_files",
@@ -174,7 +206,7 @@ __getattr__ = lazy_names(
             "list_kernels",
         ),
         "mptcplab.kernel.progress": ("Reporter",),
-        "mptcplab.kernel.stock_debian": ("obtain_stock",),
+        "mptcplab.kernel.debian": ("obtain_stock",),
         "mptcplab.packs.make": (
             "WrittenPack",
             "write_pack",
@@ -187,9 +219,16 @@ __getattr__ = lazy_names(
             "measure_captures",
         ),
         "mptcplab.report.compare": ("ResultsComparison",),
-        "mptcplab.results": ("Results", "open_results"),
+        "mptcplab.results": (
+            "Results",
+            "open_results",
+        ),
         "mptcplab.scenario.load": ("Experiment",),
         "mptcplab.scenario.schema": ("Scenario",),
-        "mptcplab.selftest.session": ("SelftestReport", "SelftestSuite", "prepare_selftests"),
+        "mptcplab.selftest.session": (
+            "SelftestReport",
+            "SelftestSuite",
+            "prepare_selftests",
+        ),
     },
 )

@@ -13,12 +13,11 @@ from pathlib import Path
 from typing import Any
 
 import mptcplab
-from mptcplab.api.lacks import combine_lacks, find_missing_by_user
+from mptcplab.api.experiments import combine_lacks, find_missing_by_user
 from mptcplab.api.reproduction import REPRODUCE_FOLDER
 from mptcplab.api.sources import Changes, override_texts
 from mptcplab.campaign.failures import check_failures, install_command
-from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.recorded import cpu_seconds, missing_runs
+from mptcplab.campaign.lab import CompletedRun, cpu_seconds, missing_runs
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
@@ -26,16 +25,13 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.files import report_write_errors
 from mptcplab.kernel import find_kernel
 from mptcplab.metrics.rows import RunResult
-from mptcplab.report.files import write_json, write_table
-from mptcplab.report.table import Table
+from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
 from mptcplab.study.beds import BedSpace, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import cloud_entry, keep_current, read_cloud
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
-from mptcplab.study.forms import digest, file_stem
-from mptcplab.study.jobs import TableJob, table_job, table_names
-from mptcplab.study.load import SelectedTable, select
-from mptcplab.study.measured import index_results
+from mptcplab.study.library import SelectedTable, TableJob, digest, file_stem, select, table_job, table_names
+from mptcplab.study.measurement import index_results
 
 #: Keys of an experiment that beds decide themselves.
 _OF_BEDS = ("seed", "repeats")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
-from mptcplab.engine.stop import interruptible
+from mptcplab.engine.protocol import interruptible
 from mptcplab.engine.virtual.session import BARE, ProgramExit, Session, run_session, run_terminal
 from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError, reason

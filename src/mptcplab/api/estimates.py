@@ -8,9 +8,7 @@ from typing import Any
 
 from mptcplab.engine.defaults import default_jobs
 from mptcplab.engine.memory import available_memory, labs_at_once
-from mptcplab.plan.disk import estimate_bytes
-from mptcplab.plan.estimate import estimate_seconds
-from mptcplab.plan.memory import memory_bytes
+from mptcplab.plan.estimate import estimate_bytes, estimate_seconds, memory_bytes
 from mptcplab.scenario.load import Experiment
 
 

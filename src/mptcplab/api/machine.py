@@ -8,15 +8,14 @@ from pathlib import Path
 
 from mptcplab.api.beds import plan_beds
 from mptcplab.api.sources import Changes, open_source, override_texts
-from mptcplab.campaign.missing import find_missing
+from mptcplab.campaign.failures import find_missing
 from mptcplab.doctor.lacks import Lacks, collect_lacks
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError
 from mptcplab.packs import is_url
 from mptcplab.scenario.examples import MARK, find_example
 from mptcplab.scenario.load import Run, load
-from mptcplab.study.jobs import table_job
-from mptcplab.study.load import select, study_names
+from mptcplab.study.library import select, study_names, table_job
 
 
 def find_lacks(

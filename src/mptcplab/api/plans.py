@@ -8,8 +8,7 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.export.collect import ExportMachine, collect
-from mptcplab.export.devices import devices_of
-from mptcplab.export.model import File
+from mptcplab.export.model import File, devices_of
 from mptcplab.export.passwords import read_password
 from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan

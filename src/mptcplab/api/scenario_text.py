@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 from mptcplab.node.transport import Endpoint
 from mptcplab.node.words import ADDED
-from mptcplab.plan.events import end_of
-from mptcplab.plan.traces import trace_events
+from mptcplab.plan.events import end_of, trace_events
 from mptcplab.report.scenario_toml import leave_to_traces, scenario_toml, tables_without_defaults
 from mptcplab.scenario.load import Experiment
 from mptcplab.scenario.network import Network

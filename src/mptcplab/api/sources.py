@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.engine.defaults import DEFAULT_ENGINE
-from mptcplab.engine.registry import engine_kind
+from mptcplab.engine.protocol import engine_kind
 from mptcplab.errors import InputError
 from mptcplab.packs import is_pack, is_url
 from mptcplab.plan.algorithms import check_algorithms

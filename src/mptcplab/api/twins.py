@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mptcplab.api.lacks import check_machine
+from mptcplab.api.experiments import check_machine
 from mptcplab.api.sources import Changes, override_texts
 from mptcplab.campaign.failures import check_failures, install_command, repeat_command
 from mptcplab.campaign.lab import CompletedRun
@@ -18,14 +18,24 @@ from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import write_text
-from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, parse_change, rank, sample_changes
-from mptcplab.fit.beside import ComparedQuantity, compare, outcome_of
+from mptcplab.fit.advise import (
+    Advice,
+    Change,
+    ComparedQuantity,
+    Outcome,
+    compare,
+    list_changes,
+    outcome_of,
+    parse_change,
+    rank,
+    sample_changes,
+)
 from mptcplab.fit.observation import Observation, observe_all
 from mptcplab.fit.tables import advice_table, beside_table, lines_table
 from mptcplab.fit.twin import MARK, REPEATS, build_twin, limits_text
 from mptcplab.fit.typed import Direction, parse_line
-from mptcplab.kernel.algorithms import congestion_controls, schedulers
-from mptcplab.report.run_commands import default_folder
+from mptcplab.kernel.data import congestion_controls, schedulers
+from mptcplab.report.origin import default_folder
 from mptcplab.report.table import Table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint, load
 from mptcplab.scenario.writing import uncomment, write_scenario

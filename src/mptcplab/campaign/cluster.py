@@ -22,9 +22,7 @@ from typing import TYPE_CHECKING, Any
 from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.campaign import worker_signals
 from mptcplab.campaign.record import Executor, LocalExecutor, RunDuration, RunJob, prepare_engines, prepare_job
-from mptcplab.engine.protocol import RunInterruptedError, WithImages
-from mptcplab.engine.registry import kind_named
-from mptcplab.engine.stop import Stop
+from mptcplab.engine.protocol import RunInterruptedError, Stop, WithImages, kind_named
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.scenario.load import Run
 

@@ -17,8 +17,7 @@ from typing import Any
 
 import mptcplab
 from mptcplab.cache import cache_root
-from mptcplab.engine.fingerprints import fingerprint, library_fingerprints
-from mptcplab.engine.tools import find_programs
+from mptcplab.engine.tools import find_programs, fingerprint, library_fingerprints
 from mptcplab.files import write_text
 from mptcplab.plan.model import Plan
 from mptcplab.recording.record import FORMAT

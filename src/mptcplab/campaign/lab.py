@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Executes the runs of an experiment, several at a time and each once.
-
-Several commands can use one results folder at the same time: a run that another command is recording is postponed, and
-is recorded when its turn comes again. Of every finished run, only the data for its table stays in memory.
-"""
+"""The runs of an experiment: those that a results folder has already, and the execution of others, each once."""
 
 from __future__ import annotations
 
@@ -19,17 +15,70 @@ from pathlib import Path
 import polars  # noqa: F401  it installs a handler of Ctrl-C when it is imported, which must not come after Stop's
 
 from mptcplab.campaign.record import Engines, Executor, LocalExecutor, RunDuration, labels, prepare_engines, prepare_job
-from mptcplab.campaign.recorded import RunKey, key_of
 from mptcplab.campaign.store import Store
-from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.engine.stop import Stop
+from mptcplab.engine.protocol import RunInterruptedError, Stop
 from mptcplab.errors import LabError, reason
 from mptcplab.metrics.kept import cached_result, prepare
 from mptcplab.metrics.rows import RunResult
+from mptcplab.plan.estimate import estimate_seconds
 from mptcplab.recording.record import Recording, is_complete, relabelled
-from mptcplab.scenario.load import Run
+from mptcplab.scenario.load import Run, sum_estimates
 
-__all__ = ["CompletedRun", "Lab", "Stop", "prepare_engines"]
+__all__ = [
+    "CompletedRun",
+    "Lab",
+    "Stop",
+    "prepare_engines",
+]
+
+
+# Which runs a results folder has already, made with the present kernel and programs, and what others will cost.
+#
+# Nothing is executed.
+
+#: A run of an experiment: its point's id, and its repeat.
+RunKey = tuple[int, int]
+
+
+def key_of(run: Run) -> RunKey:
+    """Return the key of a run; it holds as long as the run's point exists."""
+    return id(run.point), run.repeat
+
+
+def names_by_key(runs: Sequence[Run], engines: Engines, folder: Path) -> dict[RunKey, str]:
+    """Return the name of the recording of each of ``runs`` that ``folder`` has.
+
+    :raises MissingError: when this machine lacks a program.
+    """
+    if not (folder / "runs").is_dir():
+        return {}
+    # An identity takes a hundredth of a second, so do not compute them in vain for a new folder.
+    names = ((run, prepare_job(run, engines).identity.name) for run in runs)
+    return {key_of(run): name for run, name in names if is_complete(folder / "runs" / name)}
+
+
+def missing_runs(runs: Sequence[Run], folder: Path) -> list[Run]:
+    """Return the ``runs`` that ``folder`` lacks.
+
+    :raises MissingError: when this machine lacks the kernel or a program.
+    """
+    engines = prepare_engines(runs)
+    recorded = names_by_key(runs, engines, folder)
+    if not recorded:
+        for run in runs[:1]:
+            prepare_job(run, engines)  # a missing program is reported with the first run
+    return [run for run in runs if key_of(run) not in recorded]
+
+
+def cpu_seconds(runs: Iterable[Run]) -> float:
+    """Return roughly what ``runs`` cost on one CPU."""
+    return sum_estimates(runs, estimate_seconds)
+
+
+# Executes the runs of an experiment, several at a time and each once.
+#
+# Several commands can use one results folder at the same time: a run that another command is recording is postponed,
+# and is recorded when its turn comes again. Of every finished run, only the data for its table stays in memory.
 
 _POLL_SECONDS = 0.5
 #: Delay before the next attempt at a run that another command is recording.

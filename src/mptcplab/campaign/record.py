@@ -12,15 +12,12 @@ from typing import Any, Protocol
 from mptcplab.campaign.contract import contract
 from mptcplab.campaign.gateways import gateway_contract
 from mptcplab.campaign.identity import Identity, identify, resolve_scenario
-from mptcplab.campaign.locks import leased_cpu
 from mptcplab.campaign.radios import radio_contract
+from mptcplab.campaign.store import leased_cpu
 from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import MemoryBudget
-from mptcplab.engine.protocol import Engine, Outcome, WithMemory, WithPrograms
-from mptcplab.engine.registry import engine_kind, kind_named
-from mptcplab.engine.steering import steer_program
-from mptcplab.engine.stop import Stop
-from mptcplab.engine.tools import compile_tools, radio_program
+from mptcplab.engine.protocol import Engine, Outcome, Stop, WithMemory, WithPrograms, engine_kind, kind_named
+from mptcplab.engine.tools import compile_tools, radio_program, steer_program
 from mptcplab.files import format_json
 from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.compile import compile_plan

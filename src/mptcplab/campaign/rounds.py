@@ -13,8 +13,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from itertools import zip_longest
 
-from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.recorded import key_of
+from mptcplab.campaign.lab import CompletedRun, key_of
 from mptcplab.metrics.rows import RunResult, rows_of
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
 

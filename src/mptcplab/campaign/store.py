@@ -1,30 +1,80 @@
 # SPDX-License-Identifier: MIT
-"""A results folder: recordings by their identities, and runs in progress.
-
-OUT/runs/IDENTITY/   one recording each, added complete by one rename
-    failed/IDENTITY/ the files of a failed run, until it succeeds
-    log.jsonl        when, where and how fast each run was executed, which is not part of its identity
-    .work/           runs in progress; the next command removes the files of a killed process
-    .work/lock       locked at the byte of an identity by the process that records it
-"""
+"""A results folder: recordings by their identities, runs in progress, and the locks of both."""
 
 from __future__ import annotations
 
 import contextlib
+import fcntl
+import itertools
 import json
 import os
 import platform
+import struct
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from mptcplab.cache import make_work_folder
-from mptcplab.campaign.locks import hold_place
+from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.recording.record import finish_failed
+
+# Locks on bytes of one file: one for each run or CPU, without a file for each.
+#
+# They belong to an open file description, not to a process. Therefore threads of one process exclude each other as
+# well, and the locks end with the file, however the process ends.
+
+#: ``struct flock`` of 64-bit Linux: type, whence, start, length, process.
+_FLOCK = "hhqqi4x"
+#: Bytes from a lab's CPU to the CPU of the next lab with the same: more than Linux has CPUs.
+_ROW = 1 << 16
+
+
+@contextmanager
+def hold_place(file: Path, place: int) -> Iterator[bool]:
+    """Hold the lock on byte ``place`` (0 to 2**62) of ``file`` while inside; yield False if another holder has it."""
+    descriptor = os.open(file, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        yield _try_lock(descriptor, place)
+    finally:
+        os.close(descriptor)
+
+
+def _try_lock(descriptor: int, place: int) -> bool:
+    try:
+        fcntl.fcntl(descriptor, fcntl.F_OFD_SETLK, struct.pack(_FLOCK, fcntl.F_WRLCK, os.SEEK_SET, place, 1, 0))
+    except (BlockingIOError, PermissionError):
+        return False
+    return True
+
+
+@contextmanager
+def leased_cpu() -> Iterator[int]:
+    """Yield a CPU for one lab: the CPU with the fewest labs of all commands of this user.
+
+    Two labs on one CPU take turns, and each becomes several times slower. So a CPU has a second lab only if all have
+    one: each lab holds the lock on the byte of its CPU in the first row of bytes where one is free.
+    """
+    available = sorted(os.sched_getaffinity(0), reverse=True)
+    folder = cache_root() / "locks"
+    folder.mkdir(parents=True, exist_ok=True)
+    descriptor = os.open(folder / "cpus", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    try:
+        rows = itertools.count(step=_ROW)
+        yield next(cpu for row in rows for cpu in available if _try_lock(descriptor, row + cpu))
+    finally:
+        os.close(descriptor)
+
+
+# A results folder: recordings by their identities, and runs in progress.
+#
+# OUT/runs/IDENTITY/   one recording each, added complete by one rename
+#     failed/IDENTITY/ the files of a failed run, until it succeeds
+#     log.jsonl        when, where and how fast each run was executed, which is not part of its identity
+#     .work/           runs in progress; the next command removes the files of a killed process
+#     .work/lock       locked at the byte of an identity by the process that records it
 
 _PLACES = 1 << 62
 

@@ -10,17 +10,13 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.campaign.lab import CompletedRun, Lab, Stop, prepare_engines
+from mptcplab.campaign.lab import CompletedRun, Lab, RunKey, Stop, key_of, names_by_key, prepare_engines
 from mptcplab.campaign.record import Executor
-from mptcplab.campaign.recorded import RunKey, key_of, names_by_key
 from mptcplab.campaign.rounds import Rounds, RunList
 from mptcplab.engine.defaults import DEFAULT_ENGINE, default_jobs
-from mptcplab.engine.protocol import RunInterruptedError
-from mptcplab.engine.registry import engine_kind
+from mptcplab.engine.protocol import RunInterruptedError, engine_kind
 from mptcplab.errors import InputError
-from mptcplab.plan.disk import estimate_bytes, size_text
-from mptcplab.plan.estimate import estimate_seconds
-from mptcplab.plan.forecast import READING, Forecast
+from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds, size_text
 from mptcplab.scenario.load import Run, sum_estimates
 
 #: Interval between two partial results.

@@ -1,11 +1,19 @@
 # SPDX-License-Identifier: MIT
-"""A TCP packet as the analysis sees it, parsed from one line of tshark's output."""
+"""A TCP packet as the analysis sees it, parsed from tshark's output, and the packets of capture files by time."""
 
 from __future__ import annotations
 
+import contextlib
 import datetime
-from collections.abc import Sequence
+import heapq
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from operator import attrgetter
+from pathlib import Path
 from typing import NamedTuple
+
+from mptcplab.capture.tshark import Query, check_files, lines_about, parse_lines
+
+# A TCP packet as the analysis sees it, parsed from one line of tshark's output.
 
 FIN, SYN, RST, ACK = 0x01, 0x02, 0x04, 0x10
 #: The fields that :class:`Endpoints` reads.
@@ -132,3 +140,31 @@ def nanoseconds(text: str) -> int:
         moment = datetime.datetime.fromisoformat(seconds).replace(tzinfo=datetime.UTC)
         seconds = str(int(moment.timestamp()))
     return int(seconds) * _NANOSECONDS + int(f"{fraction:0<9}"[:9])
+
+
+# Read the packets of capture files: tshark dissects them, and they are merged by time.
+
+#: Without analysis, tshark keeps no state per packet: its memory stays constant however long a capture is.
+_QUERY = Query(FIELDS, ("tcp.analyze_sequence_numbers:FALSE",))
+
+
+def read_packets(files: Sequence[Path]) -> Iterator[Packet]:
+    """Yield the TCP packets of all ``files`` in the order of their times; each has the number of its file.
+
+    :raises InputError: if a file is not a capture, is truncated, or has no packets.
+    :raises MissingError: if tshark is not installed.
+    """
+    check_files(files)
+    with contextlib.ExitStack() as stack:
+        streams = [stack.enter_context(contextlib.closing(_packets(file, number))) for number, file in enumerate(files)]
+        yield from streams[0] if len(streams) == 1 else heapq.merge(*streams, key=attrgetter("time_ns"))
+
+
+def _packets(file: Path, number: int) -> Generator[Packet]:
+    with contextlib.closing(lines_about(file, _QUERY)) as lines:
+        yield from packets_of_lines(lines, file, number)
+
+
+def packets_of_lines(lines: Iterable[str], file: Path, number: int) -> Iterator[Packet]:
+    """Yield the packets in tshark's output about ``file``. :raises InputError: if a line is not valid."""
+    return parse_lines(lines, file, LineReader(number).packet)

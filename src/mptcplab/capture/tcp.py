@@ -12,10 +12,9 @@ from collections import deque
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple
 
-from mptcplab.capture.mapping import MappingTable
 from mptcplab.capture.options import maximum_segment
 from mptcplab.capture.packet import ACK, FIN, RST, SYN, Packet, SocketAddress, VantagePoint
-from mptcplab.capture.sequence import IntervalSet, Span, unwrap
+from mptcplab.capture.sequence import IntervalSet, MappingTable, Span, unwrap
 
 #: Spans of payload per direction that wait for their mapping: beyond these, the oldest stay unmapped.
 WAITING_SPANS = 4096

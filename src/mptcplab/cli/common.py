@@ -7,8 +7,8 @@ import sys
 
 from rich.console import Console
 
+from mptcplab.report.choosing import split_to_width, to_rich
 from mptcplab.report.table import Table
-from mptcplab.report.terminal import split_to_width, to_rich
 
 #: Wider than any line: what is not a terminal gets whole lines.
 _PLAIN_WIDTH = 100_000

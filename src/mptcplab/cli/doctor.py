@@ -55,8 +55,7 @@ def doctor(
 
 
 def _print_packages(wanted: str, *, as_json: bool) -> int:
-    from mptcplab.doctor.programs import missing_packages, program_uses, radio_programs
-    from mptcplab.doctor.proxies import debian_programs
+    from mptcplab.doctor.programs import debian_programs, missing_packages, program_uses, radio_programs
 
     programs: dict[str, Callable[[], Iterable[str]]] = {
         "lab": program_uses,

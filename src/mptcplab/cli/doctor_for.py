@@ -13,8 +13,7 @@ from mptcplab.campaign.failures import install_command
 from mptcplab.cli.common import console
 from mptcplab.cli.doctor import show_findings
 from mptcplab.cli.main import report_error
-from mptcplab.doctor.install import install
-from mptcplab.doctor.lacks import Lacks
+from mptcplab.doctor.lacks import Lacks, install
 from mptcplab.errors import Exit, MissingError
 
 

@@ -13,7 +13,7 @@ from mptcplab import api
 from mptcplab.cli.common import print_table
 from mptcplab.cli.progress import ProgressPrinter
 from mptcplab.errors import InputError
-from mptcplab.fit.estimate import format_rate
+from mptcplab.fit.lines import format_rate
 from mptcplab.fit.typed import Direction
 
 

@@ -10,9 +10,8 @@ from pathlib import Path
 import click
 
 from mptcplab.plain_tables import align_columns
-from mptcplab.proxies.build import build_proxies
+from mptcplab.proxies.build import build_proxies, missing_packages
 from mptcplab.proxies.catalog import RECIPES, Recipe, describe_recipe, is_built
-from mptcplab.proxies.toolchain import missing_packages
 
 _LINE_EVERY_S = 5.0
 

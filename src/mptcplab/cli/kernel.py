@@ -10,9 +10,9 @@ import click
 
 from mptcplab.kernel.build import BuildOptions, build_kernel, find_tree
 from mptcplab.kernel.cache import find_kernel
+from mptcplab.kernel.debian import obtain_stock
 from mptcplab.kernel.inventory import KernelEntry, describe_kernel, list_entries, require_tree
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
-from mptcplab.kernel.stock_debian import obtain_stock
 from mptcplab.plain_tables import align_columns
 from mptcplab.prebuilt import find_prebuilt
 

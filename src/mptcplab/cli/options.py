@@ -1,19 +1,55 @@
 # SPDX-License-Identifier: MIT
-"""Options that several commands share. This module imports little besides click: `kernel path` must start quickly."""
+"""Options that several commands share, and parts of a command that are imported when they are needed."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import cached_property, wraps
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.deferred import DeferredChoice
+from mptcplab.cli import shell_completion
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.lazy import load
 from mptcplab.packs import is_url
+
+# Parts of a command that are imported when they are needed: its body, and the values of a choice.
+
+
+def defer_to(target: str) -> Callable[[Callable[[], None]], Callable[..., Any]]:
+    """Return a decorator that gives a command the body ``target``, a ``module:function``, imported when it is called.
+
+    The decorated function has the command's name and its help.
+    """
+
+    def decorate(declared: Callable[[], None]) -> Callable[..., Any]:
+        @wraps(declared)
+        def call(*arguments: Any, **options: Any) -> Any:
+            return load(target)(*arguments, **options)
+
+        vars(call)["target"] = target
+        return call
+
+    return decorate
+
+
+class DeferredChoice(click.Choice[str]):
+    """A choice among the names in ``target``, a ``module:name``: a collection, or a function that returns one."""
+
+    def __init__(self, target: str) -> None:
+        self._target, self.case_sensitive = target, True
+
+    # click sets an attribute of this name, which mypy does not let a property replace.
+    @cached_property
+    def choices(self) -> tuple[str, ...]:  # type: ignore[override]
+        """The names."""
+        entry = load(self._target)
+        return tuple(entry() if callable(entry) else entry)
+
+
+# Options that several commands share. This module imports little besides click: `kernel path` must start quickly.
 
 _Command = TypeVar("_Command", bound=Callable[..., Any])
 
@@ -37,9 +73,9 @@ class ScenarioFile(click.Path):
         return super().convert(value, param, ctx)
 
 
-scenario_argument = click.argument("file", type=ScenarioFile(), shell_complete=complete.scenario_files)
+scenario_argument = click.argument("file", type=ScenarioFile(), shell_complete=shell_completion.scenario_files)
 source_argument = click.argument(
-    "file", metavar="FILE|PACK|URL", type=ScenarioFile(urls=True), shell_complete=complete.scenario_files
+    "file", metavar="FILE|PACK|URL", type=ScenarioFile(urls=True), shell_complete=shell_completion.scenario_files
 )
 trust_option = click.option(
     "--trust", "trusted", is_flag=True, help="Let the runs of a pack execute programs that it brings or chooses."
@@ -82,7 +118,7 @@ def set_option(description: str = "Set a key of the scenario. Repeatable.") -> C
         "overrides",
         multiple=True,
         metavar="KEY=VALUE",
-        shell_complete=complete.settings,
+        shell_complete=shell_completion.settings,
         help=description,
     )
 
@@ -124,7 +160,7 @@ class _EngineName(DeferredChoice):
             return value
         name, colon, image = value.partition(":")
         text = f"{super().convert(name, param, ctx)}{colon}{image}"
-        load("mptcplab.engine.registry:engine_kind")(text)
+        load("mptcplab.engine.protocol:engine_kind")(text)
         return text
 
 
@@ -132,7 +168,7 @@ def engine_option(description: str) -> Callable[[_Command], _Command]:
     """Return a decorator that adds ``--engine``."""
     return click.option(
         "--engine",
-        type=_EngineName("mptcplab.engine.registry:engine_names"),
+        type=_EngineName("mptcplab.engine.protocol:engine_names"),
         default=DEFAULT_ENGINE,
         show_default=True,
         help=description,

@@ -10,7 +10,7 @@ import click
 
 from mptcplab.cli.common import console
 from mptcplab.packs.make import write_pack
-from mptcplab.plan.disk import size_text
+from mptcplab.plan.estimate import size_text
 
 
 def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> None:

@@ -14,7 +14,7 @@ from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.sweep import Progress
 from mptcplab.cli.common import console
 from mptcplab.kernel.config import clock_text
-from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.estimate import duration_text
 
 
 class ProgressPrinter:

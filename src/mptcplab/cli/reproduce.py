@@ -11,16 +11,15 @@ import click
 
 from mptcplab.api import RunOptions
 from mptcplab.api.beds import BedCallbacks, BedCost, BedPlan, BedReport, BedReproduction
-from mptcplab.api.measuring import Callbacks, TableStart
-from mptcplab.api.reproduction import PAGE, Reproduction, TableReport
+from mptcplab.api.reproduction import PAGE, Callbacks, Reproduction, TableReport, TableStart
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.main import report_error
 from mptcplab.cli.progress import ProgressPrinter
 from mptcplab.errors import Exit, InputError, LabError
-from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.estimate import duration_text
 from mptcplab.report.table import Table
-from mptcplab.study.forms import file_stem
-from mptcplab.study.scoreboard_tables import scoreboard_table
+from mptcplab.study.library import file_stem
+from mptcplab.study.scoreboard import scoreboard_table
 
 
 def reproduce(

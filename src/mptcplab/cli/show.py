@@ -12,10 +12,9 @@ from mptcplab import api
 from mptcplab.api.scenario_text import endpoint_notes, first_point_text
 from mptcplab.cli.common import console, print_table
 from mptcplab.engine.memory import memory_text
-from mptcplab.metrics.points import changed_keys_note, short_names
+from mptcplab.metrics.values import changed_keys_note, short_names
 from mptcplab.plan.algorithms import check_algorithms
-from mptcplab.plan.disk import size_text
-from mptcplab.plan.forecast import duration_text
+from mptcplab.plan.estimate import duration_text, size_text
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.report.table import Table
 

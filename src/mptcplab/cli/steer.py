@@ -49,7 +49,7 @@ def status(socket: str, as_json: bool) -> None:
 
 def program() -> None:
     """Print the path of the program for other machines."""
-    from mptcplab.engine.steering import steer_program  # late: nothing else here needs it
+    from mptcplab.engine.tools import steer_program  # late: nothing else here needs it
 
     click.echo(steer_program())
 

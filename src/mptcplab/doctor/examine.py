@@ -7,15 +7,10 @@ import itertools
 import platform
 
 import mptcplab
-from mptcplab.doctor.host import check_host
+from mptcplab.doctor.host import check_extras, check_host, check_python
 from mptcplab.doctor.kernel import check_kernels
-from mptcplab.doctor.model import DoctorReport, Finding, Level
-from mptcplab.doctor.packages import LinuxDistribution, this_system
-from mptcplab.doctor.programs import check_build, check_programs
-from mptcplab.doctor.proxies import check_proxies
-from mptcplab.doctor.python import check_extras, check_python
-from mptcplab.doctor.radios import check_radios
-from mptcplab.doctor.stock import check_stock
+from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, this_system
+from mptcplab.doctor.programs import check_build, check_programs, check_proxies, check_radios, check_stock
 
 
 def examine(system: LinuxDistribution | None = None) -> DoctorReport:

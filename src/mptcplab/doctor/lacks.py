@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""The programs and kernels that scenarios and tables need and this machine lacks, and one command that gets them all.
-
-A kernel or a program of a gateway that has to be built can need packages, too. They are among what is missing, so that
-the command works at the first attempt.
-"""
+"""The programs and kernels that scenarios and tables need and this machine lacks, and getting them."""
 
 from __future__ import annotations
 
+import os
+import shlex
+import shutil
+import subprocess
+import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.doctor.examine import describe_machine
-from mptcplab.doctor.model import DoctorReport, Finding, Level, words
-from mptcplab.doctor.packages import LinuxDistribution, this_system
-from mptcplab.errors import MissingError, name_all, try_each
+from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, this_system, words
+from mptcplab.errors import LabError, MissingError, name_all, try_each
 from mptcplab.kernel.cache import BUILD_COMMAND
-from mptcplab.kernel.process import require_tools
+from mptcplab.kernel.debian import STOCK_TOOLS as STOCK_TOOLS
+from mptcplab.kernel.process import find_missing_tools, require_tools
 from mptcplab.kernel.stock import STOCK_COMMAND
-from mptcplab.kernel.stock_debian import TOOLS as STOCK_TOOLS
-from mptcplab.kernel.toolchain import find_missing_tools
+from mptcplab.prebuilt import find_shipped_folder
+from mptcplab.proxies.build import missing_packages, toolchain_of
 from mptcplab.proxies.catalog import RECIPES
-from mptcplab.proxies.toolchain import missing_packages, toolchain_of
+
+# The programs and kernels that scenarios and tables need and this machine lacks, and one command that gets them all.
+#
+# A kernel or a program of a gateway that has to be built can need packages, too. They are among what is missing, so
+# that the command works at the first attempt.
 
 _MAX_USERS = 3
 
@@ -148,3 +153,58 @@ def _find_missing_builders(errors: Sequence[MissingError]) -> Iterator[tuple[str
 
 def _require_stock_tool(tool: str) -> None:
     require_tools({tool: STOCK_TOOLS[tool]})
+
+
+# Gets what this machine lacks: installs Debian packages, builds programs and kernels. It asks nothing.
+
+_SCRIPT = "install-packages"
+
+
+def install(lacks: Lacks) -> list[str]:
+    """Run the commands that get ``lacks``, and return a sentence for each that failed.
+
+    Services of the packages do not start on this machine: they run in labs only. A build that fails does not prevent
+    the others.
+    :raises MissingError: if packages are missing, and this user cannot install any; then nothing has been done.
+    """
+    failures = []
+    if lacks.packages:
+        _check_installer(lacks.system, lacks.packages)
+        status = _run([*_script(), "--named", *lacks.packages])
+        failures += [f"installing {', '.join(lacks.packages)} ended with status {status}"] if status else []
+    for command in lacks.builds:
+        # The first word is our own name, which may not be on the PATH.
+        status = _run([sys.executable, "-m", *shlex.split(command)])
+        failures += [f"`{command}` ended with status {status}"] if status else []
+    return failures
+
+
+def _check_installer(system: LinuxDistribution, packages: Sequence[str]) -> None:
+    """Check that this user can install packages without being asked for anything."""
+    by_hand = system.install(packages)
+    if system.family != "debian":
+        message = f"--install installs packages with apt, and {system.name} has another package manager"
+        raise MissingError(message, hint=by_hand)
+    if system.is_root:
+        return
+    why = "sudo is not installed" if shutil.which("sudo") is None else "sudo asks for a password"
+    if shutil.which("sudo") is None or _run(["sudo", "-n", "true"], quiet=True):
+        message = f"packages cannot be installed: this user is not root, and {why}"
+        raise MissingError(message, hint=f"{by_hand}, and then this command again")
+
+
+def _script() -> list[str]:
+    """Return the script that installs packages, and keeps their services from starting, as a command."""
+    folder = find_shipped_folder("scripts", "scripts", proof=_SCRIPT)
+    if folder is None:
+        raise LabError(f"the script {_SCRIPT} is missing", hint="install mptcplab again, or use a complete checkout")
+    return ["sh", str(folder / _SCRIPT)]
+
+
+def _run(command: Sequence[str], *, quiet: bool = False) -> int:
+    """Run a command that can ask nothing, and return its exit status. Its output goes to standard error."""
+    output = subprocess.DEVNULL if quiet else sys.stderr
+    # Our own commands find the modules where this process found them: Debian's package has a folder of its own.
+    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False)
+    return done.returncode

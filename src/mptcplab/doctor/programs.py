@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Checks that the programs which plans, captures and builds start are installed and not too old."""
+"""Checks that the programs which plans, captures, builds, gateways, radios and engines start are installed."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
 from mptcplab.doctor.host import OTHER_CACHE
-from mptcplab.doctor.model import Finding, Level, finding_without_fix, words
-from mptcplab.doctor.packages import LinuxDistribution
+from mptcplab.doctor.model import Finding, Level, LinuxDistribution, finding_without_fix, words
 from mptcplab.engine.process import LAUNCHERS
+from mptcplab.engine.stock.machine import PACKAGE, QEMU
 from mptcplab.engine.tools import BUILDERS, flow_program, has_program, needs_compiler, package_of, prebuilt_program
 from mptcplab.errors import LabError, MissingError, reason
 from mptcplab.gateway.proxy import Proxy
@@ -21,15 +21,19 @@ from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.kernel.build import TOOLS, compiler_version
 from mptcplab.kernel.debian import TOOLS as DEBIAN_TOOLS
 from mptcplab.kernel.process import CommandError
+from mptcplab.kernel.stock import DEFAULT_STOCK, list_stock
 from mptcplab.network.disciplines.registry import DISCIPLINES
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.plan.compile import compile_plan
+from mptcplab.proxies.catalog import RECIPES, is_built
 from mptcplab.scenario.record import Record
 from mptcplab.scenario.schema import Scenario
-from mptcplab.selftest.programs import PROGRAMS as SELFTEST_PROGRAMS
+from mptcplab.selftest.prepare import PROGRAMS as SELFTEST_PROGRAMS
 from mptcplab.steps import OURS
 from mptcplab.workload.registry import KINDS
+
+# Checks that the programs which plans, captures and builds start are installed and not too old.
 
 _EVERY_RUN = "every run"
 _BUILD = "`mptcplab kernel build`"
@@ -264,3 +268,66 @@ def _output_of(*command: str) -> str:
     except (OSError, subprocess.TimeoutExpired):
         return ""
     return done.stdout + done.stderr
+
+
+# Reports which programs of gateways are installed or built. Only a gateway that names one needs it.
+
+_GATEWAY_SUBJECT = "programs of gateways"
+
+
+def debian_programs() -> dict[str, tuple[str, ...]]:
+    """Return the programs that each kind of gateway uses; without those kinds that are built."""
+    built = {recipe.name for recipe in RECIPES.values()}
+    return {name: programs for name, programs in gateway_programs().items() if name not in built}
+
+
+def check_proxies(system: LinuxDistribution) -> Iterator[Finding]:
+    """List the programs that are installed or built, and the commands for the others."""
+    try:
+        built = {recipe.name: is_built(recipe) for recipe in RECIPES.values()}
+    except LabError as error:
+        yield Finding(_GATEWAY_SUBJECT, Level.MISSING, error.message, "gateways", error.hint or "")
+        return
+    packaged = debian_programs()
+    ready = [name for name, programs in packaged.items() if not missing_programs(programs)]
+    ready += [f"{name} {RECIPES[name].version}" for name, is_there in built.items() if is_there]
+    packages = missing_packages(itertools.chain.from_iterable(packaged.values()))
+    others = [name for name, is_there in built.items() if not is_there]
+    commands = [system.install(packages)] if packages else []
+    commands += [f"mptcplab gateways build {' '.join(others)}"] if others else []
+    message = f"{words(ready) or 'none'} there"
+    # Most scenarios have no gateway, so this is not among what should be fixed.
+    yield finding_without_fix(
+        _GATEWAY_SUBJECT, f"{message}; for others: {'; '.join(commands)}" if commands else message
+    )
+
+
+# Reports whether the programs of radio links are installed. Only a scenario with an access point needs them.
+
+_RADIO_SUBJECT = "programs of radio links"
+
+
+def check_radios(system: LinuxDistribution) -> Iterator[Finding]:
+    """List the programs that are installed, and the command for the others."""
+    programs = radio_programs()
+    missing = missing_programs(programs)
+    message = f"{words([name for name in programs if name not in missing]) or 'none'} there"
+    # Most scenarios have no radio, so this is not among what should be fixed.
+    command = f"; for others: {system.install(missing_packages(missing))}" if missing else ""
+    yield finding_without_fix(_RADIO_SUBJECT, f"{message}{command}")
+
+
+# Reports what `--engine stock` needs: QEMU, and a kernel image. Only runs with this engine need them.
+
+_STOCK_SUBJECT = "engine stock"
+
+
+def check_stock(system: LinuxDistribution) -> Iterator[Finding]:
+    """Say whether the engine is ready, and the commands that make it so."""
+    kernels = [kernel.release for kernel in list_stock()]
+    commands = [] if shutil.which(QEMU) else [system.install([PACKAGE])]
+    commands += [] if kernels else [f"mptcplab kernel stock {DEFAULT_STOCK}"]
+    # Most experiments use the lab kernel, so this is not among what should be fixed.
+    yield finding_without_fix(
+        _STOCK_SUBJECT, f"needs: {'; '.join(commands)}" if commands else f"QEMU, with {words(kernels)}"
+    )

@@ -6,15 +6,96 @@ bpftool registers them; the kernel then keeps them until they are unregistered. 
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import subprocess
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from mptcplab.ebpf import bpftool
-from mptcplab.ebpf.objects import CONTROLS, check_name, object_file
+from mptcplab.ebpf.objects import CONTROLS, check_name, find_tool, object_file
 from mptcplab.errors import InputError, LabError, MissingError, reason
+
+# Runs bpftool, which loads eBPF programs and lists the loaded ones; turns its log into one sentence.
+
+_HINT = "use a kernel of version 6.1 or later that has MPTCP"
+#: libbpf's messages, and the end of a sentence for each.
+_REASONS = (
+    (re.compile(r"failed to resolve CO-RE relocation <\S+> \[\d+\] struct ([\w.]+)"), "it has no field '{}'"),
+    (re.compile(r"extern \(func ksym\) '(\w+)': not found"), "it has no function '{}' for eBPF programs"),
+    (re.compile(r"extern \(func ksym\) '(\w+)': func_proto"), "its function '{}' is another one"),
+    (re.compile(r"struct_ops init_kern: struct (\w+) is not found"), "it has no '{}'"),
+    (re.compile(r"[Cc]annot find member (\w+) in"), "its congestion controls have no operation '{}'"),
+    (re.compile(r"prog '(\w+)': BPF program load failed"), "its verifier refuses the operation '{}'"),
+    (re.compile(r"can't register struct_ops (\w+): File exists"), "it has '{}' already"),
+)
+#: Lines of a log that say where it begins and ends, or how large the program is.
+_FRAME = re.compile(r"-- (BEGIN|END) PROG LOAD LOG --|^processed \d+ insns")
+_SHOWN_LINES = 12
+
+
+def show(*words: str) -> Any:
+    """Run bpftool with ``words`` and return what it prints. :raises LabError: if it fails."""
+    done = _run("--json", *words)
+    if done.returncode:
+        raise LabError(f"bpftool failed: {_error(done)}", hint=f"to see why: bpftool {' '.join(words)}")
+    return json.loads(done.stdout or "null")
+
+
+def register(file: Path, name: str, release: str) -> None:
+    """Register the congestion control ``name`` from ``file`` in the running kernel, whose release this is.
+
+    :raises MissingError: if the kernel lacks something that the program needs. :raises LabError: if that fails.
+    """
+    done = _run("struct_ops", "register", str(file))
+    log = done.stdout + done.stderr
+    if done.returncode == 0 and f"Registered tcp_congestion_ops {name} " in log:
+        return
+    text = reason_of(log)
+    again = f"to see why: bpftool struct_ops register {file}"
+    if text is None:
+        raise LabError(f"the kernel {release} does not load '{name}'", hint=again)
+    raise MissingError(
+        f"the kernel {release} cannot have '{name}' as an eBPF program: {text}", hint=f"{_HINT}; {again}"
+    )
+
+
+def reason_of(log: str) -> str | None:
+    """Return what a log of libbpf says that the kernel lacks; None if it does not."""
+    for pattern, sentence in _REASONS:
+        match = pattern.search(log)
+        if match:
+            return sentence.format(match[1])
+    return None
+
+
+def verifier_lines(log: str) -> list[str]:
+    """Return the end of the verifier's log in a log of libbpf, which says what it refuses; of any other log its end."""
+    lines = log.splitlines()
+    ends = [number for number, line in enumerate(lines) if line.startswith("processed ")]
+    kept = lines[: ends[-1]] if ends else lines
+    return [line for line in kept if line.strip() and not _FRAME.search(line)][-_SHOWN_LINES:]
+
+
+def find(rows: Sequence[Mapping[str, Any]], **values: object) -> list[Mapping[str, Any]]:
+    """Return the rows that have these values, the newest last."""
+    entries = [row for row in rows if all(row.get(key) == value for key, value in values.items())]
+    return sorted(entries, key=lambda row: int(row["id"]))
+
+
+def _run(*words: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([find_tool("bpftool"), *words], capture_output=True, text=True, check=False)
+
+
+def _error(done: subprocess.CompletedProcess[str]) -> str:
+    """Return the message of a failed command, which is in its JSON or on standard error."""
+    try:
+        return str(json.loads(done.stdout)["error"])
+    except (ValueError, KeyError, TypeError):
+        return done.stderr.strip().rpartition("\n")[2] or f"status {done.returncode}"
+
 
 BPF_FILES = Path("/sys/fs/bpf")
 PINS = BPF_FILES / "mptcplab"
@@ -66,11 +147,11 @@ def load(name: str) -> None:
         raise InputError(f"'{name}' is loaded already", hint=f"to load it anew: mptcplab cc unload {name}")
     if name in _read_available():
         raise InputError(f"the kernel has a congestion control '{name}' already", hint="use it, or unload it first")
-    bpftool.register(object_file(name), name, os.uname().release)
+    register(object_file(name), name, os.uname().release)
     try:
         _pin(name)
     except BaseException:  # an interruption as well: what is not pinned could not be unloaded
-        bpftool.show("struct_ops", "unregister", "name", name)
+        show("struct_ops", "unregister", "name", name)
         raise
 
 
@@ -84,8 +165,8 @@ def unload(name: str) -> None:
     if not _is_pinned(name):
         raise InputError(f"'{name}' was not loaded by mptcplab", hint="mptcplab cc list")
     if name in _read_available():
-        number = bpftool.show("map", "show", "pinned", str(PINS / name))["id"]
-        bpftool.show("struct_ops", "unregister", "id", str(number))
+        number = show("map", "show", "pinned", str(PINS / name))["id"]
+        show("struct_ops", "unregister", "id", str(number))
     (PINS / name).unlink()
 
 
@@ -96,13 +177,13 @@ def status(name: str) -> CongestionControl:
         return CongestionControl(name, "not loaded")
     if not _is_pinned(name):
         return CongestionControl(name, "taken")
-    data = bpftool.find(bpftool.show("map", "show"), name=f"{name}.bss")
+    data = find(show("map", "show"), name=f"{name}.bss")
     if not data:
         return CongestionControl(name, "loaded")
     number = data[-1]["id"]
-    users = [program for program in bpftool.show("prog", "show") if number in program.get("map_ids", ())]
+    users = [program for program in show("prog", "show") if number in program.get("map_ids", ())]
     maps = {entry for program in users for entry in program["map_ids"]} - {number}
-    members = sum(len(bpftool.show("map", "dump", "id", str(entry))) for entry in maps)
+    members = sum(len(show("map", "dump", "id", str(entry))) for entry in maps)
     return CongestionControl(name, "loaded", members, _counter(number))
 
 
@@ -113,7 +194,7 @@ def states() -> list[CongestionControl]:
 
 def _counter(number: int) -> int:
     """Return the value of the program's only variable, from the map with its data."""
-    (entry,) = bpftool.show("map", "dump", "id", str(number))
+    (entry,) = show("map", "dump", "id", str(number))
     (variable,) = entry["formatted"]["value"][".bss"] if "formatted" in entry else entry["value"][".bss"]
     return int(variable["uncoupled"])
 
@@ -143,7 +224,7 @@ def mount_files() -> None:
 def _pin(name: str) -> None:
     """Pin the newest map of this name, which is the registration. :raises LabError: if it is not there."""
     mount_files()
-    entries = bpftool.find(bpftool.show("map", "show"), name=name, type="struct_ops")
+    entries = find(show("map", "show"), name=name, type="struct_ops")
     if not entries:
         raise LabError(f"'{name}' was loaded, but is not among the kernel's eBPF maps", hint="bpftool map show")
     try:
@@ -152,4 +233,4 @@ def _pin(name: str) -> None:
     except OSError as error:
         hint = f"mount -t bpf bpf {BPF_FILES}"
         raise MissingError(f"programs cannot be pinned in {PINS}: {reason(error)}", hint=hint) from error
-    bpftool.show("map", "pin", "id", str(entries[-1]["id"]), str(PINS / name))
+    show("map", "pin", "id", str(entries[-1]["id"]), str(PINS / name))

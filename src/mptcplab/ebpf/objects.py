@@ -12,7 +12,7 @@ from pathlib import Path
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.data import data_dir
-from mptcplab.shipped import find_shipped_folder
+from mptcplab.prebuilt import find_shipped_folder
 
 #: The congestion controls that have a program, `bpf/NAME.bpf.c`.
 CONTROLS = ("lia", "olia", "balia", "wvegas")

@@ -1,15 +1,25 @@
 # SPDX-License-Identifier: MIT
-"""The protocol of engines: an engine executes plans, and states its capabilities and its identity."""
+"""The protocol of engines: an engine executes plans, states its capabilities, stops when asked to; and all kinds."""
 
 from __future__ import annotations
 
+import contextlib
+import os
+import select
+import signal
+import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
+from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.lazy import load
 from mptcplab.plan.model import Plan
+from mptcplab.plugins import plugins
+
+# The protocol of engines: an engine executes plans, and states its capabilities and its identity.
 
 
 class RunInterruptedError(LabError):
@@ -155,3 +165,113 @@ class WithImages(Protocol):
 
     def with_images(self, image: str) -> EngineKind:
         """Return this kind with the image or inventory that the user chose. :raises InputError: if it is not usable."""
+
+
+# A request to stop: from a signal to every running lab.
+
+
+class Stop:
+    """Passes Ctrl-C, SIGTERM and SIGHUP to every lab, as a descriptor that becomes readable."""
+
+    def __init__(self) -> None:
+        self._event = os.eventfd(0)
+        self.requested = False
+
+    @property
+    def descriptor(self) -> int:
+        """The descriptor, which becomes and stays readable when a stop is requested."""
+        return self._event
+
+    def request(self) -> None:
+        """Request a stop of everything."""
+        self.requested = True
+        os.eventfd_write(self._event, 1)
+
+    def wait(self, seconds: float) -> bool:
+        """Sleep until a stop is requested, at most for ``seconds``; return whether it was."""
+        return bool(select.select([self._event], [], [], seconds)[0])
+
+    def close(self) -> None:
+        """Close the descriptor. Nothing may use it afterwards."""
+        os.close(self._event)
+
+    @contextlib.contextmanager
+    def request_on_signals(self) -> Iterator[None]:
+        """Request a stop on Ctrl-C, SIGTERM and the end of the terminal while inside.
+
+        Only the main thread receives signals: in another one, this does nothing.
+        """
+        if threading.current_thread() is not threading.main_thread():
+            yield
+            return
+        numbers = [signal.SIGINT, signal.SIGTERM]
+        if signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:  # otherwise it runs under nohup, and must continue
+            numbers.append(signal.SIGHUP)
+        before = {number: signal.signal(number, lambda *_: self.request()) for number in numbers}
+        try:
+            yield
+        finally:
+            for number, handler in before.items():
+                signal.signal(number, handler)
+
+
+@contextlib.contextmanager
+def interruptible() -> Iterator[Stop]:
+    """Yield a stop that signals request, for labs that run inside.
+
+    :raises KeyboardInterrupt: in place of the error of a lab that it has stopped.
+    """
+    stop = Stop()
+    try:
+        with stop.request_on_signals():
+            yield stop
+    except RunInterruptedError as error:
+        raise KeyboardInterrupt from error
+    finally:
+        stop.close()
+
+
+# All kinds of engines, by the names for ``--engine``. One is imported when it is chosen.
+#
+# A plugin (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
+
+#: The classes of our engines.
+_OWN = {
+    DEFAULT_ENGINE: "mptcplab.engine.virtual.engine:Virtual",
+    "stock": "mptcplab.engine.stock.engine:Stock",
+    "local": "mptcplab.engine.local.engine:Local",
+    "ssh": "mptcplab.engine.ssh.engine:Ssh",
+}
+
+
+def engine_names() -> list[str]:
+    """Return the names of our engines and of plugins' engines."""
+    return list(dict.fromkeys([*_OWN, *_plugin_kinds()]))
+
+
+def kind_named(name: str) -> EngineKind:
+    """Return the kind of engine with a name of :func:`engine_names`."""
+    found_kind = _plugin_kinds().get(name)
+    kind: EngineKind = load(_OWN[name])() if found_kind is None else found_kind
+    return kind
+
+
+def _plugin_kinds() -> dict[str, EngineKind]:
+    return {module.ENGINE_NAME: module.ENGINE for module in plugins() if hasattr(module, "ENGINE")}
+
+
+def engine_kind(text: str) -> tuple[str, EngineKind]:
+    """Return the name and the kind of the engine that a user wrote: ``virtual``, ``stock``, ``stock:6.12``.
+
+    :raises InputError: if there is none, or if it has no images to choose from.
+    """
+    name, colon, image = text.partition(":")
+    names = engine_names()
+    if name not in names:
+        raise InputError(f"there is no engine '{name}'", hint=f"one of {', '.join(names)}")
+    kind = kind_named(name)
+    if not colon:
+        return name, kind
+    if not isinstance(kind, WithImages) or not image:
+        raise InputError(f"the engine '{name}' has no kernel image '{image}'", hint="name the engine without a colon")
+    return name, kind.with_images(image)

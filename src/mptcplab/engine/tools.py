@@ -1,24 +1,123 @@
 # SPDX-License-Identifier: MIT
-"""The programs that labs run: ours come with `mptcplab-kernel`, or are compiled on first use and cached; the machine's
-are found and identified."""
+"""The programs that labs run: ours, compiled on first use, the file of the steering daemon; and their fingerprints."""
 
 from __future__ import annotations
 
 import hashlib
+import io
+import json
 import os
 import shutil
 import subprocess
-from collections.abc import Collection, Iterable, Mapping, Sequence
+import time
+import zipfile
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
 
+import mptcplab
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
-from mptcplab.engine.fingerprints import fingerprint
 from mptcplab.errors import LabError, MissingError
+from mptcplab.files import write_text
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.guest.sampler import SAMPLER
-from mptcplab.prebuilt import find_usable_prebuilt
+from mptcplab.prebuilt import find_shipped_folder, find_usable_prebuilt
 from mptcplab.proxies.catalog import built_program, recipe_of
-from mptcplab.shipped import find_shipped_folder
+
+# Identifies programs and their shared libraries by their contents.
+#
+# Finding and reading them takes half as long as a short run, so the results are kept in the cache folder. Whatever a
+# result follows from is in the name of its file or in it: a file is what it was if its inode, size and times are.
+
+_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
+#: Where the dynamic linker looks libraries up.
+_LINKER_CACHE = Path("/etc/ld.so.cache")
+#: Libraries that programs load without being linked to them: patterns relative to the program's folder.
+_LOADED = {"mptcpize": "../lib/*-linux-gnu*/mptcpize/libmptcpwrap.so*", "flow": "flow-sockopt.so"}
+_LENGTH = 16
+_KEY_LENGTH = 32
+#: Two changes of a file within one tick of the clock give it the same times, so a file must be older than this.
+_SETTLED_NS = 2 * 10**9
+
+
+@cache
+def fingerprint(path: Path) -> str:
+    """Return the shortened SHA-256 of a program's file, which distinguishes its versions."""
+    file = path.resolve()
+    kept = _place("file", _signature(file))
+    with suppress(OSError):
+        digest = kept.read_text()
+        if len(digest) == _LENGTH:
+            return digest
+    digest = hashlib.sha256(file.read_bytes()).hexdigest()[:_LENGTH]
+    if _is_settled([file]):
+        _keep(kept, digest)
+    return digest
+
+
+@cache
+def libraries_of(paths: tuple[Path, ...]) -> frozenset[Path]:
+    """Return all shared libraries of the programs at ``paths``, with the libraries that they load by name."""
+    return frozenset(_linked_libraries(paths) | set(_loaded_libraries(paths)))
+
+
+@cache
+def library_fingerprints(paths: tuple[Path, ...]) -> dict[str, str]:
+    """Return fingerprints of all shared libraries of the programs at ``paths``, by file name."""
+    return {library.name: fingerprint(library) for library in sorted(libraries_of(paths))}
+
+
+def _linked_libraries(paths: tuple[Path, ...]) -> set[Path]:
+    """Return what `ldd` prints, or printed while programs, libraries and the linker's cache were the same."""
+    kept = _place("libraries", *(_signature(path) for path in (*paths, _LINKER_CACHE)))
+    with suppress(OSError, ValueError, AttributeError):
+        signatures = dict(json.loads(kept.read_text()))
+        if all(_signature(Path(library)) == signature for library, signature in signatures.items()):
+            return set(map(Path, signatures))
+    done = subprocess.run(["ldd", *map(str, paths)], capture_output=True, text=True, env={"PATH": _SEARCH})
+    # Headings ("/usr/sbin/ip:") name the programs; all other paths are libraries.
+    words = (word for word in done.stdout.split() if word.startswith("/") and not word.endswith(":"))
+    libraries = set(map(Path, words)) - set(paths)
+    if _is_settled([*paths, *libraries, _LINKER_CACHE]):
+        _keep(kept, json.dumps({str(library): _signature(library) for library in sorted(libraries)}))
+    return libraries
+
+
+def _loaded_libraries(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.name in _LOADED:
+            yield from path.parent.glob(_LOADED[path.name])
+
+
+def _signature(file: Path) -> str:
+    """Return text that changes with the content of ``file``; for a missing file it says so."""
+    try:
+        stat = os.stat(file)
+    except OSError:
+        return f"{file} missing"
+    return f"{file} {stat.st_dev} {stat.st_ino} {stat.st_size} {stat.st_mtime_ns} {stat.st_ctime_ns}"
+
+
+def _is_settled(files: Iterable[Path]) -> bool:
+    """Return whether a change from now on will change the signatures of ``files``."""
+    now = time.time_ns()
+    return all(not file.exists() or file.stat().st_ctime_ns < now - _SETTLED_NS for file in files)
+
+
+def _place(kind: str, *signatures: str) -> Path:
+    digest = hashlib.sha256("\0".join((kind, *signatures)).encode())
+    return cache_root() / "code" / f"{kind}-{digest.hexdigest()[:_KEY_LENGTH]}"
+
+
+def _keep(place: Path, text: str) -> None:
+    with suppress(OSError):  # A result that cannot be kept is computed again.
+        place.parent.mkdir(parents=True, exist_ok=True)
+        write_text(place, text)
+
+
+# The programs that labs run: ours come with `mptcplab-kernel`, or are compiled on first use and cached; the machine's
+# are found and identified.
 
 #: The programs that compile our own programs.
 BUILDERS = ("gcc", "make")
@@ -38,7 +137,6 @@ _PACKAGES = {
     "ss-tunnel": "shadowsocks-libev",
     "sysctl": "procps",
 }
-_SEARCH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 
 def find_program(name: str) -> Path:
@@ -207,3 +305,54 @@ def _compile(source: Path, program: Path, *, static: bool) -> None:
         compile_source(source, work / name, ["LDFLAGS=-static", f"{work / name}/{name}"] if static else [])
         program.parent.parent.mkdir(parents=True, exist_ok=True)
         os.rename(work / name, program.parent)
+
+
+# The steering daemon and its agent as one executable file, which needs nothing but Python.
+
+_NAME = "steer"
+#: The interpreter of the system, isolated from the environment and without packages.
+_HEAD = b"#!/usr/bin/python3 -IS\n"
+#: Modules of the package that both sides need, beside all of ``steering``.
+_OTHERS = (
+    "errors.py",
+    "guest/netlink.py",
+    "guest/generic_netlink.py",
+    "guest/mptcp_pm.py",
+)
+#: The modules' packages, whose own modules import what is not in the archive.
+_EMPTY = ("mptcplab/__init__.py", "mptcplab/guest/__init__.py")
+_MAIN = """\
+import sys
+from mptcplab.steering.program import main
+sys.exit(main(sys.argv[1:]))
+"""
+
+
+def steer_program() -> Path:
+    """Return the path of the program, made again if its source changed."""
+    content = archive()
+    program = cache_root() / "tools" / f"{_NAME}-{hashlib.sha256(content).hexdigest()[:KEY_CHARS]}" / _NAME
+    if not program.is_file():
+        root = cache_root()
+        with hold_lock(_NAME, root), make_work_folder(_NAME, root) as work:
+            if not program.is_file():
+                (work / "tool").mkdir()
+                made = work / "tool" / _NAME
+                made.write_bytes(content)
+                made.chmod(0o755)
+                program.parent.parent.mkdir(parents=True, exist_ok=True)
+                os.rename(work / "tool", program.parent)
+    return program
+
+
+def archive() -> bytes:
+    """Return the file: an archive that Python runs. Equal sources give equal bytes."""
+    source = Path(mptcplab.__file__).parent
+    modules = [*sorted((source / "steering").rglob("*.py")), *(source / name for name in _OTHERS)]
+    texts = {"__main__.py": _MAIN, **dict.fromkeys(_EMPTY, "")}
+    texts |= {f"mptcplab/{module.relative_to(source)}": module.read_text() for module in modules}
+    data = io.BytesIO()
+    with zipfile.ZipFile(data, "w") as file:
+        for name, text in texts.items():
+            file.writestr(zipfile.ZipInfo(name), text)
+    return _HEAD + data.getvalue()

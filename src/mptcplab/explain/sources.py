@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path, PurePosixPath
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import Summary, summarise
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Evidence

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from mptcplab.configuration import Route, Rule
 from mptcplab.export import parts
 from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.nft import deletion
+from mptcplab.export.parts import deletion
 
 _NETWORKS = "etc/systemd/network"
 _UNITS = "etc/systemd/system"

@@ -1,13 +1,48 @@
 # SPDX-License-Identifier: MIT
-"""Files that several formats have: settings, and a script for MPTCP's endpoints, which no network manager knows."""
+"""Files that several formats have: settings, tables of nftables, and a script for MPTCP's endpoints."""
 
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
+from mptcplab.configuration import NftTable
 from mptcplab.export.model import KERNEL_LIMITS, Configuration, File
-from mptcplab.export.nft import table_lines
+
+# Tables of nftables as files for ``nft -f``.
+
+
+def new_table(table: NftTable) -> list[str]:
+    """Return the lines that create ``table``; ``nft`` refuses them if there is one of this name."""
+    return [f"create table {table.family} {table.name}", *_block(table)]
+
+
+def table_lines(tables: Iterable[NftTable]) -> list[str]:
+    """Return the lines that set up ``tables``, whatever is in tables of these names."""
+    lines: list[str] = []
+    for table in tables:
+        named = f"table {table.family} {table.name}"
+        # Only a table that exists can be deleted.
+        lines += [named, f"delete {named}", *_block(table)]
+    return lines
+
+
+def deletion(table: NftTable) -> tuple[str, ...]:
+    """Return the command that deletes ``table``."""
+    return ("nft", "delete", "table", table.family, table.name)
+
+
+def _block(table: NftTable) -> Iterator[str]:
+    yield f"table {table.family} {table.name} {{"
+    for chain in table.chains:
+        yield f"\tchain {chain.name} {{"
+        yield f"\t\t{chain.hook}"
+        yield from (f"\t\t{rule}" for rule in chain.rules)
+        yield "\t}"
+    yield "}"
+
+
+# Files that several formats have: settings, and a script for MPTCP's endpoints, which no network manager knows.
 
 ENDPOINTS = "etc/mptcplab/endpoints"
 SETTINGS = "etc/sysctl.d/60-mptcplab.conf"

@@ -11,7 +11,7 @@ import shlex
 from collections.abc import Iterator
 
 from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.nft import deletion, new_table
+from mptcplab.export.parts import deletion, new_table
 from mptcplab.steps import Command
 
 _STEP = """\

@@ -15,7 +15,7 @@ from mptcplab.configuration import Route, Rule
 from mptcplab.errors import InputError
 from mptcplab.export import parts
 from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.nft import table_lines
+from mptcplab.export.parts import table_lines
 
 _NAME = re.compile(r"[^A-Za-z0-9_]")
 _OWN = "mptcplab"

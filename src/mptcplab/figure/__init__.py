@@ -16,19 +16,19 @@ from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mptcplab.figure.choice import FigureChoice
-    from mptcplab.figure.chosen import build_figure
     from mptcplab.figure.drawing import Drawn
+    from mptcplab.figure.from_results import build_figure
     from mptcplab.figure.from_table import build_table_figure
-    from mptcplab.figure.table_file import read_table
+    from mptcplab.figure.table import read_table
 
 __all__ = ["Drawn", "FigureChoice", "build_figure", "build_table_figure", "read_table"]
 __getattr__ = lazy_names(
     __name__,
     {
         "choice": ("FigureChoice",),
-        "chosen": ("build_figure",),
+        "from_results": ("build_figure",),
         "drawing": ("Drawn",),
         "from_table": ("build_table_figure",),
-        "table_file": ("read_table",),
+        "table": ("read_table",),
     },
 )

@@ -7,11 +7,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from mptcplab.figure.canvas import grid, style_of
-from mptcplab.figure.expected import CROSS, draw_level, draw_on_bars, name_models
-from mptcplab.figure.lines import Figure, whisker
+from mptcplab.figure.canvas import grid, name_positions, style_of
+from mptcplab.figure.lines import CROSS, Figure, draw_level, draw_on_bars, name_models, whisker
 from mptcplab.figure.paper import WIDTH, label_values, points, write_title
-from mptcplab.figure.positions import name_positions
 from mptcplab.metrics.values import Unit
 
 if TYPE_CHECKING:

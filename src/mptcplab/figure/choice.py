@@ -13,7 +13,7 @@ from typing import Literal, get_args
 from mptcplab.errors import InputError
 from mptcplab.figure.axis import CHOSEN_SCALES, ChosenScale
 from mptcplab.figure.paper import Paper
-from mptcplab.metrics.points import quote
+from mptcplab.metrics.values import quote
 
 Kind = Literal["time", "lines", "bars", "cdf"]
 KINDS: tuple[Kind, ...] = get_args(Kind)

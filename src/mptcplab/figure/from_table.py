@@ -9,21 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from mptcplab.errors import InputError
-from mptcplab.figure.along import MAX_CURVES, line_keys, together_notes
 from mptcplab.figure.axis import NAMES, are_numbers
 from mptcplab.figure.bars import draw_bars
 from mptcplab.figure.choice import FigureChoice, Kind, check_of_table, check_options, values_hint
 from mptcplab.figure.distribution import DistributionCurve, DistributionFigure, draw_distribution
 from mptcplab.figure.drawing import Drawn, level_note, size_of_bars, size_of_plot
 from mptcplab.figure.lines import Figure, FigureSeries, check_scales, draw_lines
-from mptcplab.figure.sweep import label_of
-from mptcplab.figure.table import PointTable, TablePoint, table_of
-from mptcplab.figure.table_cells import number
-from mptcplab.figure.table_columns import metric_of_column, named_column
+from mptcplab.figure.sweep import MAX_CURVES, label_of, line_keys, together_notes
+from mptcplab.figure.table import PointTable, TablePoint, metric_of_column, named_column, number, table_of
 from mptcplab.lazy import pl
 from mptcplab.metrics.named import find_key
-from mptcplab.metrics.points import short_names
-from mptcplab.metrics.values import Unit
+from mptcplab.metrics.values import Unit, short_names
 
 #: A swept key of a scenario, which figures call by its short name; any other name may contain a point.
 _SWEPT = re.compile(r"[\w*-]+(\.[\w*-]+)+")

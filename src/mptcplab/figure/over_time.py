@@ -9,11 +9,11 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.figure.canvas import COLOURS, grid, style_of
-from mptcplab.figure.capacity import CAPACITY, mark_cut
 from mptcplab.figure.delays import scale_delays, scale_round_trips
 from mptcplab.figure.paper import points, title_letters
-from mptcplab.figure.rates import stack
+from mptcplab.figure.rates import CAPACITY, mark_cut, stack
 from mptcplab.figure.time_chart import (
+    GOODPUT,
     OF_MESSAGES,
     PANELS,
     WITHOUT_ZERO,
@@ -23,10 +23,9 @@ from mptcplab.figure.time_chart import (
     RunColumn,
     letters_of,
 )
-from mptcplab.figure.time_notes import GOODPUT
 from mptcplab.figure.timelines import WorkloadTimeline
 from mptcplab.lazy import np
-from mptcplab.metrics.points import natural_order
+from mptcplab.metrics.values import natural_order
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

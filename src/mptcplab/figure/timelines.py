@@ -19,14 +19,12 @@ from mptcplab.figure.delays import Delays, delays_of
 from mptcplab.lazy import Numbers, np, pl
 from mptcplab.metrics import subflows as sockets
 from mptcplab.metrics.capacity import capacity_of
-from mptcplab.metrics.catalog.reassembly import Reassembly, reassemblies
-from mptcplab.metrics.ends import Ends, ends_of
+from mptcplab.metrics.catalog.paths import Reassembly, reassemblies
 from mptcplab.metrics.manifest import read_addresses
 from mptcplab.metrics.measure import timed_messages_of
-from mptcplab.metrics.points import natural_order
 from mptcplab.metrics.radios import radio_samples
-from mptcplab.metrics.subflows import Row
-from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.subflows import Ends, Row, ends_of, gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.values import natural_order
 from mptcplab.recording.record import Recording
 from mptcplab.results import subflow_path
 from mptcplab.workload.recorded import read_start_ns, read_workload

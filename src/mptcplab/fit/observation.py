@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import read_packets
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Subflow
 from mptcplab.explain.readers.collection import open_collection

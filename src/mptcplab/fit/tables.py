@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from mptcplab.fit.advise import Advice
-from mptcplab.fit.beside import ComparedQuantity
-from mptcplab.fit.estimate import Estimate, format_rate, format_share, format_time
+from mptcplab.fit.advise import Advice, ComparedQuantity
+from mptcplab.fit.lines import Estimate, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
 from mptcplab.report.table import Table, number_columns
 

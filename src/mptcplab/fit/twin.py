@@ -7,8 +7,7 @@ import re
 from collections.abc import Collection, Mapping
 from typing import Any
 
-from mptcplab.fit.estimate import Estimate, format_rate, format_share, format_time
-from mptcplab.fit.lines import Line
+from mptcplab.fit.lines import Estimate, Line, format_rate, format_share, format_time
 from mptcplab.fit.observation import Observation
 from mptcplab.scenario.writing import Commented
 

@@ -24,8 +24,7 @@ from typing import Any, Literal
 
 from mptcplab.errors import InputError, reason
 from mptcplab.explain.readers.collection import printable
-from mptcplab.fit.estimate import Estimate, format_rate, format_time
-from mptcplab.fit.lines import FRAME, Line
+from mptcplab.fit.lines import FRAME, Estimate, Line, format_rate, format_time
 from mptcplab.units import Duration, Probability, Rate, UnitError
 
 Direction = Literal["down", "up"]

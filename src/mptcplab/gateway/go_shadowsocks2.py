@@ -8,8 +8,7 @@ from typing import ClassVar, Literal
 from pydantic import Field
 
 from mptcplab.fields import Misnomers
-from mptcplab.gateway.base import PASSWORD, with_environment
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import PASSWORD, GatewayContext, with_environment
 from mptcplab.gateway.proxy import TunnelProxy, host_port
 from mptcplab.steps import Call
 

@@ -11,8 +11,7 @@ from pydantic import Field
 
 from mptcplab.configuration import NftTable, masquerade
 from mptcplab.fields import LinkName, Misnomers
-from mptcplab.gateway.base import GatewayBase
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import GatewayBase, GatewayContext
 from mptcplab.steps import Call, Command, shell
 
 _CIPHERS = {

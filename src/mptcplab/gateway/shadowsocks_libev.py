@@ -9,8 +9,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from mptcplab.gateway.base import PASSWORD, with_file
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import PASSWORD, GatewayContext, with_file
 from mptcplab.gateway.proxy import Mode, TunnelProxy
 from mptcplab.steps import Call
 

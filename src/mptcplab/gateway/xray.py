@@ -8,8 +8,7 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from mptcplab.gateway.base import PASSWORD, with_environment, with_file
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import PASSWORD, GatewayContext, with_environment, with_file
 from mptcplab.gateway.proxy import Proxy
 from mptcplab.steps import Call
 

@@ -322,7 +322,7 @@ def _log(event: str, **values: object) -> None:
 
 
 def main(config: str) -> None:
-    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/node/path_manager.py."""
+    """Manage the paths of this namespace; ``config`` is JSON, see mptcplab/node/mptcp.py."""
     Manager(json.loads(config)).run()
 
 

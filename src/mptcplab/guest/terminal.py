@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT
 """Runs a program on a terminal of the guest, for a user: the guest's half of ``mptcplab exec --shell``.
 
-Keys and window sizes come from the host through /dev/tty1, in the messages of engine/virtual/terminal.py; the program's
+Keys and window sizes come from the host through /dev/tty1, in the messages of engine/virtual/streams.py; the program's
 output passes through files. While a program runs in the foreground, virtual time advances as fast as it can. It stops
 while a shell waits at its prompt: otherwise years would pass in the lab while the user types a line.
 """

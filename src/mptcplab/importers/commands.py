@@ -13,9 +13,7 @@ import re
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from mptcplab.importers.qdiscs import read_shape
-from mptcplab.importers.quantities import read_count
-from mptcplab.importers.settings import set_sysctl
+from mptcplab.importers.qdiscs import read_count, read_shape
 from mptcplab.importers.shell import Line, read_commands
 from mptcplab.importers.world import (
     Address,
@@ -26,6 +24,7 @@ from mptcplab.importers.world import (
     Interface,
     TimedChange,
     World,
+    set_sysctl,
 )
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Duration, Size

@@ -19,9 +19,8 @@ from mptcplab.importers.commands import read_script
 from mptcplab.importers.compose import Composer
 from mptcplab.importers.mininet import read_mininet
 from mptcplab.importers.minitopo import read_minitopo
-from mptcplab.importers.settings import set_sysctl
 from mptcplab.importers.uci import is_uci, read_uci
-from mptcplab.importers.world import Origin, Unread, World, printable
+from mptcplab.importers.world import Origin, Unread, World, printable, set_sysctl
 from mptcplab.scenario.load import load
 from mptcplab.scenario.writing import uncomment, write_scenario
 

@@ -16,7 +16,7 @@ from typing import Any
 
 from mptcplab.errors import InputError
 from mptcplab.importers.commands import read_interface, read_script
-from mptcplab.importers.quantities import rate_of_mbit, read_time, share_of_percent, time_of_ms
+from mptcplab.importers.qdiscs import rate_of_mbit, read_time, share_of_percent, time_of_ms
 from mptcplab.importers.world import Device, ImportedTransfer, Origin, Shape, World
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Packets

@@ -11,9 +11,18 @@ from __future__ import annotations
 import re
 
 from mptcplab.importers.commands import read_shape_quietly
-from mptcplab.importers.quantities import rate_of_mbit, share_of_percent, time_of_ms
-from mptcplab.importers.settings import set_control, set_scheduler, set_sysctl
-from mptcplab.importers.world import Device, Discipline, ImportedTransfer, Origin, TimedChange, World
+from mptcplab.importers.qdiscs import rate_of_mbit, share_of_percent, time_of_ms
+from mptcplab.importers.world import (
+    Device,
+    Discipline,
+    ImportedTransfer,
+    Origin,
+    TimedChange,
+    World,
+    set_control,
+    set_scheduler,
+    set_sysctl,
+)
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Packets, Size
 

@@ -13,9 +13,8 @@ import shlex
 from dataclasses import dataclass, field
 
 from mptcplab.importers.commands import read_interface
-from mptcplab.importers.quantities import read_count
-from mptcplab.importers.settings import set_control, set_scheduler, set_sysctl
-from mptcplab.importers.world import Device, Origin, Shape, World
+from mptcplab.importers.qdiscs import read_count
+from mptcplab.importers.world import Device, Origin, Shape, World, set_control, set_scheduler, set_sysctl
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Rate, Size
 

@@ -35,11 +35,19 @@ from mptcplab.kernel.data import (
     with_patches,
 )
 from mptcplab.kernel.debian import debian_source
-from mptcplab.kernel.process import CommandError, capture, require_tools, sigterm_as_interrupt
+from mptcplab.kernel.process import (
+    MAKE,
+    TOOLS,
+    CommandError,
+    build_environment,
+    capture,
+    compiler_version,
+    require_tools,
+    sigterm_as_interrupt,
+)
 from mptcplab.kernel.progress import Reporter, SilentProgress
 from mptcplab.kernel.source import KernelSource, local_source, source_version
 from mptcplab.kernel.steps import STEP, BuildJob, add_file, compile_kernel, configure, prepare
-from mptcplab.kernel.toolchain import MAKE, TOOLS, build_environment, compiler_version
 from mptcplab.kernel.tree import SourceTree, tree_for
 
 __all__ = [

@@ -12,8 +12,7 @@ from typing import TextIO
 
 from mptcplab.errors import LabError
 from mptcplab.kernel.data import NamedFile
-from mptcplab.kernel.process import CommandError, run_logged
-from mptcplab.kernel.toolchain import build_environment
+from mptcplab.kernel.process import CommandError, build_environment, run_logged
 
 # The names in the heads of a diff. The first part of a path, a/ or b/, is not a name: `patch -p1` drops it.
 _PREFIXED = re.compile(r"^(?:---|\+\+\+) ([^\t\n]+)", re.MULTILINE)

@@ -13,10 +13,9 @@ from typing import TextIO
 from mptcplab.kernel.config import check_essential, lost_options, parse_config
 from mptcplab.kernel.data import KernelInputs
 from mptcplab.kernel.patching import apply_patches, check_new
-from mptcplab.kernel.process import run_logged
+from mptcplab.kernel.process import MAKE, build_environment, run_logged
 from mptcplab.kernel.progress import Reporter
 from mptcplab.kernel.source import KernelSource, unpack
-from mptcplab.kernel.toolchain import MAKE, build_environment
 
 # The number of lines such as "  CC      net/mptcp/protocol.o" that a full build prints, measured with 7.2. Only the
 # progress bar uses it.

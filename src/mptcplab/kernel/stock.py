@@ -1,17 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""Stock kernels: images of a distribution or a user, with their modules, as they boot on any x86-64 machine.
-
-    ~/.cache/mptcplab/stock/RELEASE/   vmlinuz, vmlinux, config, modules/, entry.json
-
-An image is selected by a version (6.12), by a release that was obtained (6.12.95+deb12-amd64), or by the path of a
-bzImage. Modules of a path are searched beside it, as `make modules_install` and packages place them.
-"""
+"""Stock kernels: images of a distribution or a user, with their modules; and the kernel inside of an image."""
 
 from __future__ import annotations
 
 import json
+import lzma
 import re
 import struct
+import subprocess
+import zlib
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,6 +16,13 @@ from mptcplab.cache import cache_root
 from mptcplab.errors import InputError, MissingError, reason
 from mptcplab.kernel.config import timer_frequency
 from mptcplab.kernel.source import file_sha256
+
+# Stock kernels: images of a distribution or a user, with their modules, as they boot on any x86-64 machine.
+#
+#     ~/.cache/mptcplab/stock/RELEASE/   vmlinuz, vmlinux, config, modules/, entry.json
+#
+# An image is selected by a version (6.12), by a release that was obtained (6.12.95+deb12-amd64), or by the path of a
+# bzImage. Modules of a path are searched beside it, as `make modules_install` and packages place them.
 
 FORMAT = 1
 #: The version that runs use if they name none: the long-term one.
@@ -154,3 +158,34 @@ def _read_entry(folder: Path) -> StockKernel | None:
         )
     except (OSError, ValueError, KeyError, TypeError):
         return None
+
+
+# The kernel inside of a bzImage, uncompressed (Documentation/arch/x86/boot.rst).
+
+#: The header's fields: the number of sectors of the set-up code, and offset and length of the compressed kernel.
+_SETUP_SECTORS, _PAYLOAD = 0x1F1, 0x248
+#: The last four bytes of the payload are the size of the uncompressed kernel.
+_SIZE_BYTES = 4
+_ZSTD, _XZ, _GZIP = b"\x28\xb5\x2f\xfd", b"\xfd7zXZ\0", b"\x1f\x8b"
+_GZIP_BITS = 16 + zlib.MAX_WBITS
+
+
+def uncompress(image: Path) -> bytes | None:
+    """Return the ELF kernel inside a bzImage; None if its compression is another one.
+
+    :raises MissingError: without the program that uncompresses it.
+    """
+    content = image.read_bytes()
+    offset, length = struct.unpack_from("<II", content, _PAYLOAD)
+    start = ((content[_SETUP_SECTORS] or 4) + 1) * _SECTOR + offset
+    payload = content[start : start + length - _SIZE_BYTES]
+    if payload.startswith(_ZSTD):
+        command = ["zstd", "--decompress", "--stdout"]
+        try:
+            done = subprocess.run(command, input=payload, capture_output=True, check=False)
+        except FileNotFoundError as error:
+            raise MissingError("this machine has no 'zstd'", hint="sudo apt-get install zstd") from error
+        return done.stdout if done.returncode == 0 else None
+    if payload.startswith(_GZIP):
+        return zlib.decompress(payload, _GZIP_BITS)
+    return lzma.decompress(payload) if payload.startswith(_XZ) else None

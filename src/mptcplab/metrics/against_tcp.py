@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import Any
 
-from mptcplab.metrics.catalog.aggregation import aggregation_benefit
+from mptcplab.metrics.catalog.paths import aggregation_benefit
 from mptcplab.metrics.manifest import read_facts, read_links, read_paths, read_scenario
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.recording.record import Recording

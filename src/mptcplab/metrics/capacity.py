@@ -14,11 +14,9 @@ from itertools import groupby
 from typing import Any
 
 from mptcplab.lazy import Numbers, np, pl
-from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.events import NetworkEvent, read_events
+from mptcplab.metrics.instants import NetworkEvent, read_events
 from mptcplab.metrics.manifest import Node, Step, Transport, read_links, read_nodes, read_paths, read_radio_links
-from mptcplab.metrics.subflows import Row, speaks_mptcp
-from mptcplab.metrics.workload_sockets import gateways_of
+from mptcplab.metrics.subflows import Ends, Row, gateways_of, speaks_mptcp
 from mptcplab.recording.record import Recording
 from mptcplab.units import Rate
 

@@ -1,23 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Compare results row by row: on shared seeds where there are any.
-
-All tests made together are one family. Each has an interval at the significance divided by their number (Bonferroni),
-so all intervals are true together with a probability of 95 %, whatever the runs have in common. Every verdict is read
-off its interval, so that none contradicts it.
-"""
+"""Comparisons of results row by row, on shared seeds where there are any; their conditions and their warnings."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
 from mptcplab.metrics.registry import BASIC, METRICS
+from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
+
+# Compare results row by row: on shared seeds where there are any.
+#
+# All tests made together are one family. Each has an interval at the significance divided by their number
+# (Bonferroni), so all intervals are true together with a probability of 95 %, whatever the runs have in common. Every
+# verdict is read off its interval, so that none contradicts it.
 
 #: The probability of any wrong statement in a family of tests.
 SIGNIFICANCE = 0.05
@@ -315,3 +318,101 @@ def verdict_of(size: float, half_width: float, margin: float) -> Verdict:
 def name_of(key: Key) -> str:
     """Return settings and workload in one line."""
     return ", ".join((*(f"{name} = {value}" for name, value in key[0]), key[1]))
+
+
+# The warnings of the rows that a comparison compares.
+
+
+def warnings_of(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
+) -> dict[str, list[str]]:
+    """Return each warning of the compared rows once, with the names of the rows that have it.
+
+    ``documents`` come from ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
+    that differ only in numbers are one, with their range. Of two documents, a name has A or B before it. Runs in which
+    what a metric waits for did not happen have no value to compare, which is a warning, too.
+    """
+    rows = list(compared_rows(documents, asked))
+    several = len({row["workload"] for _, row in rows}) > 1
+    lacking = list(_missing_metric_warnings(documents, asked, with_workload=several))
+    texts = merge_similar_warnings(
+        [*(text for text, _ in lacking), *(warning for _, row in rows for warning in row.get("warnings", ()))]
+    )
+    warnings: dict[str, list[str]] = {}
+    for text, name in lacking:
+        warnings.setdefault(texts[text], []).append(name)
+    for side, row in rows:
+        for text in dict.fromkeys(texts[warning] for warning in row.get("warnings", ())):
+            name = f"{side} {_name(row, with_workload=several)}".strip()
+            warnings.setdefault(text, []).append(name)
+    return warnings
+
+
+def _missing_metric_warnings(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]], *, with_workload: bool
+) -> Iterator[tuple[str, str]]:
+    """Yield a sentence and the row's name for each row with runs that cannot be compared by a metric."""
+    for side, row in _rows(documents):
+        for metric, workload in asked:
+            never = row.get("metrics", {}).get(metric, {}).get("never", ())  # sums of flows have no metrics
+            if never and workload in (None, row["workload"]):
+                known = METRICS[metric]
+                runs = f"{len(never)} of {len(row['seeds'])} runs"
+                name = f"{side} {_name(row, with_workload=with_workload)}".strip()
+                yield f"{known.noun}: {known.display.never} within {runs}, which are not compared", name
+
+
+def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield all rows, each with its side: A or B, nothing if there is only one."""
+    sides = "AB" if len(documents) > 1 else ("",)
+    for side, document in zip(sides, documents, strict=True):
+        yield from ((side, row) for row in document["rows"])
+
+
+def compared_rows(
+    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
+) -> Iterator[tuple[str, Mapping[str, Any]]]:
+    """Yield the rows that have a metric that is asked for, each with its side: A or B, nothing if there is only one."""
+    for side, row in _rows(documents):
+        if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
+            yield side, row
+
+
+def _name(row: Mapping[str, Any], *, with_workload: bool) -> str:
+    values = ", ".join(map(str, row["settings"].values()))
+    if not values:
+        return str(row["workload"])
+    return f"{values}: {row['workload']}" if with_workload else values
+
+
+# The conditions under which two results were measured: what a comparison of engines or kernels compares.
+
+
+def kernels_and_clocks(document: Mapping[str, Any]) -> tuple[str, ...]:
+    """Return the kernels and clocks of a ``results.json``, in the order in which rows have them."""
+    rows = [row for row in document["rows"] if "kernel" in row]
+    # Rows from before these fields are of the lab kernel.
+    kernels = (
+        f"{kernel_text(str(row['kernel']), row.get('hz'))}; {clock_text(row.get('time', 'virtual'))}" for row in rows
+    )
+    return tuple(dict.fromkeys(kernels))
+
+
+def use_differs(
+    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
+) -> Iterator[tuple[str, str, str]]:
+    """Yield the rows in which one result used MPTCP otherwise than the other: name, and the use in each.
+
+    Only rows of ``workloads``, if given.
+    """
+    first, second = _mptcp_by_row(a, workloads), _mptcp_by_row(b, workloads)
+    for name in (name for name in first if name in second and first[name] != second[name]):
+        yield name, first[name], second[name]
+
+
+def _mptcp_by_row(document: Mapping[str, Any], workloads: Collection[str] | None) -> dict[str, str]:
+    return {
+        ", ".join((*(f"{key} = {value}" for key, value in row["settings"].items()), str(row["workload"]))): row["mptcp"]
+        for row in document["rows"]
+        if row.get("mptcp") and (workloads is None or row["workload"] in workloads)
+    }

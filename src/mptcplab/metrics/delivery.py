@@ -1,9 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Bytes that the receiving side of a workload had over time, and their rate after a failure.
-
-For programs that report their own sockets, these are the bytes that the application has read; for others, the sum of
-the bytes that the host's subflows have received in order. Times are in seconds from the plan's time zero.
-"""
+"""What the receiving side of a workload had over time: bytes, messages, responses; and the fairness of rates."""
 
 from __future__ import annotations
 
@@ -12,11 +8,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mptcplab.lazy import Numbers, np, pl
-from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.workload_sockets import workload_rows
+from mptcplab.metrics.subflows import Ends, ends_of, workload_rows
 from mptcplab.recording.record import Recording
-from mptcplab.workload.outputs import read_ends
-from mptcplab.workload.recorded import read_zero_ns
+from mptcplab.stats import jain_index
+from mptcplab.workload.outputs import NS, TimedMessages, read_ends, read_responses
+from mptcplab.workload.recorded import read_programs, read_workload, read_workloads, read_zero_ns
+from mptcplab.workload.registry import workload_of
+
+# Bytes that the receiving side of a workload had over time, and their rate after a failure.
+#
+# For programs that report their own sockets, these are the bytes that the application has read; for others, the sum of
+# the bytes that the host's subflows have received in order. Times are in seconds from the plan's time zero.
 
 _NS_PER_S = 1e9
 _BITS = 8
@@ -32,7 +34,7 @@ class Delivery:
 
     Pauses are exact, and known only if the receiver reports them and had one connection. ``sent_until_s`` is the time
     at which the sender's application wrote its last data, None if it does not report that. What ``is_messages`` counts
-    each message for the time until the next one, see :mod:`mptcplab.metrics.in_time`.
+    each message for the time until the next one.
     """
 
     times: Numbers
@@ -196,3 +198,83 @@ def _add_curves(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:
     times = times[np.diff(times, prepend=-math.inf) > 0]  # `np.unique` would import numpy.ma, which takes 20 ms
     total = sum((np.interp(times, *curve, left=0.0) for curve in curves), np.zeros(len(times)))
     return Delivery(times, total)
+
+
+# The delivery that a listener or viewer had over time: the messages of a call or stream that arrived in time.
+#
+# Bytes say little of these: what an interruption held up arrives in one burst, which gives a second its rate, and
+# nobody can play it any more. So each message counts at the instant at which it was due to be sent, and for the time
+# to the next one; a late or lost message is silence. The listener hears that later by as much as its buffer holds,
+# which may be seconds, but not for longer. Counted there, a failure would seem to interrupt nothing at first.
+
+
+def usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
+    """Return what was of use for a workload: messages in time, or else all data that arrived, until it was sent."""
+    messages = workload_of(read_workload(recording, ends.workload)).timed_messages(recording, ends.workload)
+    if messages is not None:
+        return timely_delivery(messages)
+    curve = delivery(recording, ends)
+    return curve.until_sent(sent_until_s(recording, ends)) if curve is not None else None
+
+
+def timely_delivery(messages: TimedMessages) -> Delivery | None:
+    """Return the delivery of the messages that arrived in time; None without any message.
+
+    Its pauses are exact: they begin where the first message is missing, and end where one is there again. The last one
+    is none if it had not ended with the last message.
+    """
+    punctual = np.array(messages.delay_ms) <= messages.latest_ms
+    due = np.concatenate((messages.due_s, messages.lost_s))
+    order = np.argsort(due)
+    due, heard = due[order], np.concatenate((punctual, np.zeros(len(messages.lost_s), dtype=bool)))[order]
+    if not len(due):
+        return None
+    times = np.append(due, due[-1] + messages.interval_s)
+    total = np.concatenate(([0.0], np.cumsum(heard * float(messages.size))))
+    # Silence begins with a missing message after a present one, and ends with the next present one.
+    steps = np.flatnonzero(np.diff(np.concatenate(([1], heard, [1]))))
+    pauses = times[steps].reshape(-1, 2)
+    return Delivery(times, total, pauses[pauses[:, 1] < times[-1]], float(times[-1]), is_messages=True)
+
+
+# Fairness over time: Jain's index of the goodputs of concurrent workloads, window by window.
+#
+# An index over the whole run is 1 even if two workloads take turns of a minute each. This one is not.
+
+
+def jain_over_time(curves: Sequence[Delivery], begin_s: float, end_s: float, *, window_s: float = WINDOW_S) -> Numbers:
+    """Return the index in each whole window from ``begin_s`` to ``end_s``, without windows in which no data arrived."""
+    edges = begin_s + window_s * np.arange(int((end_s - begin_s) / window_s + 1e-9) + 1)
+    received = np.array([np.diff(np.interp(edges, curve.times, curve.total, left=0.0)) for curve in curves])
+    return np.array([jain_index(list(window)) for window in received.T if window.any()])
+
+
+def common_span_s(recording: Recording) -> tuple[float, float] | None:
+    """Return the time span in which all workloads of a run ran, in s; None if there is none, or one workload only."""
+    clients = {f"{workload.name}.client" for workload in read_workloads(recording)}
+    spans = [span for run in read_programs(recording) if run.name in clients and (span := run.span_ns) is not None]
+    begin, end = max((start for start, _ in spans), default=0), min((end for _, end in spans), default=0)
+    return (begin / 1e9, end / 1e9) if len(spans) > 1 and begin < end else None
+
+
+def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
+    """Return the mean index over the windows of a span in which all workloads ran; None if it is unknown."""
+    curves = [delivery(recording, ends) for ends in ends_of(recording)]
+    known = [curve for curve in curves if curve is not None]
+    if len(known) < 2 or len(known) < len(curves):
+        return None
+    values = jain_over_time(known, begin_s, end_s)
+    return float(values.mean()) if len(values) else None
+
+
+# When the requests of a workload were made and answered.
+
+
+def request_times(recording: Recording, ends: Ends) -> list[tuple[float, float]]:
+    """Return when each answered request was made and when its answer was complete, in s from the plan's time zero.
+
+    Empty for workloads without requests, or whose programs do not report them.
+    """
+    answers = read_responses(recording, ends.receiving) if ends.receiving is not None else []
+    zero_ns = read_zero_ns(recording) if answers else 0
+    return [((answer.asked_ns - zero_ns) / NS, (answer.t_ns - zero_ns) / NS) for answer in answers]

@@ -1,8 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The evidence in a recording, for :mod:`mptcplab.explain`: one workload of one run.
-
-Of a workload that a gateway carries, it is the evidence of the connections between the gateway's two sides.
-"""
+"""The evidence in a recording for :mod:`mptcplab.explain`, and the reasons that apply to a workload or to a row."""
 
 from __future__ import annotations
 
@@ -23,22 +20,34 @@ from mptcplab.explain.evidence import (
     Sample,
     Subflow,
     Wait,
+    min_wait_s,
+    pending_of,
+    waits_of,
 )
-from mptcplab.explain.waits import min_wait_s, pending_of, waits_of
+from mptcplab.explain.reason import STRONG, Finding
+from mptcplab.explain.registry import explain
 from mptcplab.lazy import pl
 from mptcplab.metrics import subflows
-from mptcplab.metrics.counters import read_counters
-from mptcplab.metrics.cpu import shares as cpu_shares
-from mptcplab.metrics.endpoints import read_kernel_endpoints, read_kernel_limits
-from mptcplab.metrics.ends import Ends
+from mptcplab.metrics.catalog.cpu import shares
+from mptcplab.metrics.catalog.cpu import shares as cpu_shares
 from mptcplab.metrics.instants import Instant, changes_rates, instants, is_silent
 from mptcplab.metrics.manifest import Gateway, Node, read_addresses, read_gateways, read_links, read_nodes
-from mptcplab.metrics.middleboxes import MIDDLEBOXES
-from mptcplab.metrics.network import NetworkCounters, paths_between, subflows_meant
-from mptcplab.metrics.subflows import Row
-from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.network import (
+    MIDDLEBOXES,
+    NetworkCounters,
+    paths_between,
+    read_kernel_endpoints,
+    read_kernel_limits,
+    subflows_meant,
+)
+from mptcplab.metrics.subflows import Ends, Row, gateways_of, inner_of, inner_rows, read_counters, workload_rows
+from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import RecordedWorkload, read_programs, read_workloads
+
+# The evidence in a recording, for :mod:`mptcplab.explain`: one workload of one run.
+#
+# Of a workload that a gateway carries, it is the evidence of the connections between the gateway's two sides.
 
 _NS, _US, _MS = 1e9, 1e6, 1e3
 #: Samples of a subflow are thinned to about this number, but never to less than one in this time.
@@ -392,3 +401,73 @@ def _waits(
         of_sender = [subflow for subflow in seen if (subflow.host, subflow.connection) == key]
         pending = pending_of(sending, of_sender)
         yield from waits_of(receiving.received, pending, connection=receiving.connection, min_s=min_s)
+
+
+# The reasons that apply to a workload of a run, and to a row of several runs.
+#
+# A reason says why something is as it is; a warning says that a result may not be what it seems. Tables and reports
+# have both. Hints, which merely agree with the evidence, are only in JSON.
+
+
+@dataclass(frozen=True)
+class RowReason:
+    """A reason that applies to runs of a row, whose ``seeds`` it has. ``evidence`` is from the first of them.
+
+    It is in the notes of tables if it ``is_noted``.
+    """
+
+    reason: str
+    kind: str
+    text: str
+    page: str
+    evidence: tuple[str, ...]
+    seeds: tuple[int, ...]
+    is_noted: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        return {
+            "reason": self.reason,
+            "kind": self.kind,
+            "text": self.text,
+            "page": self.page,
+            "evidence": list(self.evidence),
+            "seeds": list(self.seeds),
+        }
+
+
+def reasons_of(
+    recording: Recording,
+    workload: RecordedWorkload,
+    network: NetworkCounters,
+    *,
+    goodput_bps: float,
+    with_mptcp: bool,
+) -> tuple[Finding, ...]:
+    """Return what applies to a workload. Without MPTCP, that is only what limits any connection: the CPUs."""
+    if not with_mptcp:
+        return tuple(explain(Evidence(cpus=shares(recording, workload.ends) or None)))
+    return tuple(explain(evidence_of(recording, workload, network, goodput_bps=goodput_bps)))
+
+
+def reasons_of_row(members: Iterable[tuple[int, Iterable[Finding]]]) -> tuple[RowReason, ...]:
+    """Return the reasons of a row from its runs' reasons, by seed. Texts that differ only in numbers are one."""
+    known = [(seed, finding) for seed, findings in members for finding in findings]
+    texts = merge_similar_warnings(finding.text for _, finding in known)
+    alike: dict[str, list[tuple[int, Finding]]] = {}
+    for seed, finding in known:
+        alike.setdefault(texts[finding.text], []).append((seed, finding))
+    return tuple(_of_alike(text, some) for text, some in alike.items())
+
+
+def _of_alike(text: str, some: list[tuple[int, Finding]]) -> RowReason:
+    first = some[0][1]
+    return RowReason(
+        reason=first.reason,
+        kind=first.kind,
+        text=text,
+        page=first.page,
+        evidence=first.lines,
+        seeds=tuple(dict.fromkeys(seed for seed, _ in some)),
+        is_noted=any(finding.is_noted and finding.strength >= STRONG for _, finding in some),
+    )

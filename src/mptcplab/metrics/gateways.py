@@ -13,10 +13,17 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.counters import dropped_text, mptcp_counts, read_counters
 from mptcplab.metrics.manifest import Gateway, read_addresses, read_gateways
-from mptcplab.metrics.subflows import Row
-from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.subflows import (
+    Row,
+    dropped_text,
+    gateways_of,
+    inner_of,
+    inner_rows,
+    mptcp_counts,
+    read_counters,
+    workload_rows,
+)
 from mptcplab.recording.record import Recording
 from mptcplab.workload.recorded import RecordedWorkload, read_workloads
 

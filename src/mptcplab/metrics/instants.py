@@ -1,15 +1,46 @@
 # SPDX-License-Identifier: MIT
-"""The instants of a run at which links and gateways failed, came back or changed (``events.parquet``)."""
+"""Changes of the network in a run (``events.parquet``), and the instants at which links and gateways changed."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 
 from mptcplab.gateway.words import DOWN, UP
-from mptcplab.metrics.events import NetworkEvent, read_events
 from mptcplab.metrics.manifest import read_links, read_paths, read_tracks
 from mptcplab.node.words import OF_PATH_MANAGERS
 from mptcplab.recording.record import Recording
+
+# Changes of the network in a run, from ``events.parquet``; docs/events.md has their kinds.
+
+_BOTH = "both"
+
+
+@dataclass(frozen=True)
+class NetworkEvent:
+    """A change of ``link``, which is the name of a gateway or node for the kinds of events that these have.
+
+    ``direction`` is ``both`` unless it changes one. ``value`` is empty if the event sets none.
+    """
+
+    instant_ns: int
+    kind: str
+    link: str
+    direction: str = _BOTH
+    value: str = ""
+
+
+def read_events(recording: Recording) -> list[NetworkEvent]:
+    """Return the changes of the network, in the order in which they are recorded."""
+    rows = recording.events.iter_rows(named=True)
+    return [
+        NetworkEvent(
+            int(row["instant_ns"]), row["kind"], row["link"], row.get("direction") or _BOTH, row.get("value") or ""
+        )
+        for row in rows
+    ]
+
+
+# The instants of a run at which links and gateways failed, came back or changed (``events.parquet``).
 
 _NS_PER_S = 1e9
 #: Kinds of events that take a path away from its hosts, and that give it back.

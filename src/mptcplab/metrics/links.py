@@ -21,7 +21,7 @@ from mptcplab.lazy import pl
 from mptcplab.metrics.column import HIDDEN, Column, Display, Scope, ScopeRow
 from mptcplab.metrics.instants import is_emptied
 from mptcplab.metrics.manifest import DIRECTIONS, Link, read_links
-from mptcplab.network.losses import CONFIDENCE, LossChances
+from mptcplab.network.chances import CONFIDENCE, LossChances
 from mptcplab.recording.record import REPEATED, Recording
 
 #: Reads a counter of a node, by its file.

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, TypeVar
 
 from mptcplab.errors import LabError
-from mptcplab.network.losses import LossChances
+from mptcplab.network.chances import LossChances
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.units import Duration, Rate
 

@@ -15,23 +15,32 @@ from dataclasses import dataclass, field, replace
 from mptcplab.explain.reason import Finding
 from mptcplab.lazy import pl
 from mptcplab.metrics import algorithms, subflows
-from mptcplab.metrics.complaints import kernel_complaints
-from mptcplab.metrics.counters import MptcpCounts, dropped_text, mptcp_counts, read_counters
-from mptcplab.metrics.cpu import cpu_warnings
-from mptcplab.metrics.doubted_outage import outage_warnings
-from mptcplab.metrics.ends import Ends
-from mptcplab.metrics.failed_connections import failure_warnings
+from mptcplab.metrics.catalog.cpu import cpu_warnings
+from mptcplab.metrics.column import Subject
+from mptcplab.metrics.evidence import reasons_of
 from mptcplab.metrics.gateways import GatewayUse, gateway_uses
-from mptcplab.metrics.late_windows import late_window_warnings
-from mptcplab.metrics.machine import machine_warnings
 from mptcplab.metrics.manifest import Transport, read_addresses, transports_of
-from mptcplab.metrics.metric import Subject
 from mptcplab.metrics.network import NetworkCounters, network_counters, network_warnings, unused_link_warnings
-from mptcplab.metrics.pauses import pause_warnings
-from mptcplab.metrics.reasons import reasons_of
 from mptcplab.metrics.registry import compute_metrics
-from mptcplab.metrics.subflows import MptcpUse, Row, Sockets
-from mptcplab.metrics.workload_sockets import workload_rows
+from mptcplab.metrics.subflows import (
+    Ends,
+    MptcpCounts,
+    MptcpUse,
+    Row,
+    Sockets,
+    dropped_text,
+    mptcp_counts,
+    read_counters,
+    workload_rows,
+)
+from mptcplab.metrics.warnings import (
+    failure_warnings,
+    kernel_complaints,
+    late_window_warnings,
+    machine_warnings,
+    outage_warnings,
+    pause_warnings,
+)
 from mptcplab.recording.record import Recording
 from mptcplab.workload.outputs import Items, TimedMessages, read_starts
 from mptcplab.workload.recorded import RecordedWorkload, read_workload, read_workloads

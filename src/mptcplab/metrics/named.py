@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Metrics and swept keys by the names that users type: from JSON and scenario files, or as tables print them."""
+"""Metrics and swept keys by the names that users type, and the units of their columns."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import Any
 
 from mptcplab.errors import InputError
+from mptcplab.metrics.column import Metric
 from mptcplab.metrics.compare import has_metric
-from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import CALLED, METRICS
-from mptcplab.metrics.values import units
+from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.values import Unit, choose_unit, short_names, units
+
+# Metrics and swept keys by the names that users type: from JSON and scenario files, or as tables print them.
 
 _DELAYS = ("delay_mean_ms", "response_p50_ms", "completion_p50_s")
 #: The metrics, by their names in JSON, for which other tools have these words.
@@ -158,3 +160,33 @@ def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, s
         hint = f"the workloads that have it: {', '.join(having)}" if having else hint
         raise InputError(f"--metric: no row {of}has {metric.name}", hint=hint)
     return metric.name, workload if colon else None
+
+
+# The unit of a metric's column, which the columns of other statistics of the same quantity share.
+
+#: The part of a metric's name in JSON that names the statistic.
+_STATISTIC = re.compile(r"_(mean|p\d+|max)(?=_)")
+
+
+def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
+    """Return the unit in which the table and the figures of ``rows`` have a metric.
+
+    A quantity's mean, percentiles and maximum have one unit, which suits the values in tables. So a column has the
+    same unit whatever other columns are chosen.
+    """
+    statistics = [
+        this_metric
+        for this_metric in METRICS.values()
+        if _quantity(this_metric) == _quantity(metric) and this_metric.display.in_table
+    ]
+    every = [row.metrics for row in rows]
+    shown = [
+        metrics[this_metric.name].mean for metrics in every for this_metric in statistics if this_metric.name in metrics
+    ]
+    own_means = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
+    return choose_unit(metric.unit, shown or own_means, digits=metric.display.digits)
+
+
+def _quantity(metric: Metric) -> str:
+    """Return the name without the statistic. It ends with the unit: only values in one unit have one name."""
+    return _STATISTIC.sub("", metric.name)

@@ -11,8 +11,8 @@ from typing import Any
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import Comparison, Key, Match, Pair, RowSide, Verdict, collect_sides
 from mptcplab.metrics.margin import MARGIN_PERCENT
-from mptcplab.metrics.points import determine
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.values import determine
 from mptcplab.stats import Interval, letters, mean_interval
 
 #: The values of the keys that are compared by, in their order.

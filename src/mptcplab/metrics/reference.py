@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError
-from mptcplab.metrics.column import Column, Scope
-from mptcplab.metrics.metric import Metric
+from mptcplab.metrics.column import Column, Metric, Scope
 from mptcplab.metrics.network import SCOPES
 from mptcplab.metrics.registry import METRICS
 from mptcplab.plain_tables import markdown_table

@@ -7,8 +7,7 @@ from collections.abc import Iterable, Mapping
 
 from mptcplab.errors import InputError
 from mptcplab.metrics import catalog
-from mptcplab.metrics.column import columns_in
-from mptcplab.metrics.metric import Metric, Subject
+from mptcplab.metrics.column import Metric, Subject, columns_in
 from mptcplab.plugins import modules_of, plugins
 
 #: The sections of docs/metrics.md in the order in which tables have their columns; others come last.

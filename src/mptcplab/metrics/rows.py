@@ -8,7 +8,7 @@ group.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from statistics import fmean
 from typing import Any, TypeVar
@@ -16,22 +16,67 @@ from typing import Any, TypeVar
 from mptcplab.errors import LabError
 from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.against_tcp import ComparedRun, benefits_over_tcp, hash_conditions, path_rates
-from mptcplab.metrics.alike import merge_similar_warnings
-from mptcplab.metrics.catalog.aggregation import OVER_TCP
-from mptcplab.metrics.column import Column, Display
-from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.fairness import common_span_s, mean_jain_over_time
+from mptcplab.metrics.catalog.paths import OVER_TCP
+from mptcplab.metrics.column import Column, Display, Scope, ScopeRow
+from mptcplab.metrics.delivery import WINDOW_S, common_span_s, mean_jain_over_time
+from mptcplab.metrics.evidence import RowReason, reasons_of_row
 from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.manifest import read_facts, read_label
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
-from mptcplab.metrics.network import NetworkCounters, network_counters
-from mptcplab.metrics.overlaps import Earlier, earlier_workloads
-from mptcplab.metrics.reasons import RowReason, reasons_of_row
+from mptcplab.metrics.network import SCOPES, NetworkCounters, network_counters
 from mptcplab.metrics.registry import BASIC, METRICS, columns
-from mptcplab.metrics.subflows import use_of_all
+from mptcplab.metrics.subflows import MptcpCounts, use_of_all
+from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import REPEATED, Recording
 from mptcplab.stats import Interval, jain_index, mean_interval, median_interval
+from mptcplab.workload.recorded import read_programs, read_workloads
+
+# Workloads of a run that began while an earlier one was still running.
+#
+# A `start` is fixed, but the end of a workload with a `size` is not: over a slow path it runs underneath those after
+# it.
+
+#: Workloads that overlap by less than this do not change each other's results: the last data may be a queue's.
+TOLERANCE_S = 0.1
+#: For each workload the others with an earlier `start`, and for which part of its time they were still running.
+Earlier = Mapping[str, Mapping[str, float]]
+
+
+def earlier_workloads(recording: Recording, measured: Sequence[WorkloadMeasurement]) -> Earlier:
+    """Return which workloads have an earlier `start` than another, and during which part of its time they were running.
+
+    Workloads with the same `start` are meant to run together, and are not among them. A workload runs from the start of
+    its client to its last data.
+    """
+    starts_ns = {program.name: program.start_ns for program in read_programs(recording)}
+    begins = {
+        measurement.workload: start_ns / 1e9
+        for measurement in measured
+        if (start_ns := starts_ns.get(f"{measurement.workload}.client")) is not None
+    }
+    ends = {
+        measurement.workload: begins[measurement.workload] + measurement.duration_s
+        for measurement in measured
+        if measurement.workload in begins
+    }
+    starts = {workload.name: int(workload.start) for workload in read_workloads(recording) if workload.name in begins}
+    values = {
+        later: {
+            earlier: _part(begins[later], ends[later], ends[earlier]) if begins[earlier] < begins[later] else 0.0
+            for earlier in starts
+            if starts[earlier] < starts[later]
+        }
+        for later in starts
+    }
+    return {later: some for later, some in values.items() if some}
+
+
+def _part(begin_s: float, end_s: float, until_s: float) -> float:
+    """Return the part of the time of a workload that is before ``until_s``; 0 if that is within the tolerance."""
+    both = min(end_s, until_s) - begin_s
+    return both / (end_s - begin_s) if both > TOLERANCE_S else 0.0
+
 
 _T = TypeVar("_T")
 Settings = tuple[tuple[str, str], ...]
@@ -61,7 +106,7 @@ class RunResult:
     conditions: str = ""
     """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
     earlier: Earlier = field(default_factory=dict)
-    """Workloads that started before another, see :mod:`mptcplab.metrics.overlaps`."""
+    """Workloads that started before another."""
     path_rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     """The rates of the paths of each workload, see :func:`mptcplab.metrics.against_tcp.path_rates`."""
 
@@ -402,3 +447,42 @@ def _shares_by_path(known: Collection[Mapping[str, float]]) -> dict[str, tuple[f
     """Return the share of each path in the runs whose shares are known; a path that such a run does not name has 0."""
     names = sorted({name for shares in known for name in shares})
     return {name: tuple(shares.get(name, 0.0) for shares in known) for name in names}
+
+
+# Outages that are not what a failure interrupts: they begin long after it.
+
+#: The metric, the times from the failure to it, and what begins with the failure.
+OUTAGE, AFTER, INTERRUPTION = "outage_s", "outage_after_s", "interruption_s"
+#: Such an outage is reported if it is longer than this, and longer by this factor than what the failure interrupts.
+_WORTH_TELLING_S, _TIMES = 0.1, 1.5
+
+
+def later_outages(row: ResultRow) -> list[float]:
+    """Return when the outages of a row's runs begin that do so late, in seconds after the failure."""
+    # Runs without an end of the outage have no such values: nothing later is known of them.
+    after, outage, interruption = (
+        dict(zip(row.seeds_of(name), row.samples.get(name, ()), strict=True)) for name in (AFTER, OUTAGE, INTERRUPTION)
+    )
+    return [
+        after[seed]
+        for seed in after.keys() & outage.keys() & interruption.keys()
+        if after[seed] > WINDOW_S and outage[seed] > max(_WORTH_TELLING_S, _TIMES * interruption[seed])
+    ]
+
+
+# Counters of the network by the points of a sweep: means over seeds, and the single values.
+
+
+def network_document(results: Sequence[RunResult]) -> dict[str, Any]:
+    """Return the rows of all scopes as JSON data for results.json."""
+    documents = {scope: [row.to_json() for row in scope_rows(scope, results)] for scope in SCOPES}
+    return {scope.name: rows for scope, rows in documents.items() if rows or not scope.optional}
+
+
+def scope_rows(scope: Scope[_T], results: Sequence[RunResult]) -> list[ScopeRow[_T]]:
+    """Return the rows of a scope by point; of the same thing, several rows if its keys differ between seeds."""
+    groups: dict[tuple[Settings, Hashable], list[tuple[int, _T]]] = {}
+    for result in results:
+        for item in result.network.get(scope):
+            groups.setdefault((result.settings, scope.identify(item)), []).append((result.seed, item))
+    return [ScopeRow(scope, dict(settings), tuple(members)) for (settings, _), members in groups.items()]

@@ -1,17 +1,82 @@
 # SPDX-License-Identifier: MIT
-"""The sockets of one workload: the payload of each subflow, and whether MPTCP was really in use."""
+"""The sockets of one workload: its ends, the payload of each subflow, and the kernel's MPTCP counters."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from mptcplab.lazy import pl
-from mptcplab.metrics.counters import MptcpCounts
-from mptcplab.metrics.manifest import Addresses
-from mptcplab.workload.recorded import CONTROL_SHARE
+from mptcplab.metrics.manifest import Addresses, Gateway, read_gateways
+from mptcplab.recording.record import Recording
+from mptcplab.workload.recorded import CONTROL_SHARE, read_workload, read_workloads
+from mptcplab.workload.recorded import Ends as Ends
+
+# The kernel's MPTCP counters of a host (``nstat``, MPTcpExt*; net/mptcp/mib.c), a check of what the sockets show.
+#
+# The counters are per host, not per connection: with several workloads on one host they are sums over all of them.
+
+#: The counters of a node in a recording.
+FILE = "nstat.json"
+_PREFIX = "MPTcpExt"
+_BY_NAME = ("MPCapableACKRX", "MPJoinAckRx", "OppRetrans", "OppRetransBytes", "OppPenalties", "NoDSSInWindow")
+
+
+@dataclass(frozen=True)
+class MptcpCounts:
+    """Connections that a host accepted as MPTCP, additional subflows that joined there, and fallbacks to TCP.
+
+    The opportunistic ones are counted by the lab's kernels (kernel/net/mptcp/sched_opportunistic.c) at the sender:
+    segments that a faster subflow retransmitted because the connection was blocked, their payload in bytes, and the
+    number of times that the window of a slower subflow was halved for that. ``dropped_beyond_window``
+    counts received segments that were dropped because they lay beyond the connection's window.
+
+    A count is None if no host's kernel has it. 0 is a count by the kernel: ``nstat`` prints zeros, too (-z).
+    """
+
+    mp_capable: int | None
+    joins: int | None
+    fallbacks: int | None
+    opportunistic_retransmissions: int | None = None
+    opportunistic_bytes: int | None = None
+    penalties: int | None = None
+    dropped_beyond_window: int | None = None
+
+
+def read_counters(recording: Recording, node: str) -> dict[str, int]:
+    """Return the counters of ``nstat`` of a node at the end of a run, by their names."""
+    counters: dict[str, int] = recording.counter(node, FILE)["kernel"]
+    return dict(counters)
+
+
+def mptcp_counts(hosts: Iterable[Mapping[str, int]]) -> MptcpCounts:
+    """Return the sums of the ``nstat`` counters of ``hosts``. A connection is counted where it was accepted."""
+    counted = [pair for counters in hosts for pair in counters.items() if pair[0].startswith(_PREFIX)]
+
+    def sum_of(*, is_meant: Callable[[str], bool]) -> int | None:
+        known = [count for name, count in counted if is_meant(name)]
+        return sum(known) if known else None
+
+    mp_capable, joins, *others = (sum_of(is_meant=f"{_PREFIX}{name}".__eq__) for name in _BY_NAME)
+    return MptcpCounts(mp_capable, joins, sum_of(is_meant=_is_fallback), *others)
+
+
+def dropped_text(count: int, where: str) -> str:
+    """Return the text of a warning about segments beyond the connection's window, which ``where`` dropped."""
+    return (
+        f"the kernel sent segments beyond the connection's window, of which {where} dropped {count}: a bug of mainline "
+        "that makes transfers wait (`mptcplab kernel build --fix window` builds a kernel without it)"
+    )
+
+
+def _is_fallback(name: str) -> bool:
+    # "FallbackFailed" counts connections that tried to fall back and were not allowed to.
+    return ("Fallback" in name and not name.endswith("FallbackFailed")) or name.endswith("InfiniteMapTx")
+
+
+# The sockets of one workload: the payload of each subflow, and whether MPTCP was really in use.
 
 Row = dict[str, Any]
 #: A subflow with less than this share is reported as idle.
@@ -243,3 +308,69 @@ def shares(connections: Iterable[list[Row]], addresses: Addresses) -> dict[str, 
 def idle_paths(of: Mapping[str, float]) -> list[str]:
     """Return paths with a subflow that carried next to nothing."""
     return [name for name, share in of.items() if share < _IDLE_SHARE]
+
+
+# Sender and receiver of a workload's payload, and the programs that report their own sockets.
+
+
+def ends_of(recording: Recording) -> list[Ends]:
+    """Return the ends of a run's workloads, in the order of the scenario."""
+    return [workload.ends for workload in read_workloads(recording)]
+
+
+# The sockets of one workload: on its own hosts, and between the two sides of a gateway that carries it.
+
+
+@dataclass(frozen=True)
+class Inner:
+    """The connections between the sides of a gateway: to ``port`` of the node ``exit``.
+
+    The workload's data goes from ``sender`` to ``receiver``, which are the gateway's two nodes.
+    """
+
+    sender: str
+    receiver: str
+    exit: str
+    port: int
+
+
+def workload_rows(rows: Iterable[Row], recording: Recording, ends: Ends, node: str, program: str | None) -> list[Row]:
+    """Return a node's ``rows`` that are the workload's, by the ports of its server.
+
+    All are, if the workload's ``program`` reports them. The client of a workload that speaks to a gateway by itself has
+    its connections there.
+    """
+    if program is not None:
+        return list(rows)
+    if node == read_workload(recording, ends.workload).client:
+        for gateway in read_gateways(recording):
+            address = gateway.local.get(ends.workload)
+            if address is not None:
+                return [row for row in rows if row["remote"] == f"{address}:{gateway.listening_port}"]
+    return rows_of_server(rows, ends.ports)
+
+
+def gateways_of(recording: Recording, workload: str) -> Iterator[Gateway]:
+    """Yield the gateways that carry a workload, in the scenario's order."""
+    return (gateway for gateway in read_gateways(recording) if workload in gateway.carried)
+
+
+def inner_of(gateway: Gateway, ends: Ends, client: str) -> Inner:
+    """Return the inner connections of ``gateway``, as a workload of ``client`` uses them."""
+    sides = gateway.entry, gateway.exit
+    receiver, sender = sides if ends.receiver == client else sides[::-1]
+    return Inner(sender, receiver, gateway.exit, gateway.port)
+
+
+def inner_rows(rows: Iterable[Row], inner: Inner, addresses: Addresses) -> list[Row]:
+    """Return one side's ``rows`` that are subflows of inner connections."""
+
+    def begins_at_exit(row: Row) -> bool:
+        """Return whether one of the row's two addresses belongs to the gateway's exit."""
+        for host, _, port in (row[end].rpartition(":") for end in ("local", "remote")):
+            place = addresses.get(host.strip("[]"))
+            if int(port) == inner.port and place is not None and place.node == inner.exit:
+                return True
+        return False
+
+    return [row for some in group(rows).values() if any(map(begins_at_exit, some)) for row in some]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from mptcplab.fields import Part
 from mptcplab.network.captions import DirectionCaption, Table
-from mptcplab.network.losses import LossChances
+from mptcplab.network.chances import LossChances
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Quantity, Size
 

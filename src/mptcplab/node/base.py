@@ -10,7 +10,7 @@ from pydantic import Field, SerializerFunctionWrapHandler, model_serializer
 
 from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.fields import Boolean, Misnomers
-from mptcplab.node import mptcp, path_manager, routes
+from mptcplab.node import mptcp, routes
 from mptcplab.node.cell import RadioCell
 from mptcplab.node.context import NodeContext
 from mptcplab.node.cpu import Cpu, cpu_counter, cpu_words, limit_time
@@ -147,7 +147,7 @@ class NodeBase(Placed):
 
     def programs(self, context: NodeContext) -> Iterator[Program]:
         """Return servers that run throughout; the workloads' programs start after them. See :meth:`server`."""
-        return path_manager.path_managers(context, self.own_transport)
+        return mptcp.path_managers(context, self.own_transport)
 
     def events(self, context: NodeContext) -> Iterator[Event]:  # noqa: ARG002
         """Return events of the node while workloads run; ``link`` is its name. See :class:`mptcplab.steps.Event`."""

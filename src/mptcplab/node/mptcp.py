@@ -1,16 +1,43 @@
 # SPDX-License-Identifier: MIT
-"""The transport of a node as ``sysctl`` and ``ip mptcp`` commands, and the counters that are read at the end."""
+"""The transport of a node as commands, the lab's own path manager, the weights of paths, and the counters."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
+from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.node.context import NodeContext
 from mptcplab.node.graph import Port
-from mptcplab.node.transport import Limits, Transport
-from mptcplab.node.weights import uses_weights, weights_by_address
-from mptcplab.steps import Command, Counter
+from mptcplab.node.transport import WEIGHTED_SCHEDULERS, Limits, Transport
+from mptcplab.steps import Command, Counter, Program
+
+# Weights of paths: from names of links to the addresses by which the kernel identifies subflows.
+#
+# The kernel gives a subflow the weight of the first entry with the address of one of its two ends. A link of the node
+# itself selects the node's address on it; any other link selects the address of a peer on it.
+
+
+def weights_by_address(context: NodeContext, transport: Transport) -> dict[str, int]:
+    """Return addresses and weights, in the order of ``weights``; links without an end of a subflow are left out."""
+    return {port.ip: weight for link, weight in transport.weights.items() for port in subflow_ends(context, link)}
+
+
+def subflow_ends(context: NodeContext, link: str) -> list[Port]:
+    """Return the ends of ``link`` that identify the node's subflows: its own, else its peers'."""
+    ports = context.graph.ports
+    nodes = [context.name] if (context.name, link) in ports else context.partners
+    return [ports[node, link] for node in nodes if (node, link) in ports]
+
+
+def uses_weights(context: NodeContext, transport: Transport) -> bool:
+    """Return whether connections of the node have a scheduler that uses weights."""
+    used = {talk.scheduler or transport.scheduler for talk in context.workloads}
+    return context.speaks_mptcp(transport.protocol) and not used.isdisjoint(WEIGHTED_SCHEDULERS)
+
+
+# The transport of a node as ``sysctl`` and ``ip mptcp`` commands, and the counters that are read at the end.
 
 _PATH_MANAGERS = {"kernel": 0, "userspace": 1}
 #: Read back at the end, to record the values in force rather than those requested.
@@ -116,3 +143,42 @@ def _flags_of(context: NodeContext, transport: Transport, port: Port) -> tuple[s
         return (*signal, "subflow") if signal else ("subflow", "fullmesh")
     enters = any(target is not None and context.graph.enters(port, target) for target in targets)
     return (*signal, "subflow") if enters else signal
+
+
+# The lab's own path manager: one server program on every node with ``path_manager = "userspace"``.
+#
+# Its configuration has the node's links, and the addresses that each of them leads to. It learns everything else from
+# the kernel: mptcplab/guest/path_manager.py. With ``endpoints = "none"`` there is no path manager.
+
+
+def path_managers(context: NodeContext, transport: Transport | None) -> Iterator[Program]:
+    """Yield the program of a node that uses it."""
+    if transport is None or transport.path_manager != "userspace" or transport.endpoints == "none":
+        return
+    if context.speaks_mptcp(transport.protocol) and context.workloads:
+        config = json.dumps(_config(context, transport), separators=(",", ":"))
+        # No program of a workload has such a name.
+        name = f"path-manager.{context.nodes[context.name].kind}-{context.name}"
+        yield Program(name, context.name, "server", (PATH_MANAGER, config))
+
+
+def _config(context: NodeContext, transport: Transport) -> dict[str, Any]:
+    others = [port for partner in context.partners for port in context.graph.ports_of(partner)]
+    return {
+        "paths": [
+            _path(context, transport, port, others, number)
+            for number, port in enumerate(context.ports_of_paths, start=1)
+        ],
+        "full_mesh": transport.endpoints == "fullmesh",
+        "subflows_per_pair": transport.subflows_per_pair,
+    }
+
+
+def _path(context: NodeContext, transport: Transport, port: Port, others: list[Port], number: int) -> dict[str, Any]:
+    return {
+        "link": port.device,
+        "address": port.ip,
+        "id": number,
+        "mode": transport.modes.get(port.link, "on"),
+        "reaches": [other.ip for other in others if context.graph.enters(port, other)],
+    }

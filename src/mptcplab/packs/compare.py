@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.lazy import pl
-from mptcplab.packs.manifest import Manifest, digest_of, run_digest
+from mptcplab.packs.archive import Manifest, digest_of, run_digest
 from mptcplab.recording.record import Recording
 
 #: Files that are not numbers: what ran and under which names, and what the guest and the kernel wrote for people.

@@ -19,9 +19,7 @@ from mptcplab.errors import InputError, LabError, reason
 from mptcplab.files import report_write_errors, write_bytes
 from mptcplab.kernel.cache import find_kernel
 from mptcplab.packs import SUFFIX, is_pack
-from mptcplab.packs.archive import write_archive
-from mptcplab.packs.compare import number_digests
-from mptcplab.packs.manifest import (
+from mptcplab.packs.archive import (
     FORMAT,
     NAME,
     RECORDINGS_FOLDER,
@@ -30,10 +28,12 @@ from mptcplab.packs.manifest import (
     PackedRecording,
     digest_of,
     run_digest,
+    write_archive,
 )
+from mptcplab.packs.compare import number_digests
 from mptcplab.recording.record import Recording, is_complete
+from mptcplab.scenario.document import NamedFiles
 from mptcplab.scenario.load import Experiment, load
-from mptcplab.scenario.named_files import NamedFiles
 
 
 @dataclass(frozen=True)

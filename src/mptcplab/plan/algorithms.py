@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.errors import InputError
-from mptcplab.kernel.algorithms import congestion_controls, has_known_algorithms, has_one_scheduler, schedulers
+from mptcplab.kernel.data import congestion_controls, has_known_algorithms, has_one_scheduler, schedulers
 from mptcplab.scenario.document import name_hint
 from mptcplab.scenario.load import Experiment
-from mptcplab.scenario.replaced import removal_hint
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.sweep import removal_hint
 
 _SCHEDULER = "MPTCP scheduler"
 

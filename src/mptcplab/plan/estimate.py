@@ -1,27 +1,32 @@
 # SPDX-License-Identifier: MIT
-"""Estimate the cost of a run; :mod:`mptcplab.plan.forecast` corrects estimates by the cost of finished runs.
-
-The cost of a transfer is its packets' cost, and their number depends on what limits it: the rate of its paths, loss,
-or a window per round-trip time.
-"""
+"""Estimates of a run: its cost, its memory, its samples, its size on disk; and the time that a sweep takes."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from math import inf, sqrt
+from math import ceil, inf, sqrt
 
+from mptcplab.fields import LOOPBACK
+from mptcplab.metrics.values import choose_unit
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DirectionSettings
 from mptcplab.scenario.network import Network
+from mptcplab.scenario.record import Capture
 from mptcplab.scenario.schema import Scenario
 from mptcplab.units import Rate, Size
 from mptcplab.workload.base import WorkloadBase
+
+# The cost of a run; forecasts correct estimates by the cost of finished runs.
+#
+# The cost of a transfer is its packets' cost, and their number depends on what limits it: the rate of its paths, loss,
+# or a window per round-trip time.
 
 _OVERHEAD_SECONDS = 0.2
 #: The rate of TCP if only delay limits it.
@@ -193,3 +198,247 @@ def _loss(settings: DirectionSettings) -> float:
 
 def _aggregate(settings: DirectionSettings) -> float:
     return max(float(behaviour.aggregate(settings) or 0) for behaviour in BEHAVIOURS)
+
+
+# The default interval between samples of sockets and queues.
+
+_SAMPLES = 100
+_NS_PER_S = 10**9
+#: Possible intervals. A second is a multiple of each, so that every second begins with a sample.
+_STEPS_NS = tuple(milliseconds * 10**6 for milliseconds in (10, 20, 50, 100, 200, 500, 1000))
+
+
+def sample_interval_ns(scenario: Scenario) -> int:
+    """Return the scenario's own interval, or the longest step that gives a hundred samples.
+
+    Short runs have fewer samples, since sampling has a cost; long ones are sampled once a second.
+    """
+    if scenario.record.interval is not None:
+        return int(scenario.record.interval)
+    wanted = expected_seconds(scenario) * _NS_PER_S / _SAMPLES
+    return max((step for step in _STEPS_NS if step <= wanted), default=_STEPS_NS[0])
+
+
+# Estimate the memory that a lab needs: mainly what its TCP sockets hold.
+#
+# All hosts of a lab share one kernel, which restrains TCP when all sockets together use a sixteenth of its memory
+# (``tcp_mem``, docs/machine.md). A connection holds the data that is on its way at both ends: the sender until it is
+# acknowledged, the receiver while the data before it is missing. With several paths, both wait for the slowest. What
+# is in queues is part of what senders hold.
+
+#: A lab with more than the usual memory has a multiple of this.
+_STEP_BYTES = 256 << 20
+#: The share of the memory above which TCP is restrained, see :data:`mptcplab.engine.memory.TCP_PAGES`.
+_TCP_SHARE = 16000 * 4096 / USUAL_MEMORY_BYTES
+#: The kernel, process 1 and the programs of a few hosts; a further node with a program or two.
+_BASE_BYTES, _NODE_BYTES = 128 << 20, 2 << 20
+#: The kernel's defaults with the usual memory: a sender's buffer at the start, the largest, and a receiver's largest.
+_WRITTEN_BYTES, _SEND_BYTES, _RECEIVE_BYTES = 16 << 10, 4 << 20, 8 << 20
+#: Autotuning allows twice the data that is on its way.
+_TUNED = 2
+#: What the kernel charges, relative to the buffers: two full ones of 48 MiB took 1.03 times as much (docs/machine.md).
+_CHARGED = 1.25
+
+
+def memory_bytes(scenario: Scenario) -> int:
+    """Return the memory of a lab for ``scenario``: its key's value, else what it needs, but at least the usual."""
+    if scenario.memory is not None:
+        return int(scenario.memory)
+    return max(USUAL_MEMORY_BYTES, ceil(needed_bytes(scenario) / _STEP_BYTES) * _STEP_BYTES)
+
+
+def needed_bytes(scenario: Scenario) -> float:
+    """Return the memory with which a run does not restrain TCP, estimated; rather too large than too small."""
+    programs = _BASE_BYTES + _NODE_BYTES * len(scenario.nodes)
+    transfers = [workload for workload in scenario.workloads.values() if workload.is_bulk]
+    # Searching for paths takes a while in large networks, and most scenarios have small buffers.
+    if (
+        _CHARGED * sum(sum(_buffers(scenario, transfer)[1:]) for transfer in transfers)
+        <= _TCP_SHARE * USUAL_MEMORY_BYTES
+    ):
+        return programs
+    network = RatedNetwork(scenario)
+    sockets = _CHARGED * sum(_socket_bytes(network, transfer) for transfer in transfers)
+    return max(programs + sockets, sockets / _TCP_SHARE)
+
+
+def _socket_bytes(network: RatedNetwork, workload: WorkloadBase) -> float:
+    """Return the data that all connections of a workload hold at both ends, when their windows have grown.
+
+    A program fills its send buffer at once, whatever is on its way.
+    """
+    paths = network.paths_of(workload)
+    rate = min(sum(path.rate_bps for path in paths), network.goodput_bps(workload))
+    wait = max((path.rtt_s + path.queue_s for path in paths), default=0.0)
+    window = _TUNED * rate / 8 * wait
+    written, send, receive = _buffers(network.scenario, workload)
+    return max(written, min(send, window)) + min(receive, window)
+
+
+def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float, float]:
+    """Return the send buffers at the start, the largest ones, and the largest receive buffers of all connections."""
+    ends = (scenario.transports[workload.sender], scenario.transports[workload.receiver])
+    downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
+    source, target = reversed(ends) if downloads else ends
+    count = getattr(workload, "connections", 1)
+    _, written, send = source.tcp_wmem or (0, _WRITTEN_BYTES, _SEND_BYTES)
+    receive = target.tcp_rmem[2] if target.tcp_rmem else _RECEIVE_BYTES
+    return count * int(written), count * int(send), count * int(receive)
+
+
+# Estimate how many bytes the recording of a run takes.
+
+#: Plan, manifest and counters of a node, and outputs of a gateway.
+_NODE_FILE_BYTES, _GATEWAY_BYTES = 25_000.0, 15_000.0
+#: A row of encoded samples.
+_ROW_BYTES = 16.0
+_PAYLOAD, _PACKET, _HEADERS = 1448.0, 1514.0, 80.0
+#: Per captured packet: its time and its length.
+_PCAP_BYTES = 16.0
+#: An acknowledgement is sent for every second packet.
+_ACKS = 0.5
+
+
+def estimate_bytes(scenario: Scenario) -> float:
+    """Return the bytes that one run writes to its results folder, accurate to a factor of three."""
+    network = RatedNetwork(scenario)
+    captured = sum(_capture_bytes(network, capture) for capture in scenario.record.captures)
+    fixed = len(network.nodes) * _NODE_FILE_BYTES + len(scenario.gateways) * _GATEWAY_BYTES
+    return fixed + _sample_bytes(network) + captured
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes as a text like ``2.35 MB``."""
+    unit = choose_unit("B", (size,))
+    return f"{unit.text(size)} {unit.name}"
+
+
+def _sample_bytes(network: RatedNetwork) -> float:
+    """Return the bytes of samples of sockets and queues, by programs and by the lab."""
+    scenario = network.scenario
+    per_second = 1e9 / sample_interval_ns(scenario)
+    rows = 2 * len(scenario.links) * per_second * expected_seconds(scenario) if scenario.record.queues else 0.0
+    logs = 0.0
+    for workload in scenario.workloads.values():
+        subflows = max(1, len(network.paths_of(workload)))
+        seconds = workload.expected_seconds(network.goodput_bps(workload))
+        rows += 2 * per_second * seconds * getattr(workload, "connections", 1) * (1 + subflows)
+        logs += workload.logged_bytes(seconds, per_second * seconds, subflows)
+    return logs + rows * _ROW_BYTES
+
+
+def _capture_bytes(network: RatedNetwork, capture: Capture) -> float:
+    """Return the bytes of a capture, as if all packets passed its filter."""
+    kept, acks = (min(float(capture.snaplen), size) + _PCAP_BYTES for size in (_PACKET, _HEADERS))
+    value = 0.0
+    for workload in network.scenario.workloads.values():
+        rate = network.goodput_bps(workload)
+        packets = workload.expected_seconds(rate) * rate / 8 / _PAYLOAD
+        value += packets * (kept + _ACKS * acks) * _crossings(network, workload, capture)
+    return value
+
+
+def _crossings(network: RatedNetwork, workload: WorkloadBase, capture: Capture) -> float:
+    """Return how many captured interfaces a packet of a workload passes, in the mean over its paths.
+
+    It passes the loopback interface of a node whose own program hands it to a gateway's program there.
+    """
+    if capture.link == LOOPBACK:
+        entries = {gateway.entry for gateway in network.scenario.gateways.values()}
+        return float(capture.node in entries and capture.node in (workload.sender, workload.receiver))
+    paths = [network.path_between(workload.sender, port) for port in network.ports_of(workload.receiver)]
+    ends = [
+        link
+        for path in paths
+        for link in path
+        if capture.node in network.scenario.links[link].between and capture.link in (None, link)
+    ]
+    return len(ends) / max(1, len(paths))
+
+
+# Forecast the remaining time of a sweep. Pure: nothing here reads a clock.
+#
+# The costs of runs differ by a factor of up to a thousand, so a share of runs says little about a share of time. Every
+# run counts with its expected cost: the cost of finished runs of its point or, before there are any, its estimate
+# corrected by the error of the estimates of other points.
+
+#: The kind of the runs that are recorded already, which are only read.
+READING = -1
+_READING_SECONDS = 0.1
+
+
+@dataclass
+class _RunKind:
+    """The runs of one point, which cost about the same."""
+
+    guess: float
+    known: bool = False
+    left: int = 0
+    done: int = 0
+    spent: float = 0.0
+
+
+class Forecast:
+    """A forecast of wall seconds, with ``jobs`` parallel runs.
+
+    ``guesses`` are estimated seconds per run, by kind. Runs of the kind :data:`READING` are only read.
+    """
+
+    def __init__(self, guesses: Mapping[int, float], *, jobs: int) -> None:
+        self._kinds = {kind: _RunKind(guess) for kind, guess in guesses.items()}
+        self._kinds[READING] = _RunKind(_READING_SECONDS, known=True)
+        self._jobs = jobs
+
+    def add(self, kind: int, runs: int = 1) -> None:
+        """Add ``runs`` of one kind to the runs that are left."""
+        self._kinds[kind].left += runs
+
+    def count_done(self, kind: int, seconds: float | None) -> None:
+        """Count a run as done. ``seconds`` is None for a run that was recorded before, whose cost is unknown."""
+        run_kind = self._kinds[kind]
+        run_kind.left -= 1
+        if seconds is not None:
+            run_kind.done += 1
+            run_kind.spent += seconds
+
+    @property
+    def remaining_seconds(self) -> float:
+        """The time from now to the end of the last run. Unfinished runs count as not begun.
+
+        At most one job works on each remaining run.
+        """
+        scale = self._scale()
+        costs = {name: self._cost(kind, scale) for name, kind in self._kinds.items() if kind.left > 0}
+        runs = sum(kind.left for kind in self._kinds.values())
+        if not runs:
+            return 0.0
+        work = sum(cost * self._kinds[name].left for name, cost in costs.items())
+        return max(work / min(self._jobs, runs), max(costs.values()))
+
+    @property
+    def share_done(self) -> float:
+        """The share of the cost of all runs, except recorded ones, that is done; 1 if no run is left."""
+        scale = self._scale()
+        left = sum(self._cost(kind, scale) * kind.left for kind in self._kinds.values())
+        spent = sum(kind.spent for kind in self._kinds.values())
+        return spent / (spent + left) if left > 0 else 1.0
+
+    def _scale(self) -> float:
+        """Return the ratio of the cost of finished runs to their estimates."""
+        guesses = [kind for kind in self._kinds.values() if not kind.known]
+        guessed = sum(kind.guess * kind.done for kind in guesses)
+        spent = sum(kind.spent for kind in guesses)
+        return spent / guessed if guessed > 0 and spent > 0 else 1.0
+
+    @staticmethod
+    def _cost(kind: _RunKind, scale: float) -> float:
+        if kind.done:
+            return kind.spent / kind.done
+        return kind.guess if kind.known else kind.guess * scale
+
+
+def duration_text(seconds: float) -> str:
+    """Return a rounded text like ``40 s``, ``12 min`` or ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -5,9 +5,9 @@ Shaping is placed where it gives a sender's TCP no backpressure: on the egress o
 of its own sends, at the far end of the link (an IFB to which the receiver's ingress is redirected). With ``shape =
 "sender"`` such a node's own egress is shaped instead, as for a host with a slow network card.
 
-:mod:`mptcplab.plan.disciplines` compiles the queueing disciplines of a direction; filters before them may act on
-packets. To change a direction while packets pass, compile the plan with its name in ``changing`` (see
-:func:`shaping_commands`), and get the commands from :func:`change_commands` and :func:`action_changes`.
+Filters before the queueing disciplines of a direction may act on packets. To change a direction while packets pass,
+compile the plan with its name in ``changing`` (see :func:`shaping_commands`), and get the commands from
+:func:`change_commands` and :func:`action_changes`.
 """
 
 from __future__ import annotations
@@ -16,16 +16,41 @@ from collections.abc import Container, Iterator
 from typing import Any
 
 from mptcplab.fields import LOOPBACK
-from mptcplab.network.behaviour import Behaviour, Words
+from mptcplab.network.behaviour import Behaviour, DirectionContext, Words
 from mptcplab.network.frames import MTU
-from mptcplab.network.registry import IN_PACKET_ORDER, aggregate_of
+from mptcplab.network.registry import IN_PACKET_ORDER, aggregate_of, largest_packet
 from mptcplab.network.tables import table_name
 from mptcplab.node.graph import Port
-from mptcplab.plan.disciplines import NETEM, disciplines
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Queue
 from mptcplab.units import CpuTime, Duration
+
+# The queueing disciplines of a link direction: the arguments of ``tc qdisc``, in order from the root.
+#
+# The first is ``netem``, whose own queue is too long to be the limit, unless the scenario gives a ``delay_limit``;
+# below it are the shaper and the discipline of its queue. So a queue limit counts packets that wait for the
+# bottleneck, not those in transit.
+
+NETEM = "netem"
+
+
+def disciplines(
+    settings: DirectionSettings, *, mtu: int = MTU, table: str = "", changeable: bool = False
+) -> list[Words]:
+    """Return the arguments of ``tc qdisc add`` or ``change`` after ``parent`` and ``handle``, from the root down.
+
+    ``table`` names the file of the delay's own distribution, if it has one. ``changeable`` adds a netem even if it has
+    nothing to do, so that ``tc qdisc change`` can set loss and delay later: while packets pass, parameters of existing
+    disciplines may change, but no discipline may be added or removed.
+    """
+    context = DirectionContext(largest_packet(settings, mtu), table, changeable)
+    texts: list[Words] = []
+    netem = {behaviour.name: tuple(behaviour.netem(settings, context)) for behaviour in IN_PACKET_ORDER}
+    if changeable or any(netem[behaviour.name] for behaviour in IN_PACKET_ORDER if behaviour.is_active(settings)):
+        texts.append((NETEM, *(word for words in netem.values() for word in words)))
+    return texts + [words for behaviour in IN_PACKET_ORDER for words in behaviour.disciplines(settings, context)]
+
 
 #: Preference of the first behaviour's filter. A silent failure's filter comes first; the redirection to an IFB comes
 #: last, since it is added without a preference and so gets a high one.

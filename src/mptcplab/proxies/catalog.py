@@ -10,7 +10,7 @@ from typing import Literal
 
 from mptcplab.cache import KEY_CHARS, cache_root
 from mptcplab.errors import LabError
-from mptcplab.shipped import find_shipped_folder
+from mptcplab.prebuilt import find_shipped_folder
 
 Language = Literal["go", "rust"]
 

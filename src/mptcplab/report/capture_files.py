@@ -9,17 +9,19 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.end import parse_end
-from mptcplab.capture.files import FilesStatistics, statistics_of_files, to_json
-from mptcplab.capture.read import read_packets
-from mptcplab.capture.recorded import refuse_several_of_a_run, refuse_several_runs
+from mptcplab.capture.connections import parse_end
+from mptcplab.capture.files import (
+    FilesStatistics,
+    refuse_several_of_a_run,
+    refuse_several_runs,
+    statistics_of_files,
+    to_json,
+)
+from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.errors import InputError, reason
-from mptcplab.report.capture import connection_table
-from mptcplab.report.capture_figure import save_data_sequence
-from mptcplab.report.capture_statistics import statistics_tables
-from mptcplab.report.files import write_json, write_table
-from mptcplab.report.table import Table
+from mptcplab.report.capture import connection_table, save_data_sequence, statistics_tables
+from mptcplab.report.table import Table, write_json, write_table
 
 #: Connections of which tables are written.
 MAX_TABLES = 10

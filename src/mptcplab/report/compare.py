@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Compare the results of two experiments, or of the values of swept keys within one: tables and JSON data."""
+"""Compare the results of two experiments, or of the values of swept keys within one: tables, and their files."""
 
 from __future__ import annotations
 
@@ -10,14 +10,25 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError, reason
+from mptcplab.files import write_text
 from mptcplab.metrics import ranking
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Pair, Verdict, collect_sides
+from mptcplab.metrics.compare import (
+    SIGNIFICANCE,
+    Comparison,
+    Match,
+    Pair,
+    Verdict,
+    collect_sides,
+    compared_rows,
+    kernels_and_clocks,
+    use_differs,
+    warnings_of,
+)
 from mptcplab.metrics.compare import compare as compare_rows
-from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.named import metric_of, swept_key
+from mptcplab.metrics.ranking import Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.warned import compared_rows, warnings_of
 from mptcplab.report.comparison import (
     comparison_table,
     conditions_notes,
@@ -26,10 +37,111 @@ from mptcplab.report.comparison import (
     ranking_table,
     warning_notes,
 )
-from mptcplab.report.comparison_files import SUFFIXES, comparisons_csv, rankings_csv, write_comparison
-from mptcplab.report.overlaps import compared_beginnings, overlap_notes
-from mptcplab.report.table import Table
+from mptcplab.report.notes import compared_beginnings, overlap_notes
+from mptcplab.report.table import Table, csv_text
 from mptcplab.scenario.document import show, suggest_name
+
+# Comparisons as files: as printed for papers (Markdown, LaTeX), and with one unrounded number per cell (CSV).
+
+#: Formats of files, by suffix.
+SUFFIXES = (".csv", ".md", ".tex")
+#: Numbers of a match that have the same name in JSON.
+_NUMBERS = (
+    "mean_a",
+    "mean_b",
+    "difference",
+    "simultaneous_half_width",
+    "percent",
+    "percent_simultaneous_half_width",
+    "p_corrected",
+)
+_LAST = ("test", "margin_percent", "verdict", "more_runs")
+
+
+def write_comparison(file: Path, tables: Sequence[Table], numbers: str) -> None:
+    """Write tables in the format of the file's suffix, one of :data:`SUFFIXES`; ``numbers`` are for a CSV."""
+    suffix = file.suffix.lower()
+    if suffix == ".csv":
+        write_text(file, numbers)
+    else:
+        write_text(file, "\n".join(table.to_latex() if suffix == ".tex" else table.to_markdown() for table in tables))
+
+
+def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin_percent: float) -> str:
+    """Return a line per row that both sides have. ``by`` are the swept keys whose values B differ."""
+    matches = [(comparison, match) for comparison in comparisons for match in comparison.matches]
+    keys = _keys(match.settings for _, match in matches)
+    head = [*keys, *by, "workload", "metric", "unit", "a", "b", *_head(), *_LAST]
+    lines = (
+        [
+            *(match.settings.get(key) for key in keys),
+            *(comparison.pair.b if by else ()),
+            match.workload,
+            *_metric(comparison.pair.metric),
+            ", ".join(comparison.pair.a),
+            ", ".join(comparison.pair.b),
+            *_numbers(match),
+            *_verdict(match, margin_percent),
+        ]
+        for comparison, match in matches
+    )
+    return csv_text(head, lines)
+
+
+def rankings_csv(rankings: Sequence[Ranking], by: Sequence[str]) -> str:
+    """Return a line per place of each ranking: its own mean, and its comparison, as B, with the best, as A."""
+    keys = _keys(order.settings for order in rankings)
+    own_texts = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
+    head = [*keys, *by, "workload", "metric", "unit", *own_texts, "best", *_head(), *_LAST]
+    lines = []
+    for order in rankings:
+        best = ", ".join(order.places[0].values)
+        for number, place in enumerate(order.places, start=1):
+            match, interval = place.against_best, place.interval
+            compared = [*_numbers(match), *_verdict(match, order.margin_percent)] if match is not None else []
+            line = [
+                *(order.settings.get(key) for key in keys),
+                *place.values,
+                order.workload,
+                *_metric(order.metric),
+                number,
+                *(interval.mean, interval.half_width, interval.n),
+                place.letters,
+                " ".join(str(other + 1) for other in place.tied),
+                best,
+                *compared,
+            ]
+            lines.append([*line, *[None] * (len(head) - len(line))])
+    return csv_text(head, lines)
+
+
+def _keys(settings: Any) -> list[str]:
+    return list(dict.fromkeys(key for setting in settings for key in setting))
+
+
+def _metric(name: str) -> tuple[str, str]:
+    return name, METRICS[name].unit
+
+
+def _head() -> list[str]:
+    """Return the heads of a match's numbers; the ends of the interval follow the difference."""
+    place = _NUMBERS.index("difference") + 1
+    return [*_NUMBERS[:place], "low", "high", *_NUMBERS[place:], "n_a", "n_b"]
+
+
+def _numbers(match: Match) -> list[Any]:
+    entry = match.to_json()
+    mean, half = match.difference.mean, match.half_width
+    entry |= {"low": None, "high": None} if half is None else {"low": mean - half, "high": mean + half}
+    entry["n_a"], entry["n_b"] = match.difference.n
+    return [entry[name] for name in _head()]
+
+
+def _verdict(match: Match, margin_percent: float) -> list[Any]:
+    return [match.difference.test, margin_percent, str(match.verdict), match.more_runs]
+
+
+# Compare the results of two experiments, or of the values of swept keys within one: tables and JSON data.
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"

@@ -7,15 +7,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, name_of
-from mptcplab.metrics.conditions import kernels_and_clocks, use_differs
+from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, kernels_and_clocks, name_of, use_differs
 from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
-from mptcplab.metrics.points import short_names
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.values import Unit, choose_unit, percent
-from mptcplab.report.few_seeds import MIN_SEEDS, few_seeds_note
+from mptcplab.metrics.values import Unit, choose_unit, percent, short_names
+from mptcplab.report.notes import MIN_SEEDS, few_seeds_note
 from mptcplab.report.table import Cell, ColumnOrHeading, Table, TableColumn, key_columns
 from mptcplab.stats import POWER
 

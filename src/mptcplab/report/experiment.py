@@ -12,23 +12,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import mptcplab
-from mptcplab.figure.along import choose_axis, overview, points_of, together_notes
 from mptcplab.figure.lines import Figure, save
-from mptcplab.figure.sweep import sweep_figure
+from mptcplab.figure.sweep import choose_axis, overview, points_of, sweep_figure, together_notes
 from mptcplab.files import write_text
-from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.network_rows import network_document
+from mptcplab.metrics.column import Metric
 from mptcplab.metrics.paired import paired_rows
-from mptcplab.metrics.points import changed_keys_note, short_names, swept_values
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.rows import ResultRow, fairness_rows, rows_of
+from mptcplab.metrics.rows import ResultRow, fairness_rows, network_document, rows_of
+from mptcplab.metrics.values import changed_keys_note, short_names, swept_values
 from mptcplab.recording.record import Recording
-from mptcplab.report.files import write_json
 from mptcplab.report.network import network_tables, words_of
-from mptcplab.report.paired import paired_notes
-from mptcplab.report.result_table import result_table, result_tables
-from mptcplab.report.table import Table
-from mptcplab.report.tidy import long_csv, wide_csv
+from mptcplab.report.notes import paired_notes
+from mptcplab.report.result_table import long_csv, result_table, result_tables, wide_csv
+from mptcplab.report.table import Table, write_json
 from mptcplab.results import PARTIAL
 from mptcplab.scenario.load import Experiment
 

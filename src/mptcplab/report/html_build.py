@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Build the sections of a report from results. Nothing is run, and only files of the folder are read."""
+"""Build the sections of a report from results, and the notices above them. Nothing is run."""
 
 from __future__ import annotations
 
@@ -9,30 +9,164 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 from mptcplab.figure.axis import Axis
-from mptcplab.figure.marks import marks
 from mptcplab.figure.rates import widen_intervals
 from mptcplab.figure.time_chart import PANELS, WITHOUT_ZERO, OverTime, RunColumn
 from mptcplab.figure.timelines import MAX_LINES, timelines
+from mptcplab.figure.words import marks
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
-from mptcplab.metrics.points import point_text
 from mptcplab.metrics.rows import ResultRow, Settings
-from mptcplab.metrics.workload_sockets import gateways_of
+from mptcplab.metrics.subflows import gateways_of
+from mptcplab.metrics.values import point_text
+from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.record import Recording
-from mptcplab.report.html_model import Drawing, ExperimentSection, Repeat, ReportCommand, RunLine
-from mptcplab.report.html_notices import notices
-from mptcplab.report.html_scenario import scenario_of, to_toml
+from mptcplab.report.html import Drawing, ExperimentSection, Notice, Repeat, ReportCommand, RunLine
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
-from mptcplab.report.network import network_tables, words_of
-from mptcplab.report.page_tables import narrow_tables, page_tables
-from mptcplab.report.paired import paired_notes
+from mptcplab.report.network import network_tables, with_traces, words_of
+from mptcplab.report.notes import MIN_SEEDS, few_seeds_note, paired_notes
+from mptcplab.report.origin import run_command, scenario_of, single_run, to_toml, whole_command
 from mptcplab.report.radio_map import radio_map
-from mptcplab.report.run_commands import run_command, single_run, whole_command
+from mptcplab.report.result_table import narrow_tables, page_tables
 from mptcplab.report.table import Table, number
 from mptcplab.report.topology import Picture, networks
-from mptcplab.report.traces import with_traces
 from mptcplab.results import RecordedRun, Results
 from mptcplab.workload.recorded import RecordedWorkload, read_workloads
+
+# Notices above the results: warnings, and limits of what the results show.
+
+_MAX_LISTED = 12
+
+
+def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
+    """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
+    # If the folder does not list failed runs, missing seeds are reported instead.
+    lost = _failure_notices(results, command) if "failed" in results.document else _missing_seed_notices(rows, command)
+    found_notices = [
+        *_incomplete_notices(results, command),
+        *_row_notices(rows),
+        *lost,
+        *_folder_notices(results),
+        *_spread(rows),
+    ]
+    return tuple(sorted(found_notices, key=lambda notice: notice.level != "warning"))
+
+
+def _incomplete_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+    if results.incomplete:
+        again = whole_command(results, command) if command else ""
+        yield Notice("warning", f"The experiment is {results.incomplete}.", command=again)
+
+
+def row_name(row: ResultRow, *, with_workload: bool) -> str:
+    """Return a row's settings as one line."""
+    parts = [point_text(row.settings)] if row.settings else []
+    return ", ".join([*parts, row.workload] if with_workload or not parts else parts)
+
+
+def _row_notices(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    """Yield each warning of the rows once, with the rows that have it, and a warning about different kernels.
+
+    Warnings that differ only in numbers are one, with their range.
+    """
+    several = len({row.workload for row in rows}) > 1
+    texts = merge_similar_warnings(warning for row in rows for warning in row.warnings)
+    where: dict[str, list[str]] = {}
+    for row in rows:
+        for text in dict.fromkeys(texts[warning] for warning in row.warnings):
+            where.setdefault(text, []).append(row_name(row, with_workload=several))
+    for warning, names in where.items():
+        yield Notice("warning", f"{warning[:1].upper()}{warning[1:]}.", _shorten(names))
+    yield from _reasons(rows)
+    kernels = sorted({row.kernel_name for row in rows})
+    if len(kernels) > 1 and not any("kernel" in row.settings for row in rows):
+        yield Notice("warning", f"Rows were measured on different kernels: {'; '.join(kernels)}.")
+
+
+def _reasons(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    """Yield each reason of the rows once, with the rows that have it."""
+    several = len({row.workload for row in rows}) > 1
+    texts = merge_similar_warnings(note for row in rows for note in row.notes)
+    where: dict[str, list[str]] = {}
+    for row in rows:
+        for text in dict.fromkeys(texts[note] for note in row.notes):
+            where.setdefault(text, []).append(row_name(row, with_workload=several))
+    for text, names in where.items():
+        yield Notice("note", f"Reason: {text}.", _shorten(names))
+
+
+def _failure_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+    """Yield a warning about runs that failed, with their errors."""
+    failed = [run for run in results.document["failed"] if isinstance(run, dict)]
+    if not failed:
+        return
+    names = []
+    for run in failed:
+        point = point_text(run["settings"])
+        names.append(f"{point}{', ' if point else ''}seed {run['seed']}: {run['error']}")
+    first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the other runs."
+    yield Notice(
+        "warning", text, _shorten(names), single_run(command, first["settings"], first["seed"]) if command else ""
+    )
+
+
+def _missing_seed_notices(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
+    """Yield a warning about points with fewer seeds than others: their runs failed, or the sweep was interrupted."""
+    seeds = sorted({seed for row in rows for seed in row.seeds})
+    gaps = {tuple(row.settings.items()): (row, [seed for seed in seeds if seed not in row.seeds]) for row in rows}
+    lines = [(row, seed) for row, absent in gaps.values() for seed in absent]
+    if not lines:
+        return
+    row, seed = lines[0]
+    names = [f"{row_name(row, with_workload=False)}, seed {seed}" for row, seed in lines]
+    runs = "run is" if len(lines) == 1 else "runs are"
+    text = f"{len(lines)} {runs} missing: failed, or not yet executed. Means of these rows are over fewer seeds."
+    yield Notice("warning", text, _shorten(names), single_run(command, row.settings, seed) if command else "")
+
+
+def _folder_notices(results: Results) -> Iterator[Notice]:
+    if results.damaged:
+        count = len(results.damaged)
+        noun = "recordings" if count > 1 else "recording"
+        text = f"{count} {noun} could not be read and {'are' if count > 1 else 'is'} not included."
+        yield Notice("warning", text, _shorten(results.damaged))
+    if results.absent > len(results.damaged):
+        text = f"{results.absent} recordings listed in the results are not in the folder: rows are over fewer runs."
+        yield Notice("warning", text)
+    if not results.document:
+        text = "The folder has no results.json: the experiment did not finish, and its title and question are unknown."
+        yield Notice("warning", text)
+    if results.older:
+        text = (
+            f"{results.older} recordings have the settings and seed of others here, but were made with another kernel, "
+            "other programs or other keys. The report uses the one executed last."
+        )
+        yield Notice("warning", text)
+    if results.others:
+        yield Notice("note", f"{results.others} recordings in this folder belong to other experiments.")
+
+
+def _spread(rows: Sequence[ResultRow]) -> Iterator[Notice]:
+    counts = [row.n for row in rows]
+    if not counts:
+        return
+    fewest = min(counts)
+    if max(counts) == 1:
+        text = "Every point has a single run, so there are no intervals: the variation of the results is unknown."
+        yield Notice("note", text)
+    elif fewest == 1:
+        yield Notice("note", f"{counts.count(1)} rows have a single run, and so no interval.")
+    elif fewest < MIN_SEEDS:
+        yield Notice("note", few_seeds_note(fewest))
+
+
+def _shorten(names: Sequence[str]) -> tuple[str, ...]:
+    """Return the first names, and the number of the others; the table marks all."""
+    if len(names) <= _MAX_LISTED:
+        return tuple(names)
+    return (*names[: _MAX_LISTED - 1], f"and {len(names) - _MAX_LISTED + 1} more")
+
+
+# Build the sections of a report from results. Nothing is run, and only files of the folder are read.
 
 #: Numbers that time series may use in one page, and bounds of the number of values per curve.
 _NUMBERS = 220_000

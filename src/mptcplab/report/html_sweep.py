@@ -7,16 +7,15 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from mptcplab.figure.along import leading_keys, line_keys, points_of, points_per_line, together_notes
 from mptcplab.figure.axis import Axis, axis_of
 from mptcplab.figure.lines import USUAL_SIZE, Figure
-from mptcplab.metrics.column_units import unit_of
-from mptcplab.metrics.metric import Metric
-from mptcplab.metrics.points import short_names, swept_values
+from mptcplab.figure.sweep import leading_keys, line_keys, points_of, points_per_line, together_notes
+from mptcplab.metrics.column import Metric
+from mptcplab.metrics.named import unit_of
 from mptcplab.metrics.registry import BASIC, METRICS, columns, headline_metric
 from mptcplab.metrics.rows import ResultRow
-from mptcplab.metrics.values import Unit
-from mptcplab.report.html_model import Drawing
+from mptcplab.metrics.values import Unit, short_names, swept_values
+from mptcplab.report.html import Drawing
 from mptcplab.stats import Interval
 
 _DIGITS = 6

@@ -1,25 +1,160 @@
 # SPDX-License-Identifier: MIT
-"""Tables of the network as the kernel counted it: links, MPTCP endpoints, middleboxes."""
+"""Tables of the network as the kernel counted it: links and their traces, MPTCP endpoints, middleboxes."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeVar
 
 from mptcplab.metrics.column import Column, Scope, ScopeRow
-from mptcplab.metrics.endpoints import ENDPOINTS
 from mptcplab.metrics.links import LINKS, DirectionCounters
 from mptcplab.metrics.manifest import DIRECTIONS, read_links, read_radios
-from mptcplab.metrics.network import SCOPES
-from mptcplab.metrics.network_rows import scope_rows
-from mptcplab.metrics.points import short_names
-from mptcplab.metrics.rows import RunResult
-from mptcplab.network.words import direction_words
+from mptcplab.metrics.network import ENDPOINTS, SCOPES, EndpointStates
+from mptcplab.metrics.rows import RunResult, scope_rows
+from mptcplab.metrics.values import short_names
+from mptcplab.network.words import direction_words, with_trace_ranges
 from mptcplab.recording.record import Recording
-from mptcplab.report.endpoint_table import endpoint_table
 from mptcplab.report.table import Cell, Table, interval_text, number, number_columns
-from mptcplab.report.traces import with_traces
 from mptcplab.stats import mean_interval
+
+# The table of MPTCP endpoints. Points whose nodes have the same endpoints share a row, which names these points.
+
+_NOTHING = "none"
+_ALL = "all"
+#: A cell names the values that are left out, in place of the others, if these are this many times as many.
+_FEW = 3
+
+
+EndpointRow = ScopeRow[EndpointStates]
+
+
+@dataclass(frozen=True)
+class _Shared:
+    """Equal rows of several points: ``values`` are each key's, and every combination of them is such a point.
+
+    ``runs`` are the numbers of runs per point.
+    """
+
+    row: EndpointRow
+    values: tuple[tuple[str, ...], ...]
+    runs: frozenset[int]
+
+
+def endpoint_table(rows: Sequence[EndpointRow], results: Iterable[RunResult], max_rows: int) -> Table:
+    """Return the endpoints of every node beside the configured ones; ``results`` are of all points."""
+    points = list(dict.fromkeys(result.settings for result in results))
+    keys = list(rows[0].settings) if rows else []
+    known = tuple(tuple(dict.fromkeys(dict(point).get(key, "") for point in points)) for key in keys)
+    shared = _merge_equal_rows(rows, keys, known, len(points))
+    notes = list(ENDPOINTS.notes)
+    if len(points) > 1 and all(shared_row.values == known for shared_row in shared):
+        keys, known = [], ()
+        notes.append(f"Every row holds for all {len(points)} points.")
+    elif len(shared) < len(rows):
+        notes.append(f"A row holds for every point that has its values; {_ALL}: for any value of the key.")
+    if len(shared) > max_rows:
+        notes.append(f"The first {max_rows} of {len(shared)} rows are shown; results.json has all.")
+    shown = shared[:max_rows]
+    columns = (*short_names(keys).values(), "node", "as asked for", "as seen", "n")
+    return Table.build(ENDPOINTS.title, columns, (_cells(shared_row, known) for shared_row in shown), notes)
+
+
+def _merge_equal_rows(
+    rows: Sequence[EndpointRow], keys: Sequence[str], known: Sequence[tuple[str, ...]], points: int
+) -> list[_Shared]:
+    """Return the rows with equal ones merged, in the order of the first of each."""
+    alike: dict[object, list[_Shared]] = {}
+    for row in rows:
+        shared_row = _Shared(row, tuple((row.settings.get(key, ""),) for key in keys), frozenset({len(row.seeds)}))
+        alike.setdefault(row.first, []).append(shared_row)
+    merged = [shared_row for group in alike.values() for shared_row in _merge_rows(group, known, points)]
+    order = {id(row): at for at, row in enumerate(rows)}
+    return sorted(merged, key=lambda shared_row: order[id(shared_row.row)])
+
+
+def _merge_rows(group: list[_Shared], known: Sequence[tuple[str, ...]], points: int) -> list[_Shared]:
+    """Return as few rows as the values of single keys allow: one if these are the rows of all points."""
+    if len(group) == points:
+        return [_merge_group(group, tuple(known))]
+    for key, order in enumerate(known):
+        beside: dict[object, list[_Shared]] = {}
+        for shared_row in group:
+            beside.setdefault((*shared_row.values[:key], None, *shared_row.values[key + 1 :]), []).append(shared_row)
+        group = [
+            _merge_group(some, (*some[0].values[:key], _values_in_order(some, key, order), *some[0].values[key + 1 :]))
+            for some in beside.values()
+        ]
+    return group
+
+
+def _values_in_order(some: Sequence[_Shared], key: int, order: Sequence[str]) -> tuple[str, ...]:
+    there = {value for shared_row in some for value in shared_row.values[key]}
+    return tuple(value for value in order if value in there)
+
+
+def _merge_group(some: Sequence[_Shared], values: tuple[tuple[str, ...], ...]) -> _Shared:
+    return _Shared(some[0].row, values, frozenset[int]().union(*(shared_row.runs for shared_row in some)))
+
+
+def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[str]:
+    # Without columns of keys, the row holds for all points.
+    yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
+    states = shared_row.row.first
+    yield from (states.host, ", ".join(states.asked) or _NOTHING)
+    yield Cell(", ".join(states.seen) or _NOTHING, emphasis="bad" if states.missing or states.unexpected else "")
+    yield " to ".join(str(count) for count in dict.fromkeys((min(shared_row.runs), max(shared_row.runs))))
+
+
+def _words(values: Sequence[str], every: Sequence[str]) -> str:
+    """Return the values of a key for which a row holds."""
+    absent = [value for value in every if value not in values]
+    if not absent and len(every) > 1:
+        return _ALL
+    if absent and len(values) >= _FEW * len(absent):
+        return f"{_ALL} but {', '.join(absent)}"
+    return ", ".join(values)
+
+
+# Describe links that follow a trace by what the trace contains, for pictures and tables of the network.
+#
+# The manifest has one value per key; the plan beside it has all steps of the trace.
+
+LinkTable = Mapping[str, Any]
+_DIRECTIONS = ("forward", "backward")
+
+
+def trace_steps(recording: Recording) -> Iterator[tuple[str, str, str]]:
+    """Yield link, direction and values (``rate 5 Mbit/s, loss 1 %``) of all steps; nothing without a readable plan."""
+    try:
+        events = json.loads((recording.folder / "plan.json").read_text())["plan"]["events"]
+    except (OSError, ValueError, LookupError):
+        return
+    yield from ((event["link"], event["direction"], event["value"]) for event in events if event["kind"] == "trace")
+
+
+def with_traces(links: Mapping[str, LinkTable], recording: Recording) -> dict[str, LinkTable]:
+    """Return the recording's links by name with the ranges of their traces."""
+    if not any((link.get(side) or {}).get("trace") for link in links.values() for side in _DIRECTIONS):
+        return dict(links)
+    traces: dict[tuple[str, str], list[str]] = {}
+    for link, side, value in trace_steps(recording):
+        traces.setdefault((link, side), []).append(value)
+    return {
+        name: {
+            **link,
+            **{
+                side: with_trace_ranges(link[side], traces[name, side])
+                for side in _DIRECTIONS
+                if (name, side) in traces
+            },
+        }
+        for name, link in links.items()
+    }
+
+
+# Tables of the network as the kernel counted it: links, MPTCP endpoints, middleboxes.
 
 _T = TypeVar("_T")
 #: By settings, link and direction: its nodes and its configuration, as text.
@@ -36,11 +171,11 @@ def words_of(runs: Iterable[tuple[RunResult, Recording]]) -> Words:
     return {
         (result.settings, link, side): (arrow, configured)
         for result, recording in runs
-        for link, side, arrow, configured in _words(recording)
+        for link, side, arrow, configured in _network_words(recording)
     }
 
 
-def _words(recording: Recording) -> Iterator[tuple[str, str, str, str]]:
+def _network_words(recording: Recording) -> Iterator[tuple[str, str, str, str]]:
     """Yield the texts about each direction of each link of a run."""
     links = read_links(recording)
     radios = {link for radio in read_radios(recording) for link in radio.links}

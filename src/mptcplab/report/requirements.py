@@ -15,9 +15,9 @@ from dataclasses import dataclass
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import OTHER_WORDS, named_metrics
-from mptcplab.metrics.points import point_text
 from mptcplab.metrics.registry import METRICS, columns
 from mptcplab.metrics.rows import ResultRow, RunResult, group
+from mptcplab.metrics.values import point_text
 from mptcplab.report.junit import Case, Suite
 from mptcplab.scenario.document import suggest_name
 

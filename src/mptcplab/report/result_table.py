@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The table of an experiment: a line per point and workload."""
+"""The table of an experiment: a line per point and workload; its tables on a page, and as one number per cell."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from dataclasses import replace
 
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
-from mptcplab.metrics.alike import merge_similar_warnings
-from mptcplab.metrics.column_units import unit_of
-from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, with_part
-from mptcplab.metrics.points import changed_keys_note, short_names
+from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, unit_of, with_part
 from mptcplab.metrics.registry import BASIC, METRICS, columns
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
-from mptcplab.metrics.values import IDENTICAL, Unit
-from mptcplab.report.later_outages import later_outage_notes
-from mptcplab.report.overlaps import collect_beginnings, overlap_notes
-from mptcplab.report.table import Cell, Note, Table, TableColumn
+from mptcplab.metrics.values import IDENTICAL, Unit, changed_keys_note, short_names
+from mptcplab.metrics.warnings import merge_similar_warnings
+from mptcplab.report.choosing import drop_constants, fits
+from mptcplab.report.notes import collect_beginnings, later_outage_notes, overlap_notes
+from mptcplab.report.table import Cell, Note, Table, TableColumn, csv_text
 from mptcplab.scenario.document import suggest_name
+
+# The table of an experiment: a line per point and workload.
 
 #: More columns of metrics than this are merged into one.
 _MAX_METRIC_COLUMNS = 7
@@ -285,3 +285,146 @@ def _notes(rows: Sequence[ResultRow], cells: Sequence[Sequence[str]], *, every: 
     where = (f"{kernel_kind(time)} {'; '.join(sorted(names))}; {clock_text(time)}." for time, names in kernels.items())
     notes.append(" ".join(("Goodput is payload at the receiver.", *where)))
     return notes
+
+
+# The tables of results on a page: a table for each workload if these differ in their metrics, no wider than a page.
+#
+# So each metric has a column that can be sorted.
+
+#: Columns with the same cell in all rows move below a table that is wider than this, in characters: about 1200 pixels.
+_WIDEST = 140
+_KEPT = ("n",)
+
+
+def page_tables(
+    title: str,
+    rows: Sequence[ResultRow],
+    changes: Sequence[str] = (),
+    *,
+    unavailable: Sequence[tuple[Mapping[str, str], str]] = (),
+) -> tuple[Table, ...]:
+    """Return the tables of an experiment on a page. The notes that are not about one of them are below the last."""
+    table = result_table(title, rows, changes, apart=True, unavailable=unavailable)
+    lacking = range(len(rows), len(table.rows))
+    if are_alike(rows):
+        parts = [table]
+    else:
+        parts = [
+            _select_workload(table, name, [at for at, row in enumerate(rows) if row.workload == name], lacking)
+            for name in dict.fromkeys(row.workload for row in rows)
+        ]
+    made = [_fit_table(counts_first(part), len(part.rows) - len(lacking)) for part in parts]
+    tables = [replace(item, notes=notes) for item, notes in made]
+    return (*tables[:-1], tables[-1].with_notes(*table.notes))
+
+
+def _select_workload(table: Table, name: str, places: Sequence[int], lacking: Sequence[int]) -> Table:
+    """Return the rows of one workload, with the columns in which one of them has a value."""
+    part = table.with_rows([*places, *lacking])
+    kept = [
+        place
+        for place, head in enumerate(table.headings)
+        if head != "workload" and any(row[place] for row in part.rows[: len(places)])
+    ]
+    return replace(part.with_columns(kept), title=f"Workload {name}")
+
+
+def counts_first(table: Table) -> Table:
+    """Return a result table for a page, whose last columns are behind a scroll bar: the last one beside the keys.
+
+    It counts runs, refers to warnings, and says which points are not available.
+    """
+    last = len(table.columns) - 1
+    return table.with_columns([*table.keys, last, *(place for place in range(last) if place not in table.keys)])
+
+
+def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
+    """Return tables for a page, with constant columns in their notes if they are wide."""
+    made = [(_fit_table(item, len(item.rows)), item.notes) for item in tables]
+    return tuple(replace(table, notes=(*own_texts, *notes)) for (table, own_texts), notes in made)
+
+
+def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:
+    """Return a table without columns that say nothing more, and notes for these, if it is wide.
+
+    The first ``counted`` rows count.
+    """
+    if fits(table, _WIDEST, wrapped=True):
+        return table, ()
+    # The runs are counted beside marks of warnings, which a note cannot have.
+    narrow, notes = drop_constants(table, counted, _KEPT)
+    narrow, more = _drop_copies(narrow, counted)
+    return narrow, (*notes, *more)
+
+
+def _drop_copies(table: Table, counted: int) -> tuple[Table, list[str]]:
+    """Return the table without columns that repeat a column of keys, as the scheduler found that was asked for."""
+    cells = [[row[place] for row in table.rows[:counted]] for place in range(len(table.columns))]
+    keys = [cells[place] for place in table.keys] if counted > 1 else []
+    copies = {place for place in range(len(cells)) if place not in table.keys and cells[place] in keys}
+    heads = ", ".join(table.headings[place] for place in sorted(copies))
+    kept = [place for place in range(len(cells)) if place not in copies]
+    return table.with_columns(kept), [f"As asked for in all rows: {heads}."] if copies else []
+
+
+# Results as CSV for other programs: one number per cell, in the unit of its metric, never rounded.
+
+_Cell = str | int | float | None
+
+
+def wide_csv(rows: Sequence[ResultRow], unavailable: Sequence[tuple[Mapping[str, str], str]] = ()) -> str:
+    """Return a line per point and workload, with mean, half width of the 95 % interval and n of every metric.
+
+    An empty cell is a value that does not exist; its n is 0 if what it waits for did not happen within any run. The
+    lines of points that are ``unavailable``, given with the reason, come last, with 0 runs.
+    """
+    keys, names = _keys(rows), _names(rows)
+    paths = sorted({path for row in rows for path in row.shares})
+    parts = [(name, f"{name}_ci95_half_width", f"{name}_n") for name in names]
+    head = [*keys, "workload", "runs", *(column for part in parts for column in part)]
+    head += [*(text.name for text in SOCKET_TEXTS), *(f"share {path}" for path in paths), "warnings"]
+    lines = (
+        [
+            *(row.settings.get(key) for key in keys),
+            row.workload,
+            row.n,
+            *(cell for name in names for cell in _interval(row, name)),
+            *(text.compute(row) for text in SOCKET_TEXTS),
+            *(row.shares.get(path) for path in paths),
+            "; ".join(row.warnings),
+        ]
+        for row in rows
+    )
+    lacking = (
+        [*(settings.get(key) for key in keys), "", 0, *[None] * (len(head) - len(keys) - 3), f"not available: {reason}"]
+        for settings, reason in unavailable
+    )
+    return csv_text(head, [*lines, *lacking])
+
+
+def long_csv(rows: Sequence[ResultRow]) -> str:
+    """Return a line per point, workload and metric."""
+    keys = _keys(rows)
+    head = [*keys, "workload", "metric", "unit", "mean", "ci95_half_width", "n"]
+    lines = (
+        [*(row.settings.get(key) for key in keys), row.workload, name, METRICS[name].unit, *_interval(row, name)]
+        for row in rows
+        for name in _names(rows)
+        if name in row.known
+    )
+    return csv_text(head, lines)
+
+
+def _keys(rows: Sequence[ResultRow]) -> list[str]:
+    return list(dict.fromkeys(key for row in rows for key in row.settings))
+
+
+def _names(rows: Sequence[ResultRow]) -> list[str]:
+    return [*BASIC, *columns((row.known for row in rows), hidden=True)]
+
+
+def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:
+    metric = row.metrics.get(name)
+    if metric is None:
+        return None, None, 0 if name in row.never else None
+    return metric.mean, metric.half_width, metric.n

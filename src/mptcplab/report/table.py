@@ -1,24 +1,29 @@
 # SPDX-License-Identifier: MIT
-"""One model of tables: what a table says, and how Markdown, CSV and LaTeX write it.
-
-A producer builds a :class:`Table` once. :mod:`mptcplab.report.terminal` arranges it for a terminal, and the macro
-``table`` of the report's template writes it as HTML.
-"""
+"""Tables of results: for the terminal, as Markdown, CSV and LaTeX, and as files."""
 
 from __future__ import annotations
 
 import csv
 import io
+import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Literal, Self
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal, Self
 
+from mptcplab.files import write_text
 from mptcplab.metrics.values import IDENTICAL
 from mptcplab.plain_tables import markdown_table
 
 if TYPE_CHECKING:
     from mptcplab.stats import Interval
+
+
+# One model of tables: what a table says, and how Markdown, CSV and LaTeX write it.
+#
+# A producer builds a :class:`Table` once. :mod:`mptcplab.report.choosing` arranges it for a terminal, and the macro
+# ``table`` of the report's template writes it as HTML.
 
 #: What a cell tells at a glance: a verdict, a difference that matters, or a sum of other rows.
 Emphasis = Literal["", "good", "fair", "bad", "notable", "sum"]
@@ -254,3 +259,17 @@ def spread_text(half_width: float | None, digits: int | None = None) -> str:
         shown = _DIGITS if digits is None else digits
         return f" ± <{10.0**-shown:.{shown}f}"
     return f" ± {text}"
+
+
+# Write the files of a results folder other than recordings.
+
+
+def write_table(table: Table, folder: Path, name: str) -> None:
+    """Write NAME.md and NAME.csv."""
+    write_text(folder / f"{name}.md", table.to_markdown())
+    write_text(folder / f"{name}.csv", table.to_csv())
+
+
+def write_json(document: Any, file: Path) -> None:
+    """Write readable JSON."""
+    write_text(file, json.dumps(document, indent=1) + "\n")

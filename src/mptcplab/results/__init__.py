@@ -20,8 +20,7 @@ from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
     from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, log_lines, open_every, open_results
-    from mptcplab.results.frames import subflow_path, to_pandas
-    from mptcplab.results.run import RecordedRun
+    from mptcplab.results.frames import RecordedRun, subflow_path, to_pandas
 
 __all__ = [
     "DAMAGED_RESULTS",
@@ -37,8 +36,18 @@ __all__ = [
 __getattr__ = lazy_names(
     __name__,
     {
-        "folder": ("DAMAGED_RESULTS", "PARTIAL", "Results", "log_lines", "open_every", "open_results"),
-        "frames": ("subflow_path", "to_pandas"),
-        "run": ("RecordedRun",),
+        "folder": (
+            "DAMAGED_RESULTS",
+            "PARTIAL",
+            "Results",
+            "log_lines",
+            "open_every",
+            "open_results",
+        ),
+        "frames": (
+            "RecordedRun",
+            "subflow_path",
+            "to_pandas",
+        ),
     },
 )

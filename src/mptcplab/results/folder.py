@@ -20,7 +20,7 @@ from mptcplab.metrics.rows import ResultRow, Settings, rows_of
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
 from mptcplab.results import frames
-from mptcplab.results.run import RecordedRun
+from mptcplab.results.frames import RecordedRun
 
 #: The hint if files of a results folder have contents that mptcplab does not write.
 DAMAGED_RESULTS = "a file in it is damaged: run its scenario again with --fresh"

@@ -7,28 +7,46 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import MissingError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import Scope
-from mptcplab.metrics.ends import Ends, ends_of
 from mptcplab.metrics.manifest import Addresses, read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
 from mptcplab.metrics.registry import BASIC, columns
-from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
-from mptcplab.metrics.subflows import path_name
-from mptcplab.metrics.workload_sockets import gateways_of, inner_of, inner_rows, workload_rows
+from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow, RunResult, Settings
+from mptcplab.metrics.subflows import Ends, ends_of, gateways_of, inner_of, inner_rows, path_name, workload_rows
 from mptcplab.recording.record import Recording
 from mptcplab.results.columns import CALL, FRAMES, type_of, types
-from mptcplab.results.run import RecordedRun
 from mptcplab.workload.recorded import read_workload
 
 if TYPE_CHECKING:
     import pandas as pd
+
+
+# One run of a results folder.
+
+
+@dataclass(frozen=True)
+class RecordedRun:
+    """A recording and the values measured from it."""
+
+    recording: Recording
+    result: RunResult
+
+    @property
+    def settings(self) -> dict[str, str]:
+        """Swept keys and values of the run's point."""
+        return dict(self.result.settings)
+
+    @property
+    def key(self) -> tuple[Settings, int]:
+        """Point and seed."""
+        return self.result.settings, self.result.seed
 
 
 def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:

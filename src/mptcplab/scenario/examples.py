@@ -13,8 +13,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import InputError
+from mptcplab.prebuilt import STUDY_DESCRIPTIONS, find_shipped_folder
 from mptcplab.scenario.extends import read
-from mptcplab.shipped import STUDY_DESCRIPTIONS, find_shipped_folder
 
 MARK = "@"
 _STUDIES = Path(__file__).resolve().parents[1] / "studies"

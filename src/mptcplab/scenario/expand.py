@@ -29,10 +29,9 @@ from mptcplab.scenario.document import (
 )
 from mptcplab.scenario.explain import validate
 from mptcplab.scenario.keys import WrittenLink, find_meant_key
-from mptcplab.scenario.link_presets import LINK_PRESETS, keys_of
 from mptcplab.scenario.links import DIRECTIONS, DirectionSettings
 from mptcplab.scenario.place import SET, SWEPT, KeyPath, Places
-from mptcplab.scenario.preset import Topology, expand
+from mptcplab.scenario.presets import LINK_PRESETS, Topology, expand, keys_of
 
 _MAX_NAMED = 3
 #: A shared key, and for each of its places the key there that overrides it; None if there is none.

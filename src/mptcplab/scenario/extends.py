@@ -13,8 +13,17 @@ from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.errors import Mistake
-from mptcplab.scenario.document import Document, ScenarioError, Table, join_key, lookup, parse, split_key, suggest_name
-from mptcplab.scenario.named_files import NamedFiles
+from mptcplab.scenario.document import (
+    Document,
+    NamedFiles,
+    ScenarioError,
+    Table,
+    join_key,
+    lookup,
+    parse,
+    split_key,
+    suggest_name,
+)
 from mptcplab.scenario.place import KeyPath, Places
 
 #: The keys that workloads of every kind have.

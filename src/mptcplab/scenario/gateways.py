@@ -8,8 +8,7 @@ import ipaddress
 import itertools
 
 from mptcplab.errors import Mistake
-from mptcplab.gateway.base import SIDES, GatewayBase
-from mptcplab.gateway.context import GatewayContext
+from mptcplab.gateway.base import SIDES, GatewayBase, GatewayContext
 from mptcplab.gateway.proxy import host_port
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.graph import Port

@@ -17,7 +17,7 @@ from pydantic import BaseModel, Field, create_model
 from pydantic.fields import FieldInfo
 
 from mptcplab.fields import Line, LinkName, Misnomers, Tagged, Whole, misnomers_of
-from mptcplab.gateway.outage import Outage
+from mptcplab.gateway.base import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
 from mptcplab.node.registry import NODE_KINDS
@@ -25,12 +25,10 @@ from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
 from mptcplab.scenario.document import is_wildcard, lookup, suggest_name
 from mptcplab.scenario.events import Event
-from mptcplab.scenario.link_presets import LinkPresetName
 from mptcplab.scenario.links import DirectionSettings, Link
 from mptcplab.scenario.place import KeyPath
-from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.record import Capture, Record
-from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
+from mptcplab.scenario.presets import LinkPresetName, Topology
+from mptcplab.scenario.record import MAX_REPEATS, Capture, Record, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.workload.registry import KINDS
 

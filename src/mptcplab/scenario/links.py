@@ -34,8 +34,8 @@ _ADDRESS_EXAMPLES = {4: "10.1.1.1/24", 6: "fd00:1::1/64"}
 
 if TYPE_CHECKING:
     from mptcplab.network.behaviours.bottleneck import BottleneckKeys
-    from mptcplab.network.behaviours.burst_loss import BurstLossKeys
     from mptcplab.network.behaviours.delay import DelayKeys
+    from mptcplab.network.behaviours.loss import BurstLossKeys
     from mptcplab.scenario.network import Network
     from mptcplab.scenario.schema import Scenario
 

@@ -19,10 +19,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import Mistake
-from mptcplab.scenario.axes import apply_axes, explain_list, explain_queue
 from mptcplab.scenario.check import check
 from mptcplab.scenario.deprecated import rename_keys
-from mptcplab.scenario.document import Document, ScenarioError, toml
+from mptcplab.scenario.document import Document, NamedFiles, ScenarioError, toml
 from mptcplab.scenario.expand import (
     expand_copies,
     expand_link_presets,
@@ -34,16 +33,14 @@ from mptcplab.scenario.expand import (
 )
 from mptcplab.scenario.explain import validate
 from mptcplab.scenario.extends import read
-from mptcplab.scenario.named_files import NamedFiles
 from mptcplab.scenario.nodes import refuse_idle_weights
-from mptcplab.scenario.overrides import override
+from mptcplab.scenario.overrides import apply_axes, explain_list, explain_queue, override
 from mptcplab.scenario.place import SET, KeyPath, SourcePlace
 from mptcplab.scenario.read_traces import read_traces
-from mptcplab.scenario.repeats import MAX_REPEATS, Repeats
-from mptcplab.scenario.replaced import with_replaced
+from mptcplab.scenario.record import MAX_REPEATS, Repeats
 from mptcplab.scenario.schema import Scenario
 from mptcplab.scenario.sources import read_sources
-from mptcplab.scenario.sweep import Choice, Setting, Sweep, apply, read_sweep
+from mptcplab.scenario.sweep import Choice, Setting, Sweep, apply, read_sweep, with_replaced
 
 _MAX_SEED = 10**18
 #: Keys of the file as a whole, not of one point, with the range of each.

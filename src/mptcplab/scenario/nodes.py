@@ -11,9 +11,9 @@ from pydantic_core import PydanticCustomError
 from mptcplab.errors import Mistake
 from mptcplab.gateway.base import SIDES
 from mptcplab.kernel.data import CPU, has_part, with_part
+from mptcplab.node.mptcp import subflow_ends, uses_weights, weights_by_address
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import MAX_WEIGHTS, WEIGHTED_SCHEDULERS
-from mptcplab.node.weights import subflow_ends, uses_weights, weights_by_address
 from mptcplab.scenario.document import Document, join_key, lookup, suggest_name
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.place import KeyPath

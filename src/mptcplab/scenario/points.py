@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import swept_key
-from mptcplab.metrics.points import quote, short_names
+from mptcplab.metrics.values import quote, short_names
 from mptcplab.scenario.document import suggest_name
 from mptcplab.scenario.load import SweepPoint
 

@@ -9,9 +9,9 @@ from mptcplab.errors import Mistake, reason
 from mptcplab.network.registry import OWNERS, VARIABLE_KEYS
 from mptcplab.scenario.document import Document, Table, lookup
 from mptcplab.scenario.explain import validate
-from mptcplab.scenario.link_presets import is_of_preset
 from mptcplab.scenario.links import DIRECTIONS
 from mptcplab.scenario.place import KeyPath
+from mptcplab.scenario.presets import is_of_preset
 from mptcplab.scenario.trace import Trace, TraceError, TraceSeries, parse
 
 

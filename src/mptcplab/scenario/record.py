@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The ``[record]`` table: sampling of sockets and queues, and packet captures."""
+"""The ``[record]`` table, what is sampled and captured, and ``repeats`` as a table, how often a point runs."""
 
 from __future__ import annotations
 
@@ -15,18 +15,24 @@ from mptcplab.fields import (
     Line,
     Misnomers,
     NodeName,
+    OneOf,
     Part,
     Time,
+    Whole,
+    conflict,
     value_error,
     whole_multiple,
 )
 from mptcplab.scenario.document import Document
 from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.references import check_known, check_own_link, check_sockets
-from mptcplab.units import Duration, Size
+from mptcplab.units import Duration, Probability, Size
 
 if TYPE_CHECKING:
     from mptcplab.scenario.network import Network
+
+
+# The ``[record]`` table: sampling of sockets and queues, and packet captures.
 
 #: Ethernet, IPv6 and the longest TCP header take 114 bytes; tcpdump truncates packets to the maximum.
 _MIN_SNAPLEN, _MAX_SNAPLEN = 128, 262144
@@ -127,3 +133,64 @@ def check_captures(document: Document, network: Network) -> None:
                 message = f"would write {file}, as captures[{files[file]}] does"
                 raise document.error((*path, "node"), message, hint=hint)
             files[file] = index
+
+
+# ``repeats`` as a table: repeat a point until its interval is narrow enough, or a maximum is reached.
+
+MAX_REPEATS = 10_000
+
+
+def _metrics() -> dict[str, str]:
+    """Return the JSON names of the metrics of which a row has one value from its own runs, by the names that users
+    type."""
+    from mptcplab.metrics.registry import CALLED, METRICS  # late: few scenarios need it, and it imports all metrics
+
+    return {noun: name for noun, name in CALLED.items() if not METRICS[name].of_rows and not METRICS[name].by_path}
+
+
+class Repeats(Part):
+    """The number of runs of a point: more runs until every workload's interval is narrow enough."""
+
+    misnomers: ClassVar[Misnomers] = {
+        "until": ("precision", "target", "width", "error", "ci"),
+        "of": ("metric", "what"),
+        "min": ("least", "minimum", "at_least"),
+        "max": ("most", "maximum", "at_most", "limit"),
+    }
+
+    until: Probability = Field(
+        description="a point ends when the 95 % confidence interval's half width is at most this share of the mean",
+        examples=["2 %"],
+    )
+    of: Annotated[str, OneOf(_metrics)] = Field(
+        default="goodput",
+        description="the metric whose mean is used: goodput, duration, retransmitted, or the JSON name of another one "
+        "from docs/metrics.md",
+    )
+    min: Whole = Field(default=3, ge=2, le=MAX_REPEATS, description="minimum number of runs", examples=[3])
+    max: Whole = Field(default=30, ge=2, le=MAX_REPEATS, description="maximum number of runs", examples=[30])
+
+    @model_validator(mode="after")
+    def _check(self) -> Repeats:
+        if self.until == 0:
+            raise value_error("is never reached", 'use a share, like until = "2 %"', "until")
+        if self.min > self.max:
+            raise conflict(f"is more than max = {self.max}", "raise max, or lower min", "min")
+        return self
+
+    @property
+    def share(self) -> float:
+        """The maximum half width, as a share of the mean."""
+        return int(self.until) / 1e9
+
+    @property
+    def metric(self) -> str:
+        """The JSON name of the metric whose mean is used."""
+        return _metrics()[self.of]
+
+    def next_total(self, runs: int) -> int:
+        """Return the number of runs after the next round: half as many again, so that several can run in parallel.
+
+        It depends on the number of runs only, so that a sweep with more jobs, or a resumed one, makes the same runs.
+        """
+        return self.min if runs < self.min else min(self.max, runs + (runs + 1) // 2)

@@ -19,8 +19,7 @@ from pydantic.fields import FieldInfo
 
 from mptcplab.errors import InputError
 from mptcplab.fields import OneOf
-from mptcplab.gateway.base import GatewayBase
-from mptcplab.gateway.outage import Outage
+from mptcplab.gateway.base import GatewayBase, Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.network.behaviour import EffectCounter
 from mptcplab.network.disciplines.registry import DISCIPLINES
@@ -35,9 +34,8 @@ from mptcplab.scenario.events import Event
 from mptcplab.scenario.explain import MAX_WORDS
 from mptcplab.scenario.keys import Written, WrittenLink, fields_of, parts_of, tables_of
 from mptcplab.scenario.links import DirectionSettings
-from mptcplab.scenario.preset import Topology
-from mptcplab.scenario.record import Capture, Record
-from mptcplab.scenario.repeats import Repeats
+from mptcplab.scenario.presets import Topology
+from mptcplab.scenario.record import Capture, Record, Repeats
 from mptcplab.scenario.steering import Steering
 from mptcplab.scenario.wifi import Radio, Wifi
 from mptcplab.units import Quantity, QueueLength

@@ -1,25 +1,12 @@
 # SPDX-License-Identifier: MIT
-"""Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together.
-
-A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept key
-replaces the same key in the file. The positions of a zip may have names, which stand for its keys in results.
-
-[sweep]
-"transport.protocol" = ["tcp", "mptcp"]
-"links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
-
-[[sweep.zip]]
-name = ["left", "right"]
-"links.link1.delay" = ["10 ms", "20 ms"]
-"links.link2.delay" = ["20 ms", "10 ms"]
-"""
+"""Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together."""
 
 from __future__ import annotations
 
 import fnmatch
 import itertools
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -39,6 +26,17 @@ from mptcplab.scenario.document import (
 )
 from mptcplab.scenario.keys import home
 from mptcplab.scenario.place import SET, SWEPT, KeyPath, SourcePlace
+from mptcplab.scenario.schema import Scenario
+
+# Sweeps: all combinations of the values of swept keys; the keys of a ``zip`` vary together.
+#
+# A point has one value of every axis; the last axis changes fastest, and axes of ``[[sweep.zip]]`` come last. A swept
+# key replaces the same key in the file. The positions of a zip may have names, which stand for its keys in results.
+#
+# [sweep] "transport.protocol" = ["tcp", "mptcp"] "links.link*.rate" = ["8 Mbit/s", "16 Mbit/s"]
+#
+# [[sweep.zip]] name = ["left", "right"] "links.link1.delay" = ["10 ms", "20 ms"] "links.link2.delay" = ["20 ms", "10
+# ms"]
 
 _MAX_POINTS = 100_000
 _NOT_SWEPT = ("sweep", "repeats", "seed", "extends", "without", "title", "question")
@@ -296,3 +294,40 @@ def _error(document: Document, setting: Setting, message: str, *, hint: str) -> 
     """Return the error for a ``setting`` of something that does not exist."""
     alone = Document(document.file, {}).put(setting.pattern, setting.value, setting.place)
     return alone.error(setting.pattern, message, hint=hint, kind=Mistake.REFERENCE)
+
+
+# Values of a file that its sweep replaces at every point. They do nothing, but a mistake in one is still reported.
+
+#: Mistakes of a value itself. Others may only follow from what the sweep sets beside it.
+_OF_THE_VALUE = (Mistake.TYPE, Mistake.CHOICE, Mistake.QUANTITY, Mistake.VALUE, Mistake.UNKNOWN)
+
+
+def removal_hint(hint: str) -> str:
+    """Return the hint for a mistake in such a value."""
+    return f"{hint}{' Or' if hint.endswith('?') else ', or'} remove it: the sweep replaces it"
+
+
+def with_replaced(sweep: Sweep, scenario_of: Callable[[Choice], Scenario]) -> Iterator[Scenario]:
+    """Yield the first point once for each swept key that the file has a value for, with this value.
+
+    ``scenario_of`` returns the scenario of a choice.
+    :raises ScenarioError: if such a value is not possible.
+    """
+    choice = sweep.choices[0]
+    for setting in choice:
+        paths = () if setting.is_label else sweep.document.matches(setting.pattern)
+        written = [sweep.document.place(path) for path in paths if sweep.document.own_place(path) is not None]
+        if not written:
+            continue
+        try:
+            yield scenario_of(tuple(other for other in choice if other is not setting))
+        except ScenarioError as error:
+            if error.kind in _OF_THE_VALUE and any(_is_at(error.place, place) for place in written):
+                error.hint = removal_hint(str(error.hint))
+                raise
+
+
+def _is_at(source_place: SourcePlace, place: SourcePlace) -> bool:
+    """Return whether ``source_place`` is the key at ``place``, or below it."""
+    key = place.written or ()
+    return source_place.file == place.file and (source_place.written or ())[: len(key)] == key

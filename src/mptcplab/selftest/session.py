@@ -12,13 +12,12 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from mptcplab.engine.stop import interruptible
+from mptcplab.engine.protocol import interruptible
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.progress import Reporter, SilentProgress
 from mptcplab.report.junit import Case, Suite
 from mptcplab.report.junit import Verdict as JunitVerdict
-from mptcplab.selftest.prepare import SelftestTree, prepare
-from mptcplab.selftest.programs import check_programs
+from mptcplab.selftest.prepare import SelftestTree, check_programs, prepare
 from mptcplab.selftest.suite import PartOutcome, SocketDefaults, SuitePart, check_defaults, parts, run_parts
 from mptcplab.selftest.tap import Result, Verdict
 

@@ -18,9 +18,8 @@ from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel import KernelBuild
 from mptcplab.selftest import DEFAULT_SCRIPTS
-from mptcplab.selftest.kernel_log import kernel_result, watch_log
 from mptcplab.selftest.prepare import SelftestTree
-from mptcplab.selftest.tap import Result, Verdict, results, skip_reason
+from mptcplab.selftest.tap import Result, Verdict, kernel_result, results, skip_reason, watch_log
 
 _SKIPPED = 4
 _TIMEOUT_NS = 4 * 3600 * 10**9

@@ -1,26 +1,184 @@
 # SPDX-License-Identifier: MIT
-"""The pages of the server, and the answers to the form."""
+"""The server, bound to this machine's own address: who may ask, what is shown, the pages, the answers to the form."""
 
 from __future__ import annotations
 
+import hmac
 import json
-from collections.abc import Iterator
+import logging
+import os
+import secrets
+import socket
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
 from http import HTTPStatus
 from pathlib import Path
 from urllib.parse import urlencode
 
 from flask import Flask, Response, abort, redirect, render_template, request
 from werkzeug.exceptions import HTTPException
+from werkzeug.serving import BaseWSGIServer, WSGIRequestHandler, make_server
 from werkzeug.wrappers import Response as BaseResponse
 
 import mptcplab
-from mptcplab.errors import InputError, LabError
+from mptcplab.errors import InputError, LabError, reason
 from mptcplab.pages import build_report
 from mptcplab.report.html import to_html
-from mptcplab.serve.folders import Folders
 from mptcplab.serve.form import MAX_REPEATS, PRESETS, base_names, choices_of, read_form
-from mptcplab.serve.guard import HEADERS, PAGE_POLICY, REPORT_POLICY, Guard
 from mptcplab.serve.runner import Runner, State
+
+# Who may ask: the browser that was started with the token, on this machine, from our own pages.
+#
+# A page of another site can make a browser send requests to this machine, and a name server can make its own name lead
+# here. So every request needs our name (Host), none of another site's (Origin, Sec-Fetch-Site), and the cookie, which
+# browsers send for our own pages only (SameSite=Strict).
+
+#: A page of ours: nothing from elsewhere, no script in the page itself, no frame around it.
+PAGE_POLICY = (
+    "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self'; "
+    "form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+)
+#: A report has the hashes of its scripts in a policy of its own. In the sandbox it has no origin, so no cookie and no
+#: access to our pages, whatever a results folder contains.
+REPORT_POLICY = "sandbox allow-scripts allow-downloads; frame-ancestors 'none'"
+HEADERS = {
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    # Not "no-referrer", with which browsers send no Origin with forms.
+    "Referrer-Policy": "same-origin",
+    "Cross-Origin-Opener-Policy": "same-origin",
+    "Cross-Origin-Resource-Policy": "same-origin",
+    "Cache-Control": "no-store",
+}
+_METHODS = ("GET", "HEAD", "POST")
+_TOKEN_BYTES = 24
+#: What browsers say of requests of our own pages, and of addresses that the user has typed or opened.
+_OUR_SITES = ("same-origin", "none")
+
+
+@dataclass(frozen=True)
+class Guard:
+    """Judges requests to the server at ``port``. A new one has a new token."""
+
+    port: int
+    token: str = field(default_factory=lambda: secrets.token_urlsafe(_TOKEN_BYTES), repr=False)
+
+    @property
+    def url(self) -> str:
+        """The address with the token, for the user alone."""
+        return f"http://127.0.0.1:{self.port}/?token={self.token}"
+
+    @property
+    def cookie(self) -> str:
+        """The name of the cookie: two servers on two ports share a browser's cookies."""
+        return f"mptcplab-{self.port}"
+
+    @property
+    def hosts(self) -> tuple[str, ...]:
+        """The names under which we answer."""
+        return (f"127.0.0.1:{self.port}", f"localhost:{self.port}")
+
+    def is_token(self, given: str) -> bool:
+        """Return whether a text is the token; how long that takes says nothing about it."""
+        return hmac.compare_digest(given.encode(errors="replace"), self.token.encode())
+
+    def objection(self, method: str, headers: Mapping[str, str]) -> str:
+        """Return why a request is refused before its cookie is looked at, or nothing."""
+        if method not in _METHODS:
+            return "this method is not used here"
+        if headers.get("Host", "") not in self.hosts:
+            return "this server is not known under that name"
+        origins = [f"http://{host}" for host in self.hosts]
+        origin = headers.get("Origin")
+        if origin is not None and origin not in origins:
+            return "the request comes from another site"
+        if headers.get("Sec-Fetch-Site", "none") not in _OUR_SITES:
+            return "the request comes from another site"
+        if method == "POST" and origin is None:
+            return "the request does not say where it comes from"
+        return ""
+
+
+# The results folders that the page shows: those in the folders that the user has named, and nothing else.
+
+_MAX_DEPTH, _MAX_FOLDERS = 4, 500
+_MAX_DOCUMENT_BYTES = 64 << 20
+_MARKS = ("results.json", "partial.json", "runs")
+
+
+@dataclass(frozen=True)
+class Folder:
+    """A results folder: the number of the root, and the path below it with slashes."""
+
+    root: int
+    name: str
+    path: Path
+    title: str
+    is_complete: bool
+
+
+@dataclass(frozen=True)
+class Folders:
+    """Results folders below ``roots``, which need not exist yet."""
+
+    roots: tuple[Path, ...]
+
+    @classmethod
+    def find_below(cls, roots: Sequence[Path]) -> Folders:
+        """Return the folders below ``roots``. :raises InputError: if one is a file."""
+        for root in roots:
+            if root.exists() and not root.is_dir():
+                raise InputError(f"'{root}' is not a folder", hint="name results folders, or a folder that has some")
+        return cls(tuple(root.resolve() for root in roots))
+
+    def list(self) -> list[Folder]:
+        """Return all results folders, by root and name."""
+        listed = []
+        for number, root in enumerate(self.roots):
+            for path in _results_below(root, _MAX_DEPTH):
+                name = path.relative_to(root).as_posix()
+                listed.append(Folder(number, name, path, _title(path), (path / "results.json").is_file()))
+                if len(listed) == _MAX_FOLDERS:
+                    return listed
+        return listed
+
+    def find(self, root: int, name: str) -> Path:
+        """Return a results folder. :raises InputError: if there is none of this name below the root."""
+        for folder in _results_below(self.roots[root], _MAX_DEPTH) if root < len(self.roots) else ():
+            # Compared with the folders that exist, so that no name can lead to another place.
+            if folder.relative_to(self.roots[root]).as_posix() == name:
+                return folder
+        raise InputError("there is no such results folder", hint="choose one of the list")
+
+
+def _results_below(folder: Path, depth: int) -> Iterator[Path]:
+    """Yield the results folders in ``folder``, itself included; links are not followed."""
+    try:
+        entries = sorted(os.scandir(folder), key=lambda entry: entry.name)
+    except OSError:
+        return
+    if any(entry.name in _MARKS for entry in entries):
+        yield folder
+        return
+    for entry in entries if depth else ():
+        if entry.is_dir(follow_symlinks=False) and not entry.name.startswith("."):
+            yield from _results_below(folder / entry.name, depth - 1)
+
+
+def _title(folder: Path) -> str:
+    """Return the title of an experiment, or the folder's name."""
+    for name in ("results.json", "partial.json"):
+        try:
+            if (folder / name).stat().st_size <= _MAX_DOCUMENT_BYTES:
+                title = json.loads((folder / name).read_text())["title"]
+                return title if isinstance(title, str) else folder.name
+        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+            continue
+    return folder.name
+
+
+# The pages of the server, and the answers to the form.
 
 #: No form is larger.
 _MAX_FORM_BYTES = 16 << 10
@@ -168,3 +326,63 @@ class _Pages:
         if state.folder is None or not state.done:
             return ""
         return f"/report/0/{state.folder.relative_to(self._root).as_posix()}"
+
+
+# The server: bound to this machine's own address, and to nothing else.
+
+ADDRESS = "127.0.0.1"
+
+
+class _Handler(WSGIRequestHandler):
+    """Answers without a version, and without a line on the terminal for each request: its address has the token."""
+
+    def version_string(self) -> str:
+        """Return what we say of ourselves."""
+        return "mptcplab"
+
+    def log(self, type: str, message: str, *args: object) -> None:
+        """Write nothing but errors."""
+        if type == "error":
+            logging.getLogger("mptcplab.serve").error(message, *args)
+
+
+@dataclass(frozen=True)
+class Live:
+    """A server that listens. ``run`` answers until it is interrupted, or another thread calls ``stop``."""
+
+    url: str
+    run: Callable[[], None]
+    stop: Callable[[], None]
+
+
+@contextmanager
+def listen(folders: Folders, port: int) -> Iterator[Live]:
+    """Listen at ``port``, or at a free one if it is 0. At the end, a running experiment is ended as well.
+
+    :raises InputError: if the port cannot be used.
+    """
+    with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as listening:
+        listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            listening.bind((ADDRESS, port))
+            listening.listen()
+        except OSError as error:
+            hint = "name another one with --port, or 0 for any that is free"
+            raise InputError(f"port {port} cannot be used: {reason(error)}", hint=hint) from error
+        guard, runner = Guard(int(listening.getsockname()[1])), Runner()
+        server: BaseWSGIServer = make_server(
+            ADDRESS,
+            guard.port,
+            make_app(guard, folders, runner),
+            threaded=True,
+            request_handler=_Handler,
+            fd=listening.fileno(),
+        )
+        # A page that waits for events must not delay the end.
+        server.daemon_threads = True  # type: ignore[attr-defined]
+        server.block_on_close = False  # type: ignore[attr-defined]
+        try:
+            yield Live(guard.url, server.serve_forever, server.shutdown)
+        finally:
+            runner.close()
+            server.server_close()

@@ -16,7 +16,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from mptcplab.errors import InputError
-from mptcplab.kernel.algorithms import congestion_controls, schedulers
+from mptcplab.kernel.data import congestion_controls, schedulers
 from mptcplab.scenario.examples import MARK, find_example, list_examples
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario

@@ -9,6 +9,7 @@ from mptcplab.stats.differences import (
     POWER,
     Difference,
     detectable,
+    letters,
     paired_difference,
     runs_needed,
     welch_difference,
@@ -23,7 +24,6 @@ from mptcplab.stats.intervals import (
     nearest_rank_quantile,
     quantile_interval,
 )
-from mptcplab.stats.letters import letters
 
 __all__ = [
     "CONFIDENCE",

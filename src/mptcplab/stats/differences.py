@@ -1,20 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Differences of two sets of values: tests, intervals at any level, equivalence, and how many runs settle a question.
-
-Every answer can be read off one interval. A difference is shown if the interval excludes zero. Two sets are equivalent
-within a margin if it lies inside the margin; that is two one-sided tests (Schuirmann, Journal of Pharmacokinetics and
-Biopharmaceutics 15, 1987), each at half the significance. With the significance divided by the number of tests
-(Bonferroni), the intervals are simultaneous: all of them contain the true differences with the probability of one.
-"""
+"""Differences of sets of values: tests, intervals, equivalence, groups of what cannot be told apart."""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+import string
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from mptcplab.stats.intervals import CONFIDENCE, mean_interval, variance
+
+# Differences of two sets of values: tests, intervals at any level, equivalence, and how many runs settle a question.
+#
+# Every answer can be read off one interval. A difference is shown if the interval excludes zero. Two sets are
+# equivalent within a margin if it lies inside the margin; that is two one-sided tests (Schuirmann, Journal of
+# Pharmacokinetics and Biopharmaceutics 15, 1987), each at half the significance. With the significance divided by the
+# number of tests (Bonferroni), the intervals are simultaneous: all of them contain the true differences with the
+# probability of one.
 
 #: The probability with which a test shows a detectable effect.
 POWER = 0.8
@@ -183,3 +186,36 @@ def _share_above(freedom: float, noncentrality: float, critical: float) -> float
         # SciPy has no value. Far from zero, the divisor of t varies and its normal part hardly does.
         return float(chdtr(freedom, freedom * (noncentrality / critical) ** 2))
     return 1 - value
+
+
+# Groups of what cannot be told apart, as letters: the compact letter display.
+
+_LETTERS = string.ascii_lowercase
+
+
+def letters(count: int, different: Iterable[tuple[int, int]]) -> list[str]:
+    """Return the letters of each of ``count`` things, of which the pairs in ``different`` are known to differ.
+
+    Two share a letter if, and only if, they are not known to differ. The first thing has the letter a. The method is
+    insertion and absorption (Piepho, Journal of Computational and Graphical Statistics 13, 2004).
+    """
+    groups = [frozenset(range(count))]
+    for pair in different:
+        both = frozenset(pair)
+        split = [group - {index} for group in groups for index in (pair if both <= group else ())]
+        kept = [group for group in groups if not both <= group]
+        groups = _maximal_groups([*kept, *split])
+    ordered = sorted(groups, key=sorted)
+    return ["".join(_letter(place) for place, group in enumerate(ordered) if index in group) for index in range(count)]
+
+
+def _maximal_groups(groups: list[frozenset[int]]) -> list[frozenset[int]]:
+    """Return the groups that no other group contains, each once."""
+    once = list(dict.fromkeys(groups))
+    return [group for group in once if not any(group < other for other in once)]
+
+
+def _letter(place: int) -> str:
+    """Return a to z, then a1 to z1, and so on."""
+    turn, index = divmod(place, len(_LETTERS))
+    return f"{_LETTERS[index]}{turn or ''}"

@@ -21,7 +21,7 @@ from typing import Literal
 from pydantic import Field, ValidationError, model_validator
 
 from mptcplab.errors import InputError, LabError
-from mptcplab.study.load import SelectedTable
+from mptcplab.study.library import SelectedTable
 from mptcplab.study.parts import StudyPart
 from mptcplab.study.schema import Study
 

@@ -13,9 +13,9 @@ from pathlib import Path
 
 from mptcplab.files import write_text
 from mptcplab.report.table import Table
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.library import SelectedTable, select, study_names
+from mptcplab.study.notes import ORIGINS, origin_text
 from mptcplab.study.parts import OtherChoice, ParameterChoice
-from mptcplab.study.words import ORIGINS, origin_text
 
 _BEGIN, _END = "<!-- chosen: begin -->", "<!-- chosen: end -->"
 _NOT_OF_TEST_BED = frozenset(("repeats", "record.interval", "workloads.*.duration"))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing, tidy
-from mptcplab.report.html_model import Drawing
+from mptcplab.report.html import Drawing
 from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
     CLASSES,
@@ -23,8 +23,8 @@ from mptcplab.study.cloud import (
     CloudValue,
     median_or_nan,
 )
-from mptcplab.study.load import SelectedTable
-from mptcplab.study.words import NONE, with_unit
+from mptcplab.study.library import SelectedTable
+from mptcplab.study.notes import NONE, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -23,8 +23,8 @@ from mptcplab.node.registry import NODE_KINDS
 from mptcplab.scenario.document import split_key
 from mptcplab.scenario.load import Experiment, load
 from mptcplab.scenario.schema import Scenario
-from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import fits
+from mptcplab.study.library import SelectedTable
+from mptcplab.study.measurement import fits
 from mptcplab.study.parts import Cells, NamedReason, Parameter, ParameterChoice, ReasonRuns
 
 #: A key of the whole file, which resolved scenarios do not have.

@@ -1,12 +1,23 @@
 # SPDX-License-Identifier: MIT
-"""Parts of ``study.toml`` that refer to other parts: cells of another table, reasons, evidence, parameters."""
+"""Parts of ``study.toml``: kinds of values, references to other parts, quotes, and tables that are measured again."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import difflib
+import math
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from statistics import fmean
 from typing import Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, field_validator, model_validator
+
+from mptcplab.metrics.registry import METRICS
+from mptcplab.report.table import spread_text
+from mptcplab.stats import Interval
+
+# Parts of ``study.toml`` that refer to other parts: cells of another table, reasons, evidence, parameters.
 
 
 class StudyPart(BaseModel):
@@ -84,7 +95,7 @@ class Reason(StudyPart):
     that did not show: the difference is unexplained, and declared. ``name`` is the name of a :class:`NamedReason`,
     whose setting the runs have. ``shown_by`` names the runs in which the mechanism is changed. ``chosen_by`` has the
     published cells by which the setting of these runs was chosen: runs that were made to land there cannot show a
-    reason for them. All texts quote measured values (:mod:`mptcplab.study.quote`) instead of repeating them.
+    reason for them. All texts quote measured values instead of repeating them.
     """
 
     name: str = ""
@@ -123,7 +134,7 @@ class CellReason(Reason):
     """The reason why cells differ from the published ones, or what was tried.
 
     ``rows`` and ``columns`` say which cells; left out, all. ``shown_by`` names the runs in which the mechanism is
-    changed. They decide whether the reason is shown or only supposed (:mod:`mptcplab.study.evidence`).
+    changed. They decide whether the reason is shown or only supposed (:mod:`mptcplab.study.judgement`).
     """
 
     rows: tuple[str, ...] = ()
@@ -223,3 +234,197 @@ class Parameter(ParameterChoice):
     def choice(self, table: str) -> ParameterChoice:
         """Return the value that the table is said to have."""
         return next((other_choice for other_choice in self.other if table in other_choice.tables), self)
+
+
+# The kinds of values in a study's tables: their names, units and formats.
+
+#: ``share:LINK`` is the share of the payload that went over a link.
+SHARE = "share"
+#: Jain's index of one run, over a metric of its workloads.
+JAIN = {"jain": "goodput_mbps", "jain_sent": "sent_mbps"}
+#: ``min:METRIC`` is the smallest value that the workloads of one run have, and so on.
+OVER: Mapping[str, Callable[[Sequence[float]], float]] = {"min": min, "max": max, "mean": fmean, "sum": math.fsum}
+
+
+@dataclass(frozen=True)
+class Kind:
+    """Values that one figure can show: the name of the vertical axis, its unit, and the lowest value at its origin.
+
+    ``digits`` is the number of decimals if the usual number would hide relevant differences.
+    """
+
+    axis: str
+    unit: str
+    lowest: float = 0.0
+    digits: int | None = None
+
+
+#: Kinds by the name of a value up to its colon. Jain's index of two cannot be less than 0.5.
+KINDS: dict[str, Kind] = {
+    "jain": Kind("Jain's index", "", lowest=0.5, digits=3),
+    "jain_sent": Kind("Jain's index at the senders", "", lowest=0.5, digits=3),
+    "ratio": Kind("ratio", ""),
+    SHARE: Kind("share of the payload", "%"),
+    **{
+        name: Kind(metric.display.axis or metric.noun, metric.unit, metric.display.lowest, metric.display.digits)
+        for name, metric in METRICS.items()
+    },
+}
+
+
+def kind_name(value: str) -> str:
+    """Return the name of ``value`` in :data:`KINDS`: all shares are of one kind, and the smallest value of a metric is
+    of the metric's kind.
+    """
+    over = over_of(value)
+    return value.partition(":")[0] if over is None else over[1]
+
+
+def kind_of(value: str) -> Kind:
+    """Return the kind of a value that :func:`check_value` has accepted."""
+    return KINDS[kind_name(value)]
+
+
+def link_of(value: str) -> str | None:
+    """Return the link of ``share:LINK``; None for any other value."""
+    kind, _, link = value.partition(":")
+    return link if kind == SHARE else None
+
+
+def over_of(value: str) -> tuple[str, str] | None:
+    """Return the name in :data:`OVER` and the metric of ``min:METRIC`` and its like; None for any other value."""
+    over, _, metric = value.partition(":")
+    return (over, metric) if over in OVER and metric in METRICS else None
+
+
+def check_value(value: str) -> str:
+    """Return ``value``. :raises ValueError: if it is unknown, with the closest match."""
+    if over_of(value) is not None:
+        return value
+    kind, colon, link = value.partition(":")
+    if kind in OVER:
+        raise ValueError(f"'{value}' needs a metric: {kind}:METRIC, as in {kind}:goodput_mbps")
+    if kind == SHARE and not link:
+        raise ValueError("a share needs a link: share:LINK")
+    if kind not in KINDS or (colon and kind != SHARE):
+        near = difflib.get_close_matches(value, KINDS, n=1)
+        hint = f"did you mean {near[0]}?" if near else f"values: {', '.join(KINDS)}"
+        raise ValueError(f"there is no value '{value}' ({hint})")
+    return value
+
+
+# Quotes of measured values in a study's texts, so that no text becomes outdated.
+#
+# ``{TABLE: COLUMN @ ROW}`` quotes one cell, ``{TABLE: COLUMN @ ROW, ROW}`` several, and ``{TABLE: COLUMN / COLUMN @
+# ROW}`` one divided by another of its row. Texts have no other braces.
+
+_BRACES = re.compile(r"\{([^{}]*)\}|[{}]")
+_QUOTE = re.compile(r"([^:]+):([^:/@]+)(?:/([^:/@]+))?@([^:@]+)")
+
+
+@dataclass(frozen=True)
+class Quote:
+    """Cells of one column of a table of the same study; with ``to``, each divided by another cell of its row."""
+
+    table: str
+    of: str
+    to: str | None
+    rows: tuple[str, ...]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The quoted columns, one or two."""
+        return (self.of,) if self.to is None else (self.of, self.to)
+
+    def __str__(self) -> str:
+        return f"{{{self.table}: {' / '.join(self.columns)} @ {', '.join(self.rows)}}}"
+
+
+def quotes_of(text: str) -> list[Quote]:
+    """Return all quotes in ``text``, in order. :raises ValueError: if braces are not a valid quote."""
+    return [_read(match) for match in _BRACES.finditer(text)]
+
+
+def replace_quotes(text: str, replacement: Callable[[Quote], str]) -> str:
+    """Return the text with every quote replaced. :raises ValueError: as for :func:`quotes_of`."""
+    return _BRACES.sub(lambda match: replacement(_read(match)), text)
+
+
+def _read(match: re.Match[str]) -> Quote:
+    inner = _QUOTE.fullmatch(" ".join((match[1] or "").split()))
+    if inner is not None:
+        table, of, to, row = ((part or "").strip() for part in inner.groups())
+        rows = tuple(part.strip() for part in row.split(","))
+        if table and of and bool(to) == bool(inner[3]) and all(rows):
+            return Quote(table, of, to or None, rows)
+    raise ValueError(f"{match[0]!r} is not of the form {{TABLE: COLUMN @ ROW}} or {{TABLE: COLUMN / COLUMN @ ROW}}")
+
+
+def quoted_text(values: Sequence[Interval], unit: str = "") -> str:
+    """Return ``46.5 ± 1.1 and 20.2 ± 8.0 Mbit/s``: means with three digits, half widths to the same digit."""
+    *first, last = map(_number_text, values)
+    before = f"{', '.join(first)} and " if first else ""
+    return f"{before}{last} {unit}".rstrip()
+
+
+def _number_text(value: Interval) -> str:
+    if not math.isfinite(value.mean):
+        return "∞"
+    exponent = int(f"{value.mean:.2e}".partition("e")[2])
+    digits = max(0, 2 - exponent)
+    return f"{value.mean:.{digits}f}{spread_text(value.half_width, digits)}"
+
+
+# Tables that measure the published values of another table once more, in another test bed.
+#
+# ``study.toml`` names only what is different: ``again`` is the other table, and all that is left out is as there. Its
+# claims are judged once more, too, with the reasons of ``claim_reasons``, by the text of the claim. A table with
+# columns or rows that ``published`` names itself has claims of its own.
+
+_INHERITED = ("place", "along", "along_label", "across_label", "columns", "value", "unit", "tolerance", "why_tolerance")
+_ROWS = ("published", "rows")
+#: At the end of the title of such a table.
+_SUFFIX = ", through the gateways"
+
+
+def expand_remeasured_tables(study: Any) -> Any:
+    """Return the data of a study with all keys of tables that say ``again``. What is damaged is left to the checks."""
+    tables = study.get("tables") if isinstance(study, dict) else None
+    if not isinstance(tables, dict):
+        return study
+    beds = {table["again"]: name for name, table in tables.items() if isinstance(table, dict) and table.get("again")}
+    whole, claims = dict(tables), list(study.get("claims", ()))
+    for first, name in beds.items():
+        if first not in tables:
+            raise ValueError(f"table {name} measures table {first} again, which the study does not have")
+        own_tables = dict(tables[name])
+        reasons = own_tables.pop("claim_reasons", {})
+        if not any(key in own_tables for key in _ROWS):
+            claims += _claims(study.get("claims", ()), first, name, reasons)
+        elif reasons:
+            raise ValueError(f"table {name} has claims of its own, which have their reasons")
+        whole[name] = _table(tables[first], own_tables, beds)
+    return study | {"tables": whole, "claims": claims}
+
+
+def _table(first: dict[str, Any], own_entry: dict[str, Any], beds: dict[str, str]) -> dict[str, Any]:
+    rows = () if any(key in own_entry for key in _ROWS) else _ROWS
+    entry = {key: first[key] for key in (*_INHERITED, *rows, "kind") if key in first} | own_entry
+    entry.setdefault("title", f"{first['title']}{_SUFFIX}")
+    if rows and "same_as" in first:
+        entry["same_as"] = [item | {"table": beds[item["table"]]} for item in first["same_as"]]
+    return entry
+
+
+def _claims(claims: Any, first: str, name: str, reasons: dict[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims about ``first`` as claims about ``name``."""
+    own_claims = [claim for claim in claims if claim["table"] == first]
+    unknown = set(reasons) - {claim["text"] for claim in own_claims}
+    if unknown:
+        raise ValueError(f"table {name} has a reason for a claim that table {first} does not have: {min(unknown)}")
+    entries = []
+    for claim in own_claims:
+        kept = {key: value for key, value in claim.items() if key != "because"}
+        because = {"because": reasons[claim["text"]]} if claim["text"] in reasons else {}
+        entries.append(kept | {"table": name} | because)
+    return entries

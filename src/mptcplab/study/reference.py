@@ -19,12 +19,11 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.cloud_files import CLOUD
-from mptcplab.study.forms import Documents, digest, read_documents
-from mptcplab.study.full import REFERENCE, read_reference
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.cloud import CLOUD
+from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
+from mptcplab.study.measurement import REFERENCE, read_reference
 
-#: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.full`.
+#: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.measurement`.
 _DIGITS = 7
 #: Texts, innermost lists, and cells.
 _STRING = r'"(?:[^"\\]|\\.)*"'

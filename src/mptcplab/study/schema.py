@@ -10,10 +10,22 @@ from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from mptcplab.fields import Boolean, Number, Whole
 from mptcplab.metrics.registry import METRICS
-from mptcplab.study.again import expand_remeasured_tables
-from mptcplab.study.parts import CellMap, CellReason, Cells, ClaimReason, NamedReason, Parameter, Reason, StudyPart
-from mptcplab.study.quote import Quote, quotes_of
-from mptcplab.study.values import check_value, kind_name, kind_of
+from mptcplab.study.parts import (
+    CellMap,
+    CellReason,
+    Cells,
+    ClaimReason,
+    NamedReason,
+    Parameter,
+    Quote,
+    Reason,
+    StudyPart,
+    check_value,
+    expand_remeasured_tables,
+    kind_name,
+    kind_of,
+    quotes_of,
+)
 
 
 def _as_percent(text: object) -> object:
@@ -21,7 +33,7 @@ def _as_percent(text: object) -> object:
 
 
 Percent = Annotated[Number, BeforeValidator(_as_percent), Field(ge=0, le=100)]
-#: A name that :mod:`mptcplab.study.values` knows.
+#: A name that :mod:`mptcplab.study.parts` knows.
 ValueName = Annotated[str, AfterValidator(check_value)]
 #: In ``where`` of a column: not a swept key, but the name of a workload.
 WORKLOAD = "workload"
@@ -35,7 +47,7 @@ class PublishedColumn(StudyPart):
     pattern that selects them, default all.
 
     With ``ratio``, it is one column divided by another one instead. ``value`` None is the table's
-    (:mod:`mptcplab.study.values` says what there is). ``drawn`` says whether figures show it. ``of_runs`` is what
+    (:mod:`mptcplab.study.parts` says what there is). ``drawn`` says whether figures show it. ``of_runs`` is what
     becomes of the values of several runs: their maximum and minimum have no interval. Measured values are multiplied by
     ``times``: 10 if a tenth of the study's file was transferred.
     """
@@ -83,7 +95,7 @@ class PublishedTable(StudyPart):
     that the source prints again: they count only where they stand first.
 
     ``again`` is the table whose published values and claims are measured once more, in another test bed; what is left
-    out is as there (:mod:`mptcplab.study.again`). These values and claims have verdicts, and a total of their own.
+    out is as there (:mod:`mptcplab.study.parts`). These values and claims have verdicts, and a total of their own.
     """
 
     title: str

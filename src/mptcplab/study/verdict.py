@@ -1,49 +1,65 @@
 # SPDX-License-Identifier: MIT
-"""Compare published values with measured ones, and classify each. A study's data cannot set a class.
-
-A cell *agrees* if all of its interval is in the band of the published value with its tolerance; it is *too uncertain*
-if the interval crosses an end of the band (:mod:`mptcplab.study.tolerance`). A cell that a parameter was fitted to is
-*fitted*, whatever its value. A cell outside the tolerance *differs*: the reason is *shown* if the run that the study's
-data names for it lands in the band, *partly shown* if it goes half of the way (:mod:`mptcplab.study.evidence`), else it
-is *supposed*. Without a reason the cell is *unexplained*; the command fails if the data does not declare it open, with
-what was tried. A cell without a value is *not measured*: its row was not run, or the run lacks the metric, which needs
-a reason, too.
-
-What is supposed or unexplained on the bed of its table may have been measured over many possible beds
-(:mod:`mptcplab.study.cloud`). If these are enough to name what moves the value, it *agrees in at least 95 % of beds*,
-or it *depends on the bed*: it agrees in some of them, and parameters that no source states move it. A value that agrees
-in no bed, or that no named parameter moves, keeps its class.
-"""
+"""Verdicts: published values compared with measured ones, for a table and for what is shipped with a study."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from mptcplab.stats import Interval
-from mptcplab.study.claims import ClaimVerdict
-from mptcplab.study.classes import (
+from mptcplab.study.cloud import IN_ALL, IN_SOME, MIN_BEDS_FOR_CAUSES, CloudValue, values_over_beds
+from mptcplab.study.judgement import (
     AGREES,
     DEPENDS,
     FITTED,
     IN_BEDS,
     OPEN,
+    OUTSIDE,
     PARTLY,
     SHOWN,
+    SHOWS,
+    SHOWS_PART,
     SUPPOSED,
     UNCERTAIN_INSIDE,
     UNCERTAIN_OUTSIDE,
     UNEXPLAINED,
+    WITHIN,
+    CellEvidence,
+    ClaimVerdict,
+    cell_evidence,
+    judge_claims,
+    position,
 )
-from mptcplab.study.cloud import IN_ALL, IN_SOME, MIN_BEDS_FOR_CAUSES, CloudValue
-from mptcplab.study.evidence import CellEvidence, cell_evidence
-from mptcplab.study.load import SelectedTable
-from mptcplab.study.measured import TableValues
+from mptcplab.study.library import SelectedTable, digest, select
+from mptcplab.study.measurement import (
+    FullResult,
+    Shape,
+    Sources,
+    TableSource,
+    TableValues,
+    fill,
+    read_reference,
+    shapes_of,
+    shipped_values,
+)
 from mptcplab.study.parts import CellReason, Parameter, is_explained
 from mptcplab.study.schema import PublishedValue
-from mptcplab.study.source import Sources
-from mptcplab.study.tolerance import OUTSIDE, SHOWS, SHOWS_PART, WITHIN, position
+
+# Compare published values with measured ones, and classify each. A study's data cannot set a class.
+#
+# A cell *agrees* if all of its interval is in the band of the published value with its tolerance; it is *too
+# uncertain* if the interval crosses an end of the band (:mod:`mptcplab.study.judgement`). A cell that a parameter was
+# fitted to is *fitted*, whatever its value. A cell outside the tolerance *differs*: the reason is *shown* if the run
+# that the study's data names for it lands in the band, *partly shown* if it goes half of the way
+# (:mod:`mptcplab.study.judgement`), else it is *supposed*. Without a reason the cell is *unexplained*; the command
+# fails if the data does not declare it open, with what was tried. A cell without a value is *not measured*: its row
+# was not run, or the run lacks the metric, which needs a reason, too.
+#
+# What is supposed or unexplained on the bed of its table may have been measured over many possible beds
+# (:mod:`mptcplab.study.cloud`). If these are enough to name what moves the value, it *agrees in at least 95 % of
+# beds*, or it *depends on the bed*: it agrees in some of them, and parameters that no source states move it. A value
+# that agrees in no bed, or that no named parameter moves, keeps its class.
 
 #: The class of a difference with a reason, by what its evidence proves.
 _PROVED = {SHOWS: SHOWN, SHOWS_PART: PARTLY}
@@ -198,3 +214,111 @@ def is_good(cells: Sequence[JudgedCell], claims: Sequence[ClaimVerdict]) -> bool
     A supposed reason suffices, and so does an `open`: the scoreboard counts both.
     """
     return not any(cell.is_undeclared for cell in cells) and not any(claim.is_undeclared for claim in claims)
+
+
+# A table that was measured, with every verdict.
+
+
+@dataclass(frozen=True)
+class JudgedTable:
+    """One table with all that is said of it. ``changes`` are keys that were changed for this measurement.
+
+    ``shapes`` are marks of columns, beside the verdicts of ``cells``. ``sources`` are the tables that texts can quote
+    and that are evidence, with this one. ``full`` is the full form that a short one is compared with; None when there
+    is nothing to compare.
+    """
+
+    selected: SelectedTable
+    measured: TableValues
+    cells: tuple[JudgedCell, ...]
+    claims: tuple[ClaimVerdict, ...]
+    shapes: tuple[Shape, ...] = ()
+    changes: tuple[str, ...] = ()
+    sources: Sources = field(default_factory=dict)
+    full: FullResult | None = None
+
+    @property
+    def beside(self) -> FullResult | None:
+        """The full form, if anything is known of it."""
+        return self.full if self.full is not None and self.full.cells else None
+
+    @property
+    def title(self) -> str:
+        """For headings."""
+        return f"{self.selected.heading}: {self.selected.table.title}"
+
+    @property
+    def counted_once(self) -> tuple[JudgedCell, ...]:
+        """The cells whose published value does not stand in another table first."""
+        return tuple(cell for cell in self.cells if cell.first is None)
+
+    def fill_quotes(self, text: str) -> str:
+        """A text of the study with the measured values that it quotes."""
+        return fill(text, self.selected, self.sources)
+
+
+def judge(
+    selected: SelectedTable,
+    measured: TableValues,
+    changes: Sequence[str] = (),
+    others: Sources = MappingProxyType({}),
+    full: FullResult | None = None,
+    over_beds: OverBeds = MappingProxyType({}),
+) -> JudgedTable:
+    """Return the table with the verdicts of every cell and every claim.
+
+    ``others`` are tables measured beside this one, for texts to quote; ``over_beds`` has its values over test beds.
+    """
+    sources = {**others, selected.name: TableSource(measured, tuple(changes))}
+    cells = judge_cells(selected, measured, sources, over_beds)
+    claims = judge_claims(selected, measured, sources)
+    shapes = shapes_of(selected, measured)
+    return JudgedTable(selected, measured, tuple(cells), tuple(claims), tuple(shapes), tuple(changes), sources, full)
+
+
+# The verdicts on what is shipped with a study: computed from ``full.json`` and ``cloud.json``, without a recording.
+#
+# A claim about a ratio or a trend needs the values of single seeds. Where the shipped values of its tables lack them,
+# it is not judged.
+
+
+def judge_shipped(study: str) -> list[JudgedTable]:
+    """Return every table of a study, judged by the shipped values of its present form."""
+    tables = select(study)
+    known = {selected.name: _current_values(selected) for selected in tables}
+    sources: Sources = {name: TableSource(values) for name, values in known.items() if values}
+    return [
+        _without_unknown_claims(
+            judge(selected, known[selected.name], (), sources, over_beds=values_over_beds(selected))
+        )
+        for selected in tables
+    ]
+
+
+def prints_values(study: str) -> bool:
+    """Return whether a study prints values, and not only figures."""
+    return any(selected.table.published for selected in select(study))
+
+
+def counted_tables(judged: Iterable[JudgedTable]) -> list[JudgedTable]:
+    """Return the tables whose values and claims count, and not another test bed's."""
+    return [judged_table for judged_table in judged if judged_table.selected.study.counts(judged_table.selected.number)]
+
+
+def _current_values(selected: SelectedTable) -> TableValues:
+    entry = read_reference(selected).get("tables", {}).get(selected.number, {})
+    return shipped_values(selected) if entry.get("form") == digest(selected) else {}
+
+
+def _without_unknown_claims(judged: JudgedTable) -> JudgedTable:
+    claims = [claim if _can_be_judged(claim) else ClaimVerdict(claim.claim, (), OPEN) for claim in judged.claims]
+    return replace(judged, claims=tuple(claims))
+
+
+def _can_be_judged(verdict: ClaimVerdict) -> bool:
+    """Return whether the values of a claim, and the values of its evidence, have the seeds that its verdict needs."""
+    if verdict.fitted:
+        return True
+    needs_seeds = bool(verdict.claim.to) or verdict.claim.trend is not None
+    known = all(quantity.value.by_seed for quantity in verdict.quantities) or not needs_seeds
+    return known and (verdict.evidence is None or _can_be_judged(verdict.evidence))

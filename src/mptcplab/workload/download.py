@@ -13,7 +13,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Misnomers, Protocol, Whole, conflict, value_error
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
-from mptcplab.workload import cost
+from mptcplab.workload import base
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import (
@@ -135,7 +135,7 @@ class Download(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return cost.bulk(self.size, self.connections, None, capacity_bps)
+        return base.bulk(self.size, self.connections, None, capacity_bps)
 
     def _count_broken(self, fetched: Sequence[Checksum], served: Checksum) -> int | None:
         """Return the number of downloads that broke and were repeated; None if not every file arrived in the end."""

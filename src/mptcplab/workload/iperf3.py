@@ -13,7 +13,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Misnomers, Time, Whole, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Size
-from mptcplab.workload import cost
+from mptcplab.workload import base
 from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import Reading
@@ -70,8 +70,8 @@ class Iperf3(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        packets = cost.bulk(self.size, self.connections, self.duration, capacity_bps, packet=cost.IPERF3_PACKET)
-        return packets + cost.IPERF3_SECOND * self.expected_seconds(capacity_bps)
+        packets = base.bulk(self.size, self.connections, self.duration, capacity_bps, packet=base.IPERF3_PACKET)
+        return packets + base.IPERF3_SECOND * self.expected_seconds(capacity_bps)
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the counts of iperf3's server, from the client's report."""

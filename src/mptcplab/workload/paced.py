@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The common part of streams, calls and cross traffic: ``tools/flow`` sends messages at scheduled instants."""
+"""The common part of streams, calls and cross traffic: messages at scheduled instants, and their metrics."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 from pydantic import Field, model_validator
@@ -12,17 +14,18 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Boolean, Time, idle, value_error
 from mptcplab.steps import Call, Program
 from mptcplab.units import Duration
-from mptcplab.workload import cost
+from mptcplab.workload import base
 from mptcplab.workload.base import REVERSE_ADVICE, WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, socket_options
-from mptcplab.workload.messages import Message, messages
 from mptcplab.workload.outputs import (
     NS,
+    Arrivals,
     ConnectionEnd,
     Item,
     Items,
     Reading,
     TimedMessages,
+    percentiles,
     read_arrivals,
     read_ends,
     read_starts,
@@ -31,6 +34,102 @@ from mptcplab.workload.recorded import read_zero_ns
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording
+
+
+# The quality of a call: the E-model of ITU-T G.107 (06/2015), with its defaults for everything but the network.
+#
+#     R = Ro - Is - Id - Ie,eff        Ro - Is = 93.2 with all defaults (G.107, 7.7)
+#     Id      = 0.024 d + 0.11 (d - 177.3) H(d - 177.3)          d: one-way delay from mouth to ear, ms
+#     Ie,eff  = Ie + (95 - Ie) Ppl / (Ppl / BurstR + Bpl)         G.107, 7.5; Ppl: lost packets, %
+#
+# The formula of Id is from Cole and Rosenbluth, Voice over IP Performance Monitoring, ACM CCR 31(2), 2001, who fitted
+# G.107's curve. G.711 has Ie = 0 and, with packet loss concealment, Bpl = 25.1 (G.113, Appendix I). Losses are assumed
+# to be random (BurstR = 1).
+
+_UNIMPAIRED = 93.2
+_IE, _BPL, _BURST_RATIO = 0.0, 25.1, 1.0
+_KNEE_MS = 177.3
+
+
+def r_factor(delay_ms: float, lost_percent: float) -> float:
+    """Return the rating, 0 to 93.2, of a call with this mouth-to-ear delay and this loss, late packets included."""
+    delay = 0.024 * delay_ms + 0.11 * max(0.0, delay_ms - _KNEE_MS)
+    loss = _IE + (95 - _IE) * lost_percent / (lost_percent / _BURST_RATIO + _BPL)
+    return max(0.0, _UNIMPAIRED - delay - loss)
+
+
+def mean_opinion_score(rating: float) -> float:
+    """Return the mean opinion score of a rating (G.107, Annex B), from 1, bad, to 4.5, the best."""
+    if rating <= 0:
+        return 1.0
+    if rating >= 100:
+        return 4.5
+    # Between 0 and 6.5 the polynomial of Annex B is slightly below 1, the minimum of scores.
+    return max(1.0, 1 + 0.035 * rating + rating * (rating - 60) * (100 - rating) * 7e-6)
+
+
+# Metrics of timed messages: delay, jitter, late and lost messages, and the quality of calls.
+#
+# A delay is the time from a message's scheduled instant to the read of its last byte. Both hosts of a lab have the
+# same clock.
+
+_MS = 1e6
+
+
+@dataclass(frozen=True)
+class Message:
+    """A message that arrived: its number and its delay in ms."""
+
+    number: int
+    delay_ms: float
+
+
+def messages(arrivals: Iterable[Arrivals]) -> list[Message]:
+    """Return the messages of a receiver's reports, in the order of arrival, without duplicates."""
+    found_messages: dict[int, Message] = {}
+    for some in arrivals:
+        for number, delay_ns in zip(some.seq, some.delay_ns, strict=True):
+            found_messages.setdefault(number, Message(number, delay_ns / _MS))
+    return list(found_messages.values())
+
+
+def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
+    """Return delay and jitter of the messages that arrived, and the percentage of ``sent`` that did not."""
+    if not sent:
+        return {}
+    metrics = {"lost_percent": 100 * (1 - len(arrived) / sent)}
+    delays = [message.delay_ms for message in arrived]
+    if delays:
+        metrics["delay_mean_ms"] = sum(delays) / len(delays)
+        metrics |= percentiles(delays, "delay", "ms", (50, 95, 99))
+        metrics["delay_max_ms"] = max(delays)
+    if len(delays) > 1:
+        metrics["jitter_ms"] = sum(abs(b - a) for a, b in pairwise(delays)) / (len(delays) - 1)
+    return metrics
+
+
+def stream_metrics(arrived: Sequence[Message], sent: int, deadline_ms: float) -> dict[str, float]:
+    """Return :func:`delay_metrics`, and the percentage of ``sent`` that arrived after the deadline."""
+    late = sum(message.delay_ms > deadline_ms for message in arrived)
+    return {**delay_metrics(arrived, sent), **({"late_percent": 100 * late / sent} if sent else {})}
+
+
+def call_metrics(arrived: Sequence[Message], sent: int, playout_ms: float, interval_ms: float) -> dict[str, float]:
+    """Return :func:`stream_metrics` for a fixed play-out buffer, and the rating of the E-model.
+
+    The first packet to arrive is played ``playout_ms`` later, which sets the play-out times of all others: a packet
+    whose delay exceeds the first one's by more than ``playout_ms`` is late, which counts as lost. The mouth-to-ear
+    delay is the first packet's delay, the buffer, and the duration of the voice in one packet.
+    """
+    if not arrived:
+        return delay_metrics(arrived, sent)
+    until_ms = arrived[0].delay_ms + playout_ms
+    metrics = stream_metrics(arrived, sent, until_ms)
+    rating = r_factor(until_ms + interval_ms, metrics["lost_percent"] + metrics["late_percent"])
+    return {**metrics, "r_factor": rating, "mos": mean_opinion_score(rating)}
+
+
+# The common part of streams, calls and cross traffic: ``tools/flow`` sends messages at scheduled instants.
 
 #: Bytes for a message's number and time, and the payload of a full-size datagram.
 MIN_PACKET, MAX_DATAGRAM = 16, 1472
@@ -86,11 +185,11 @@ class TimedWorkload(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:  # noqa: ARG002
         """See the base class."""
-        return cost.messages(self._count())
+        return base.messages(self._count())
 
     def logged_bytes(self, seconds: float, samples: float, subflows: int) -> float:  # noqa: ARG002
         """See the base class."""
-        return cost.sample_log_bytes(samples, subflows) + cost.LOGGED_MESSAGE * self._count()
+        return base.sample_log_bytes(samples, subflows) + base.LOGGED_MESSAGE * self._count()
 
     def _sides(self, name: str) -> tuple[str, str]:
         """Return the programs that send and receive the messages."""

@@ -17,7 +17,7 @@ from mptcplab.errors import LabError
 from mptcplab.fields import Protocol
 from mptcplab.steps import Call, Program, shell
 from mptcplab.units import Size
-from mptcplab.workload import cost
+from mptcplab.workload import base
 from mptcplab.workload.base import WorkloadBase
 from mptcplab.workload.context import FLOW, WorkloadContext, client, server, with_algorithms
 from mptcplab.workload.outputs import NS, Reading, goodput, read_checksums
@@ -69,7 +69,7 @@ class Transfer(WorkloadBase):
 
     def cpu_seconds(self, capacity_bps: float) -> float:
         """See the base class."""
-        return cost.bulk(self.size, 1, None, capacity_bps)
+        return base.bulk(self.size, 1, None, capacity_bps)
 
     def read(self, recording: Recording, name: str) -> Reading:
         """Return the goodput from the start of the client's program to its end."""

@@ -10,9 +10,8 @@ from pydantic import Field, model_validator
 
 from mptcplab.fields import Misnomers, Time, value_error, whole_multiple
 from mptcplab.units import Duration
-from mptcplab.workload.messages import Message, call_metrics
 from mptcplab.workload.outputs import MS, ConnectionEnd
-from mptcplab.workload.paced import PacedWorkload
+from mptcplab.workload.paced import Message, PacedWorkload, call_metrics
 
 if TYPE_CHECKING:
     from mptcplab.recording.record import Recording

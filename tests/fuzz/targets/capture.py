@@ -12,12 +12,10 @@ from tests.unit.capture_packets import CLIENT, SERVER, Pipe, first_data, option,
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.connections import statistics_of
 from mptcplab.capture.files import FilesStatistics, FileStatistics, to_json
-from mptcplab.capture.frame import frames_of_lines
-from mptcplab.capture.packet import Packet
-from mptcplab.capture.read import packets_of_lines
+from mptcplab.capture.packet import Packet, packets_of_lines
+from mptcplab.capture.statistics import frames_of_lines
 from mptcplab.capture.summary import summarise
-from mptcplab.report.capture import connection_table, headline
-from mptcplab.report.capture_statistics import statistics_tables
+from mptcplab.report.capture import connection_table, headline, statistics_tables
 
 #: A packet in compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
 _HEAD = 10

@@ -7,9 +7,8 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from mptcplab.packs.archive import write_archive
+from mptcplab.packs.archive import NAME, lone_manifest, write_archive
 from mptcplab.packs.make import make_pack
-from mptcplab.packs.manifest import NAME, lone_manifest
 from mptcplab.packs.open import foreign_code, open_pack
 from mptcplab.scenario.load import load
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.files import statistics_of_files, to_json
-from mptcplab.capture.read import read_packets
+from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import summarise
 
 _CAPTURES = Path(__file__).resolve().parents[3] / "tests" / "unit" / "captures"

@@ -17,9 +17,9 @@ from tools.docs.figures import scoreboard
 from tools.docs.making.pages import ROOT, table_of
 
 from mptcplab.study.beds import FILE
-from mptcplab.study.classes import DEPENDS, IN_BEDS, SUPPOSED, UNEXPLAINED
 from mptcplab.study.cloud import (
     CLASSES,
+    CLOUD,
     IN_ALL,
     IN_NONE,
     IN_SOME,
@@ -27,12 +27,13 @@ from mptcplab.study.cloud import (
     Cloud,
     CloudValue,
     median_or_nan,
+    shipped_cloud,
 )
-from mptcplab.study.cloud_files import CLOUD, shipped_cloud
 from mptcplab.study.cloud_page import save_cloud
-from mptcplab.study.full import REFERENCE
 from mptcplab.study.inventory import read
-from mptcplab.study.load import SelectedTable, select, study_names
+from mptcplab.study.judgement import DEPENDS, IN_BEDS, SUPPOSED, UNEXPLAINED
+from mptcplab.study.library import SelectedTable, select, study_names
+from mptcplab.study.measurement import REFERENCE
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: Of the parameters that move the values of a table, how many are named.

@@ -18,8 +18,8 @@ from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.scenario.load import load
 from mptcplab.stats import Interval, mean_interval
-from mptcplab.study.full import shipped_values
-from mptcplab.study.load import select
+from mptcplab.study.library import select
+from mptcplab.study.measurement import shipped_values
 
 ROOT = Path(__file__).resolve().parents[3]
 EXAMPLES = ROOT / "examples"

@@ -8,7 +8,7 @@ from collections import Counter
 from tools.docs.figures.scoreboard import judged_tables
 from tools.docs.making.pages import table_of
 
-from mptcplab.study.classes import (
+from mptcplab.study.judgement import (
     AGREES,
     DEPENDS,
     FITTED,
@@ -20,7 +20,7 @@ from mptcplab.study.classes import (
     UNCERTAIN_OUTSIDE,
     UNEXPLAINED,
 )
-from mptcplab.study.load import study_names
+from mptcplab.study.library import study_names
 
 #: The columns, with the classes that each counts.
 _COLUMNS = {

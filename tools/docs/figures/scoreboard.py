@@ -15,16 +15,14 @@ from pathlib import Path
 
 from tools.docs.making.pages import ROOT, table_of
 
-from mptcplab.study.agreement import points_of, save_agreement
 from mptcplab.study.beds import FILE
-from mptcplab.study.classes import CLAIM_CLASSES, OPEN, VALUE_CLASSES, Class
-from mptcplab.study.cloud_files import CLOUD
-from mptcplab.study.full import REFERENCE
-from mptcplab.study.judged import JudgedTable
-from mptcplab.study.load import study_names
-from mptcplab.study.shipped import counted_tables, judge_shipped
-from mptcplab.study.verdict import JudgedCell
-from mptcplab.study.words import NONE, over_beds_text, published_text, value_text, verdict_text, with_unit
+from mptcplab.study.cloud import CLOUD
+from mptcplab.study.figures import points_of, save_agreement
+from mptcplab.study.judgement import CLAIM_CLASSES, OPEN, VALUE_CLASSES, Class
+from mptcplab.study.library import study_names
+from mptcplab.study.measurement import REFERENCE
+from mptcplab.study.notes import NONE, over_beds_text, published_text, value_text, verdict_text, with_unit
+from mptcplab.study.verdict import JudgedCell, JudgedTable, counted_tables, judge_shipped
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
 #: The page that lists every value, relative to the folder of pages.

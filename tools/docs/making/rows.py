@@ -17,9 +17,8 @@ from typing import Any
 
 from tools.docs.making.pages import cells_of, table_of
 
-from mptcplab.metrics.points import short_names
 from mptcplab.metrics.registry import METRICS
-from mptcplab.metrics.values import Unit, units
+from mptcplab.metrics.values import Unit, short_names, units
 from mptcplab.report.table import interval_text, number
 from mptcplab.stats import Interval, jain_index, mean_interval
 

@@ -46,8 +46,8 @@ from validation.steering import page as steering_page
 from validation.wifi import page as wifi_page
 
 from mptcplab.study import inventory
-from mptcplab.study.load import study_names
-from mptcplab.study.shipped import prints_values
+from mptcplab.study.library import study_names
+from mptcplab.study.verdict import prints_values
 
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"

@@ -5,11 +5,10 @@ from __future__ import annotations
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option
+from mptcplab.cli import shell_completion
+from mptcplab.cli.options import defer_to, json_option
 
-_name = click.argument("name", metavar="NAME", shell_complete=complete.controls)
+_name = click.argument("name", metavar="NAME", shell_complete=shell_completion.controls)
 
 
 @click.group()

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option
+from mptcplab.cli import shell_completion
+from mptcplab.cli.options import defer_to, json_option
 
 
 @click.group()
@@ -16,7 +15,7 @@ def gateways() -> None:
 
 
 @gateways.command()
-@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=complete.proxies)
+@click.argument("names", nargs=-1, metavar="[NAME]...", shell_complete=shell_completion.proxies)
 @click.option("--fresh", is_flag=True, help="Build again what is built already, such as by another compiler.")
 @defer_to("mptcplab.cli.gateways:build")
 def build() -> None:

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.cli import complete
-from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option, patch_option
+from mptcplab.cli import shell_completion
+from mptcplab.cli.options import defer_to, json_option, patch_option
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 
 
@@ -19,7 +18,7 @@ def kernel() -> None:
 
 
 @kernel.command()
-@click.argument("version", required=False, shell_complete=complete.kernels)
+@click.argument("version", required=False, shell_complete=shell_completion.kernels)
 @click.option(
     "--source",
     type=click.Path(path_type=Path),
@@ -73,7 +72,7 @@ def list_() -> None:
 
 
 @kernel.command(epilog="\b\nExamples:\n  mptcplab kernel stock\n  mptcplab kernel stock 6.12\n")
-@click.argument("version", required=False, shell_complete=complete.stock_kernels)
+@click.argument("version", required=False, shell_complete=shell_completion.stock_kernels)
 @json_option
 @defer_to("mptcplab.cli.kernel:stock")
 def stock() -> None:
@@ -84,7 +83,7 @@ def stock() -> None:
 
 
 @kernel.command()
-@click.argument("version", default=DEFAULT_VERSION, shell_complete=complete.kernels)
+@click.argument("version", default=DEFAULT_VERSION, shell_complete=shell_completion.kernels)
 @click.option("--tree", is_flag=True, help="Print the path of the tree that --keep-tree kept.")
 @defer_to("mptcplab.cli.kernel:path")
 def path() -> None:

@@ -5,8 +5,7 @@ from __future__ import annotations
 
 import click
 
-from mptcplab.cli.deferred import defer_to
-from mptcplab.cli.options import json_option
+from mptcplab.cli.options import defer_to, json_option
 from mptcplab.steering.program import CONTROL
 
 _EPILOG = """\b

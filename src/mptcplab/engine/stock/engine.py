@@ -13,21 +13,26 @@ from typing import Any
 
 from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.ebpf.objects import sources_digest
-from mptcplab.ebpf.own import compile_user_programs
+from mptcplab.ebpf.user_programs import compile_user_programs
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
-from mptcplab.engine.fingerprints import fingerprint
 from mptcplab.engine.memory import available_memory, with_limits
+from mptcplab.engine.process import ALLOWANCE_NS, Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
 from mptcplab.engine.stock import start
-from mptcplab.engine.stock.algorithms import check_algorithms, check_loaded, program_contents
-from mptcplab.engine.stock.hardware import ONE_CPU, Hardware, parse_image
-from mptcplab.engine.stock.machine import StockBoot, StockMachine, qemu, unpack_results
-from mptcplab.engine.stock.modules import ModuleTree, modules_of
+from mptcplab.engine.stock.machine import (
+    ONE_CPU,
+    SOURCE,
+    Hardware,
+    StockBoot,
+    StockMachine,
+    parse_image,
+    qemu,
+    unpack_results,
+)
+from mptcplab.engine.stock.modules import ModuleTree, check_algorithms, check_loaded, modules_of, program_contents
 from mptcplab.engine.stock.root import archive, base_archive, base_files, contents, program_files, python
-from mptcplab.engine.stock.turns import SOURCE
-from mptcplab.engine.tools import find_programs
-from mptcplab.engine.watchdog import ALLOWANCE_NS, Watchdog, watch
+from mptcplab.engine.tools import find_programs, fingerprint
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
 from mptcplab.guest.system import LAB

@@ -20,8 +20,8 @@ from functools import cache
 from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
-from mptcplab.engine.fingerprints import libraries_of
 from mptcplab.engine.stock.start import PACKAGE
+from mptcplab.engine.tools import libraries_of
 from mptcplab.errors import LabError
 
 #: Files that programs read without being linked to them: of all programs, and patterns by program.

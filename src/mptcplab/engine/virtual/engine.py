@@ -11,11 +11,10 @@ from typing import Any
 
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
+from mptcplab.engine.process import Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
-from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, free_for_memory
-from mptcplab.engine.virtual.programs import find_lab_programs
-from mptcplab.engine.watchdog import Watchdog, watch
+from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, find_lab_programs, free_for_memory
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
 from mptcplab.kernel import KernelBuild, find_kernel

@@ -1,24 +1,26 @@
 # SPDX-License-Identifier: MIT
-"""Puts the heap of a starting lab kernel where it would be without address randomisation.
-
-Container engines refuse the system call that disables randomisation: the default seccomp profiles of Docker, podman and
-buildah allow personality() with few values only. Linux then starts the heap up to 1 GiB after the program
-(arch_randomize_brk() of x86). User-Mode Linux adds this gap to its memory, and Linux derives the largest receive
-buffer from the size of memory. So `net.ipv4.tcp_rmem` would differ from boot to boot by some thousandths, and with it
-the bytes of a recording.
-
-What is allowed is to trace a process of one's own. While the kernel's first instruction waits, it is made to call
-prctl(PR_SET_MM, PR_SET_MM_MAP), which moves its heap.
-"""
+"""Addresses of a starting lab kernel: fixed ones, and a heap where it would be without address randomisation."""
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
 import os
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+
+# Puts the heap of a starting lab kernel where it would be without address randomisation.
+#
+# Container engines refuse the system call that disables randomisation: the default seccomp profiles of Docker, podman
+# and buildah allow personality() with few values only. Linux then starts the heap up to 1 GiB after the program
+# (arch_randomize_brk() of x86). User-Mode Linux adds this gap to its memory, and Linux derives the largest receive
+# buffer from the size of memory. So `net.ipv4.tcp_rmem` would differ from boot to boot by some thousandths, and with
+# it the bytes of a recording.
+#
+# What is allowed is to trace a process of one's own. While the kernel's first instruction waits, it is made to call
+# prctl(PR_SET_MM, PR_SET_MM_MAP), which moves its heap.
 
 _libc = ctypes.CDLL(None, use_errno=True)
 _libc.ptrace.restype = ctypes.c_long
@@ -183,3 +185,28 @@ def _call(request: int, pid: int, address: int | None, data: object) -> None:
     """Call ptrace(2). :raises OSError: if it fails."""
     if _libc.ptrace(request, pid, address, data) < 0:
         raise OSError(ctypes.get_errno(), os.strerror(ctypes.get_errno()))
+
+
+# Starts programs at fixed addresses: the memory of User-Mode Linux includes a gap that would otherwise be random.
+
+# A seccomp filter compares all 64 bits with 0xffffffff.
+_libc.personality.argtypes = (ctypes.c_ulong,)
+_NOT_RANDOM = 0x0040000  # ADDR_NO_RANDOMIZE, include/uapi/linux/personality.h
+_QUERY = 0xFFFFFFFF
+
+
+@contextlib.contextmanager
+def fixed_addresses() -> Iterator[bool]:
+    """Disable address randomisation in programs that this thread starts while inside; give whether that is allowed.
+
+    linux_main() of arch/um adds the gap before the heap to the lab's memory. Limits that depend on memory, such as
+    tcp_rmem, then differ from boot to boot. Linux 6.16 and later disable randomisation themselves, if that is allowed.
+    Containers usually forbid it.
+    """
+    before = _libc.personality(_QUERY)
+    is_fixed = before >= 0 and _libc.personality(before | _NOT_RANDOM) >= 0
+    try:
+        yield is_fixed
+    finally:
+        if is_fixed:
+            _libc.personality(before)

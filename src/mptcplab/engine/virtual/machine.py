@@ -13,15 +13,16 @@ import re
 import struct
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
 from mptcplab.engine.bytecode import bundle_guest
 from mptcplab.engine.process import GuestProcess
-from mptcplab.engine.virtual.addresses import fixed_addresses
-from mptcplab.engine.virtual.heap import HeapMover
+from mptcplab.engine.report import package_folder
+from mptcplab.engine.tools import find_programs
+from mptcplab.engine.virtual.heap import HeapMover, fixed_addresses
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
@@ -282,3 +283,20 @@ def _write_init(boot: LabBoot) -> None:
     init = boot.folder / "init"
     init.write_text("\n".join(lines) + "\n")
     init.chmod(0o755)
+
+
+# The programs of this machine that a lab can start.
+
+#: What the guest starts in the place of a program that this machine lacks, to report that the kernel refuses a command.
+REFUSED = package_folder() / "mptcplab" / "engine" / "virtual" / "refused"
+
+
+def find_lab_programs(
+    names: Iterable[str], tools: Mapping[str, Path], *, dispensable: Collection[str]
+) -> dict[str, Path]:
+    """Return the path of each program that the guest may start; see :func:`mptcplab.engine.tools.find_programs`.
+
+    :raises MissingError: if the machine lacks a program that is not ``dispensable``.
+    """
+    paths = find_programs(names, tools, dispensable=dispensable)
+    return paths | dict.fromkeys(set(dispensable) - paths.keys(), REFUSED)

@@ -15,18 +15,15 @@ from typing import Any
 from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import with_limits
+from mptcplab.engine.process import StreamPump, Watchdog, watch
 from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
 from mptcplab.engine.tools import find_program
-from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder
-from mptcplab.engine.virtual.programs import find_lab_programs
-from mptcplab.engine.virtual.streams import Input, Output, Streams
-from mptcplab.engine.virtual.terminal import TerminalRelay, raw_mode, window_size
-from mptcplab.engine.watchdog import StreamPump, Watchdog, watch
+from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, find_lab_programs
+from mptcplab.engine.virtual.streams import Input, Output, Streams, TerminalRelay, raw_mode, window_size
 from mptcplab.errors import InputError
 from mptcplab.guest.nodes import ENVIRONMENT
 from mptcplab.kernel import KernelBuild
-from mptcplab.plan.direct import dispensable_programs
-from mptcplab.plan.model import Plan, used_by
+from mptcplab.plan.model import Plan, dispensable_programs, used_by
 from mptcplab.steps import Command
 
 HOUR_NS = 3600 * 10**9

@@ -7,11 +7,10 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from mptcplab.explain.evidence import Connection, Host, Route, Subflow, Wait
-from mptcplab.explain.readers import sockets
+from mptcplab.explain.evidence import WAIT_S, Connection, Host, Route, Subflow, Wait, waits_of
+from mptcplab.explain.readers import mptcp
 from mptcplab.explain.readers.facts import Facts, SocketRow
 from mptcplab.explain.readers.text import complete_counters, merge_counters
-from mptcplab.explain.waits import WAIT_S, waits_of
 
 #: Ticks of a CPU that make a share of its time: 1 s with the usual 100 ticks per second.
 _MIN_TICKS = 100
@@ -50,7 +49,7 @@ def connections_of(facts: Facts) -> list[Connection]:
     rows: dict[object, list[SocketRow]] = {}
     for row in facts.sockets:
         if row.protocol == "mptcp" and row.state not in (_LISTENING, _OPENING) and row.remote not in _NO_PEER:
-            rows.setdefault(sockets.tokens(row)[0] or (row.local, row.remote), []).append(row)
+            rows.setdefault(mptcp.tokens(row)[0] or (row.local, row.remote), []).append(row)
     return [_connection(facts.name, key, of_connection) for key, of_connection in rows.items()]
 
 
@@ -63,7 +62,7 @@ def subflows_of(facts: Facts, *, with_plain: bool = False) -> list[Subflow]:
     ends = {(row.local, row.remote) for row in facts.sockets if row.protocol == "mptcp"}
     rows: dict[tuple[str, str], list[SocketRow]] = {}
     for row in facts.sockets:
-        is_special = sockets.upper_layer(row) is not None or (row.local, row.remote) in ends
+        is_special = mptcp.upper_layer(row) is not None or (row.local, row.remote) in ends
         if row.protocol == "tcp" and row.state != _LISTENING and (is_special or with_plain):
             rows.setdefault((row.local, row.remote), []).append(row)
     return [_subflow(facts.name, of_subflow) for of_subflow in rows.values()]
@@ -83,7 +82,7 @@ def waits_in(facts: Facts) -> list[Wait] | None:
     rows: dict[object, list[SocketRow]] = {}
     for row in facts.sockets:
         if row.protocol == "mptcp" and row.time_s is not None and row.state != _LISTENING:
-            rows.setdefault(sockets.tokens(row)[0] or (row.local, row.remote), []).append(row)
+            rows.setdefault(mptcp.tokens(row)[0] or (row.local, row.remote), []).append(row)
     for key, of_connection in rows.items():
         progress = list(_changes(of_connection, "bytes_acked"))
         pending = [(row.time_s, row.send_queue) for row in of_connection if row.time_s is not None]
@@ -149,11 +148,11 @@ def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
         return None
     waiting: dict[tuple[str, str], int] = {}
     for row in facts.sockets:
-        flags = row.fields.get("flags", "").lower() if sockets.ULP in row.words else ""
+        flags = row.fields.get("flags", "").lower() if mptcp.ULP in row.words else ""
         is_first = row.protocol == "mptcp" or ("m" in flags and "j" not in flags)
         if row.state == _OPENING and is_first:
             looks = waiting.get((row.local, row.remote), 0) + (row.protocol == "mptcp")
-            waiting[row.local, row.remote] = max(looks, sockets.whole(row.fields.get("backoff")) or 0)
+            waiting[row.local, row.remote] = max(looks, mptcp.whole(row.fields.get("backoff")) or 0)
     enough = len(waiting) >= _TOGETHER or any(count >= _UNANSWERED for count in waiting.values())
     return tuple(waiting) if enough else ()
 
@@ -184,7 +183,7 @@ def _connection(host: str, key: object, rows: list[SocketRow]) -> Connection:
     last = rows[-1]
 
     def number(name: str) -> int | None:
-        value = sockets.whole(last.fields.get(name))
+        value = mptcp.whole(last.fields.get(name))
         # ss leaves out what is zero, if it shows the details at all.
         return 0 if value is None and is_detailed else value
 
@@ -208,7 +207,7 @@ def _changes(rows: Sequence[SocketRow], name: str) -> Iterator[tuple[float, int]
     """Yield a total of bytes by time, where it changes, and at the first and the last look."""
     before: int | None = None
     for row in rows:
-        value = sockets.whole(row.fields.get(name))
+        value = mptcp.whole(row.fields.get(name))
         if value is not None and row.time_s is not None and (value != before or row is rows[-1]):
             yield row.time_s, value
             before = value
@@ -216,9 +215,9 @@ def _changes(rows: Sequence[SocketRow], name: str) -> Iterator[tuple[float, int]
 
 def _subflow(host: str, rows: list[SocketRow]) -> Subflow:
     last = rows[-1]
-    is_mptcp = any(sockets.ULP in row.words for row in rows)
-    flags = "".join(row.fields.get("flags", "") for row in rows if sockets.ULP in row.words)
-    token = next((sockets.tokens(row)[0] for row in rows if sockets.tokens(row)[0]), None)
+    is_mptcp = any(mptcp.ULP in row.words for row in rows)
+    flags = "".join(row.fields.get("flags", "") for row in rows if mptcp.ULP in row.words)
+    token = next((mptcp.tokens(row)[0] for row in rows if mptcp.tokens(row)[0]), None)
     return Subflow(
         host=host,
         local=last.local,
@@ -227,6 +226,6 @@ def _subflow(host: str, rows: list[SocketRow]) -> Subflow:
         is_backup="b" in flags.lower() if is_mptcp else None,
         is_mptcp=is_mptcp,
         congestion=last.congestion,
-        ulp=sockets.upper_layer(last),
-        samples=tuple(sockets.sample(row) for row in rows),
+        ulp=mptcp.upper_layer(last),
+        samples=tuple(mptcp.sample(row) for row in rows),
     )

@@ -13,7 +13,7 @@ import re
 from collections.abc import Callable
 
 from mptcplab.explain.evidence import Route
-from mptcplab.explain.readers import path_manager, sockets
+from mptcplab.explain.readers import mptcp
 from mptcplab.explain.readers.facts import CounterSnapshot, Facts, Place, SocketRow
 
 _HEADING = re.compile(r"### (?P<time>\d{1,9})(?:\.\d+)? s: (?P<command>.*)$")
@@ -138,12 +138,12 @@ class TextReader:
                 self._facts.kinds.add("ss -M")
             self._protocol = None if is_mptcp == is_tcp else "mptcp" if is_mptcp else "tcp"
         self._asked = _ROUTE_ASKED.match(command)
-        known = path_manager.command_of(command)
+        known = mptcp.command_of(command)
         if known is None:
             return
         what, rest = known
         if what == "endpoint" and rest.startswith("add "):
-            endpoint = path_manager.read_endpoint(rest.removeprefix("add "), is_command=True)
+            endpoint = mptcp.read_endpoint(rest.removeprefix("add "), is_command=True)
             if endpoint is not None:
                 self._facts.add_endpoint(endpoint)
                 self._facts.note(f"endpoint {endpoint.address}", place)
@@ -155,7 +155,7 @@ class TextReader:
             self._facts.endpoints = self._facts.endpoints or []
 
     def _take_limits(self, text: str, place: Place) -> None:
-        limits = path_manager.change_limits(text, self._facts.limits)
+        limits = mptcp.change_limits(text, self._facts.limits)
         if limits is not None:
             self._facts.limits = limits
             self._facts.note("limits", place)
@@ -199,18 +199,18 @@ class TextReader:
         return False
 
     def _take_socket(self, line: str, place: Place) -> bool:
-        if sockets.is_header(line):
+        if mptcp.is_header(line):
             self._end_row()
             self._facts.recognise("ss")
             return True
-        row = sockets.read_row(line, self._time_s, self._protocol)
+        row = mptcp.read_row(line, self._time_s, self._protocol)
         if row is not None:
             self._end_row()
             self._row, self._row_place = row, place
             self._facts.recognise("ss")
             return True
         if self._row is not None and line[:1].isspace() and line.strip():
-            self._row = sockets.with_details(self._row, line)
+            self._row = mptcp.with_details(self._row, line)
             self._facts.recognise("ss")
             return True
         self._end_row()
@@ -219,12 +219,12 @@ class TextReader:
     def _end_row(self) -> None:
         if self._row is not None and self._row_place is not None:
             self._facts.sockets.append(self._row)
-            for word in (self._row.local, self._row.remote, *filter(None, sockets.tokens(self._row))):
+            for word in (self._row.local, self._row.remote, *filter(None, mptcp.tokens(self._row))):
                 self._facts.note(word, self._row_place)
         self._row = self._row_place = None
 
     def _take_event(self, line: str, place: Place) -> bool:
-        event = path_manager.read_event(line)
+        event = mptcp.read_event(line)
         if event is None:
             return False
         if self._facts.events is None:
@@ -237,13 +237,13 @@ class TextReader:
         return True
 
     def _take_path_manager(self, line: str, place: Place) -> bool:
-        endpoint = path_manager.read_endpoint(line)
+        endpoint = mptcp.read_endpoint(line)
         if endpoint is not None:
             self._facts.add_endpoint(endpoint)
             self._facts.note(f"endpoint {endpoint.address}", place)
             self._facts.recognise("ip mptcp")
             return True
-        limits = path_manager.read_limits(line)
+        limits = mptcp.read_limits(line)
         if limits is None:
             return False
         self._facts.limits = limits
@@ -261,7 +261,7 @@ class TextReader:
             self._facts.recognise("ip addr")
             return True
         address = _ADDRESS.match(line)
-        if address is None or not path_manager.is_address(address["address"]):
+        if address is None or not mptcp.is_address(address["address"]):
             return False
         if address["scope"] not in ("host", "link"):
             self._facts.addresses[address["address"]] = self._device or ""
@@ -338,7 +338,7 @@ class TextReader:
         if document == [] and "endpoint" in name:
             self._facts.endpoints = self._facts.endpoints or []
             self._facts.recognise("ip mptcp")
-        endpoints, limits = path_manager.read_documents(document)
+        endpoints, limits = mptcp.read_documents(document)
         for endpoint in endpoints:
             self._facts.add_endpoint(endpoint)
             self._facts.note(f"endpoint {endpoint.address}", place)

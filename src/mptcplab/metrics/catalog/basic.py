@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""The metrics that every workload has, and the rate that its sender reports."""
+"""The metrics that every workload has, the rate that its sender reports, and the time until its highest rate."""
 
 from __future__ import annotations
 
 from functools import partial
 
-from mptcplab.metrics.column import HIDDEN, Display
-from mptcplab.metrics.metric import Metric
+from mptcplab.lazy import np
+from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
+from mptcplab.metrics.delivery import BACK, Delivery, delivery
+
+# The metrics that every workload has, and the rate that its sender reports.
 
 _BITS = 1e6
 _entry = partial(Metric, section="basic")
@@ -52,6 +55,50 @@ METRICS = (
         unit="Mbit/s",
         definition="of `flow`: payload at the sender, [below](#at-the-sender)",
         source="as iperf 2 reports it",
+        display=HIDDEN,
+    ),
+)
+
+
+# The time in which a workload reaches its highest rate: slow start, and what the congestion control makes of it.
+
+#: Rates are means over this share of a workload's time.
+_SHARE = 0.1
+#: With fewer samples, a window is not much longer than the time between two of them.
+_MIN_SAMPLES = 20
+
+
+def rise_s(curve: Delivery) -> float | None:
+    """Return the time from the first data to the end of the first window with ``BACK`` of the highest rate, in s.
+
+    A window is a tenth of the time from the first data to the last, and begins at a sample. None if there are too few
+    samples.
+    """
+    grown = np.flatnonzero(np.diff(curve.total, prepend=0.0) > 0)
+    if len(grown) < _MIN_SAMPLES:
+        return None
+    begin, end = curve.times[grown[0]], curve.times[grown[-1]]
+    window = _SHARE * (end - begin)
+    begins = curve.times[(curve.times >= begin) & (curve.times + window <= end)]
+    rates = curve.rates(begins, window)
+    return float(begins[np.flatnonzero(rates >= BACK * rates.max())[0]] + window - begin)
+
+
+def _value(subject: Subject) -> float | None:
+    curve = delivery(subject.recording, subject.ends)
+    return rise_s(curve) if curve is not None else None
+
+
+RISE_METRICS = (
+    Metric(
+        name="rise_s",
+        noun="rise",
+        unit="s",
+        definition="time from the first data until the mean rate over a tenth of the time first had 90 % of its "
+        "highest; empty with fewer than 20 samples",
+        source="reads of the receiver",
+        value=_value,
+        section="basic",
         display=HIDDEN,
     ),
 )

@@ -9,13 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from mptcplab.capture.as_one import NodeStatistics, node_statistics
-from mptcplab.capture.recorded import links_of
+from mptcplab.capture.files import NodeStatistics, links_of, node_statistics
 from mptcplab.capture.statistics import Statistics
 from mptcplab.fields import LOOPBACK
-from mptcplab.metrics.column import Display
+from mptcplab.metrics.column import Display, Metric, Subject
 from mptcplab.metrics.manifest import read_label, read_requested_captures
-from mptcplab.metrics.metric import Metric, Subject
 from mptcplab.recording.record import Recording
 
 _SOURCE = "tshark"

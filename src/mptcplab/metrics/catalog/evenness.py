@@ -6,9 +6,8 @@ from __future__ import annotations
 import math
 
 from mptcplab.lazy import np
-from mptcplab.metrics.column import HIDDEN
+from mptcplab.metrics.column import HIDDEN, Metric, Subject
 from mptcplab.metrics.delivery import Delivery, delivery, sent_until_s
-from mptcplab.metrics.metric import Metric, Subject
 
 _INTERVAL_S = 1.0
 #: An interval with less than this share of the mean goodput is slow.

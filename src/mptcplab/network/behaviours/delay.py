@@ -12,8 +12,7 @@ from pydantic import AfterValidator, Field
 from mptcplab.fields import Boolean, Misnomers, Part, conflict, idle, value_error
 from mptcplab.network.behaviour import Behaviour, DirectionContext, Values, VariableKey, microseconds
 from mptcplab.network.captions import NOTHING, DirectionCaption, Table
-from mptcplab.network.chances import CERTAIN, Chance
-from mptcplab.network.losses import LossChances
+from mptcplab.network.chances import CERTAIN, Chance, LossChances
 from mptcplab.network.tables import MAX_ENTRIES, DelayDistribution, interpolate, table_command, undelayed_share
 from mptcplab.steps import Command
 from mptcplab.units import Duration, Packets, Probability

@@ -12,8 +12,7 @@ from pydantic import Field
 from mptcplab.fields import Misnomers, Part
 from mptcplab.network.behaviour import Behaviour, DirectionContext, Values
 from mptcplab.network.captions import NOTHING, Table
-from mptcplab.network.chances import Chance, percent
-from mptcplab.network.losses import LossChances
+from mptcplab.network.chances import Chance, LossChances, percent
 from mptcplab.units import Probability
 
 
