@@ -31,7 +31,7 @@ UNTYPED = {
     ),
     "keys of a scenario, which belong to the kinds of its tables": (
         "LinkDirection.keys", "RecordedWorkload.keys", "Transport.endpoints", "Transport.sysctl", "read_scenario",
-        "Table", "_scenario_to_draw", "scenario_of", "tables_without_defaults", "leave_to_traces", "scenario_toml",
+        "LinkTable", "Table", "_scenario_to_draw", "scenario_of", "tables_without_defaults", "leave_to_traces", "scenario_toml",
         "_merge_directions",
     ),
     "the contract with campaign/contract.py, whose code is part of every run's identity": (

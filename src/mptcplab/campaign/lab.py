@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The runs of an experiment: those that a results folder has already, and the execution of others, each once."""
+"""The runs of an experiment: some are in a results folder already, others are executed, each once."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ from mptcplab.study.schema import Claim
 
 # The classes of published values and claims: names, column heads, texts and colours.
 #
-# :mod:`mptcplab.study.verdict` computes those of values; a study's data cannot set a class.
+# :mod:`mptcplab.study.verdict` computes the classes of values; a study's data cannot set a class.
 
 AGREES = "agrees"
 FITTED = "fitted"
