@@ -31,8 +31,8 @@ UNTYPED = {
     ),
     "keys of a scenario, which belong to the kinds of its tables": (
         "LinkDirection.keys", "RecordedWorkload.keys", "Transport.endpoints", "Transport.sysctl", "read_scenario",
-        "LinkTable", "Table", "_scenario_to_draw", "scenario_of", "tables_without_defaults", "leave_to_traces", "scenario_toml",
-        "_merge_directions",
+        "LinkTable", "Table", "_scenario_to_draw", "scenario_of", "tables_without_defaults", "leave_to_traces",
+        "scenario_toml", "_merge_directions",
     ),
     "the contract with campaign/contract.py, whose code is part of every run's identity": (
         "WorkloadBase.sends_to_client", "WorkloadBase.ends", "WorkloadBase._drop_unset",
