@@ -24,8 +24,8 @@ from .bench import Bench
 _MAIN = """
 import sys
 from pathlib import Path
-from mptcplab.study import load
-load._STUDIES = Path(sys.argv.pop(1))
+from mptcplab.study import library
+library._STUDIES = Path(sys.argv.pop(1))
 from mptcplab.cli.main import main
 main()
 """
