@@ -3,14 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 from mptcplab.node.graph import Graph, Port
-
-if TYPE_CHECKING:
-    from mptcplab.node.base import NodeBase
 
 
 @dataclass(frozen=True)
@@ -31,11 +27,12 @@ class WorkloadView:
 
 @dataclass(frozen=True)
 class NodeContext:
-    """The node called ``name`` among all ``nodes``, which ``graph`` connects."""
+    """The node called ``name`` in the network ``graph``; ``kind`` and ``forwards`` are its class's."""
 
     name: str
+    kind: str
+    forwards: bool
     graph: Graph
-    nodes: Mapping[str, NodeBase]
     workloads: Sequence[WorkloadView] = ()
 
     @property
@@ -50,7 +47,7 @@ class NodeContext:
         If a node forwards, the links that lead to the other side of one of its connections without passing through it:
         a router's other links lead elsewhere.
         """
-        if not self.nodes[self.name].forwards:
+        if not self.forwards:
             return self.ports
         others = [port for partner in self.partners for port in self.graph.ports_of(partner)]
         return [port for port in self.ports if any(self.graph.enters(port, other) for other in others)]

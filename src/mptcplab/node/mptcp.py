@@ -158,7 +158,7 @@ def path_managers(context: NodeContext, transport: Transport | None) -> Iterator
     if context.speaks_mptcp(transport.protocol) and context.workloads:
         config = json.dumps(_config(context, transport), separators=(",", ":"))
         # No program of a workload has such a name.
-        name = f"path-manager.{context.nodes[context.name].kind}-{context.name}"
+        name = f"path-manager.{context.kind}-{context.name}"
         yield Program(name, context.name, "server", (PATH_MANAGER, config))
 
 

@@ -30,9 +30,8 @@ _OWN_PACKETS_PRIORITY = 30000
 def build_routes(context: NodeContext, transport: Transport | None) -> Iterator[Route | Rule]:
     """Yield all routes and rules of a node; ``transport`` applies to its own sockets, if it has any."""
     modes = transport.modes if transport is not None else {}
-    forwards = context.nodes[context.name].forwards
-    yield from _main_table_routes(context, transport, {} if forwards else modes)
-    if forwards and modes:
+    yield from _main_table_routes(context, transport, {} if context.forwards else modes)
+    if context.forwards and modes:
         yield from _table_of_own_packets(context, modes)
     if transport is not None and len(context.ports) > 1:
         for number, port in enumerate(context.ports):

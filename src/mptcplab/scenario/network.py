@@ -94,7 +94,8 @@ class Network(Graph):
 
     def context_of(self, node: str) -> NodeContext:
         """Return the view that ``node`` has of the network."""
-        return NodeContext(node, self, self.nodes, self._workloads[node])
+        described = self.nodes[node]
+        return NodeContext(node, described.kind, described.forwards, self, self._workloads[node])
 
     @cached_property
     def _workloads(self) -> dict[str, list[WorkloadView]]:
