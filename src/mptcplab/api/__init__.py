@@ -33,14 +33,21 @@ if TYPE_CHECKING:
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
     from mptcplab.api.plans import export_node, plan_script
+    from mptcplab.api.reports import WrittenReport, write_report
     from mptcplab.api.reproduction import Reproduction, TableReport, TableStart, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
+    from mptcplab.calibrate.measure import SideCalibration
     from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
     from mptcplab.campaign.lab import CompletedRun
     from mptcplab.campaign.sweep import Progress, RunOptions
     from mptcplab.doctor import DoctorReport, examine
     from mptcplab.doctor.lacks import Lacks
+    from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
+    from mptcplab.engine.protocol import engine_kind, engine_names
+    from mptcplab.engine.tools import steer_program
+    from mptcplab.engine.virtual.session import ProgramExit
+    from mptcplab.engine.virtual.streams import Streams
     from mptcplab.explain.collector import collector_script, run_collector
     from mptcplab.importers.files import Imported, import_files
     from mptcplab.kernel.build import BuildOptions, build_kernel
@@ -57,6 +64,8 @@ if TYPE_CHECKING:
     from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
 
 __all__ = [
+    "DEFAULT_ENGINE",
+    "DEFAULT_STALL_SECONDS",
     "BedReport",
     "BedReproduction",
     "BuildOptions",
@@ -77,6 +86,7 @@ __all__ = [
     "Lacks",
     "MissingError",
     "ProgramCalibration",
+    "ProgramExit",
     "Progress",
     "Reporter",
     "Reproduction",
@@ -86,12 +96,15 @@ __all__ = [
     "Scenario",
     "SelftestReport",
     "SelftestSuite",
+    "SideCalibration",
     "Source",
+    "Streams",
     "TableReport",
     "TableStart",
     "Twin",
     "TwinOutcome",
     "WrittenPack",
+    "WrittenReport",
     "analyse_captures",
     "build_kernel",
     "build_proxies",
@@ -99,6 +112,8 @@ __all__ = [
     "collector_script",
     "compare",
     "describe",
+    "engine_kind",
+    "engine_names",
     "estimate",
     "examine",
     "execute_runs",
@@ -122,7 +137,9 @@ __all__ = [
     "run",
     "run_collector",
     "run_twin",
+    "steer_program",
     "write_pack",
+    "write_report",
 ]
 __getattr__ = lazy_names(
     __name__,
@@ -153,6 +170,10 @@ __getattr__ = lazy_names(
             "explain",
         ),
         "machine": ("find_lacks",),
+        "reports": (
+            "WrittenReport",
+            "write_report",
+        ),
         "reproduction": (
             "Reproduction",
             "TableReport",
@@ -174,6 +195,7 @@ __getattr__ = lazy_names(
             "fit",
             "run_twin",
         ),
+        "mptcplab.calibrate.measure": ("SideCalibration",),
         "mptcplab.calibrate.session": (
             "ProgramCalibration",
             "calibrate_program",
@@ -188,6 +210,17 @@ __getattr__ = lazy_names(
             "examine",
         ),
         "mptcplab.doctor.lacks": ("Lacks",),
+        "mptcplab.engine.defaults": (
+            "DEFAULT_ENGINE",
+            "DEFAULT_STALL_SECONDS",
+        ),
+        "mptcplab.engine.protocol": (
+            "engine_kind",
+            "engine_names",
+        ),
+        "mptcplab.engine.tools": ("steer_program",),
+        "mptcplab.engine.virtual.session": ("ProgramExit",),
+        "mptcplab.engine.virtual.streams": ("Streams",),
         "mptcplab.explain.collector": (
             "collector_script",
             "run_collector",

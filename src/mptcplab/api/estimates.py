@@ -9,6 +9,7 @@ from typing import Any
 from mptcplab.engine.defaults import default_jobs
 from mptcplab.engine.memory import available_memory, labs_at_once
 from mptcplab.plan.estimate import estimate_bytes, estimate_seconds, memory_bytes
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.scenario.load import Experiment
 
 
@@ -24,6 +25,11 @@ class ExperimentEstimate:
     bytes: float
     lab_memory_bytes: int
     jobs: int
+
+    @property
+    def has_usual_memory(self) -> bool:
+        """Whether the largest lab has the memory of a lab whose scenario asks for no more."""
+        return self.lab_memory_bytes == USUAL_MEMORY_BYTES
 
 
 def estimate(experiment: Experiment, *, jobs: int | None = None) -> ExperimentEstimate:

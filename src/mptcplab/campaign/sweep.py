@@ -16,7 +16,8 @@ from mptcplab.campaign.rounds import Rounds, RunList
 from mptcplab.engine.defaults import DEFAULT_ENGINE, default_jobs
 from mptcplab.engine.protocol import RunInterruptedError, engine_kind
 from mptcplab.errors import InputError
-from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds, size_text
+from mptcplab.metrics.values import size_text
+from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds
 from mptcplab.scenario.load import Run, sum_estimates
 
 #: Interval between two partial results.
