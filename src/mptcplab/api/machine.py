@@ -35,7 +35,7 @@ def find_lacks(
     :raises InputError: if there is no such file or study, or it is wrong.
     """
     overrides = override_texts(set)
-    texts = [str(name) for name in ([names] if isinstance(names, (str, Path)) else names)]
+    texts = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
     runs = {user: some for name in dict.fromkeys(texts) for user, some in _runs(name, overrides, engine, beds)}
     lacking = {user: find_missing(some, engine=engine) for user, some in runs.items()}
     return collect_lacks(lacking, install_command(texts, overrides, engine=engine, beds=beds))
