@@ -14,9 +14,15 @@ from typing import Any
 from mptcplab.errors import InputError, LabError, reason
 
 
-def list_paths(files: str | Path | Iterable[str | Path]) -> list[Path]:
-    """Return the paths of some files, or of one: a single text is a name, and not a sequence of letters."""
-    return [Path(file) for file in ([files] if isinstance(files, (str, Path)) else files)]
+def list_paths(files: str | Path | Iterable[str | Path], *, can_be_empty: bool = False) -> list[Path]:
+    """Return the paths of some files, or of one: a single text is a name, and not a sequence of letters.
+
+    :raises InputError: if there are none, unless the list ``can_be_empty``.
+    """
+    paths = [Path(file) for file in ([files] if isinstance(files, (str, Path)) else files)]
+    if not paths and not can_be_empty:
+        raise InputError("no file is named", hint="name at least one")
+    return paths
 
 
 def write_text(file: Path, text: str) -> None:

@@ -59,6 +59,7 @@ if TYPE_CHECKING:
     from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
+    from mptcplab.scenario.examples import Example, list_examples
     from mptcplab.scenario.load import Experiment
     from mptcplab.scenario.schema import Scenario
     from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
@@ -74,6 +75,7 @@ __all__ = [
     "CommandResult",
     "CompletedRun",
     "DoctorReport",
+    "Example",
     "Experiment",
     "ExperimentEstimate",
     "ExperimentOutcome",
@@ -123,6 +125,7 @@ __all__ = [
     "find_lacks",
     "fit",
     "import_files",
+    "list_examples",
     "list_kernels",
     "load",
     "measure_captures",
@@ -255,6 +258,10 @@ __getattr__ = lazy_names(
         "mptcplab.results": (
             "Results",
             "open_results",
+        ),
+        "mptcplab.scenario.examples": (
+            "Example",
+            "list_examples",
         ),
         "mptcplab.scenario.load": ("Experiment",),
         "mptcplab.scenario.schema": ("Scenario",),
