@@ -72,4 +72,4 @@ def copy_files(folder: Path) -> None:
 
 
 def _heading(before: str) -> str:
-    return re.findall(r"^#+ (.*)$", before, re.MULTILINE)[-1]
+    return str(re.findall(r"^#+ (.*)$", before, re.MULTILINE)[-1])

@@ -25,7 +25,6 @@ from mptcplab.calibrate.measure import Costs, LoadSample
 from mptcplab.campaign.rounds import Rounds
 from mptcplab.engine.virtual.session import Session
 from mptcplab.errors import Exit
-from mptcplab.explain import collector
 from mptcplab.kernel.source import KernelSource
 from mptcplab.metrics.rows import run_result
 from mptcplab.plan.model import USUAL_MEMORY_BYTES, Plan
@@ -296,7 +295,7 @@ def test_the_collector_gets_its_options(monkeypatch: pytest.MonkeyPatch) -> None
         calls.append(command)
         return subprocess.CompletedProcess(command, 4)
 
-    monkeypatch.setattr(collector.subprocess, "run", run)
+    monkeypatch.setattr("mptcplab.explain.collector.subprocess.run", run)
     assert api.run_collector() == 4, "the script's own status"
     api.run_collector(seconds=3, interval=1, name="home", hide=True, packets=True, count=50)
     assert calls[0][3:] == ["-t", "10", "-i", "2"]
@@ -418,9 +417,9 @@ def test_a_calibration_is_of_each_cipher(monkeypatch: pytest.MonkeyPatch) -> Non
         api.calibrate_program("none")
     with pytest.raises(api.InputError, match="'des' is not a cipher of shadowsocks-libev"):
         api.calibrate_program("shadowsocks-libev", ciphers=["des"])
-    for wrong in ({"repeats": 0}, {"seconds": 0}):
+    for seconds, repeats in ((1, 0), (0, 1)):
         with pytest.raises(api.InputError, match="cannot be measured"):
-            api.calibrate_program("iperf3", **wrong)
+            api.calibrate_program("iperf3", seconds=seconds, repeats=repeats)
 
 
 def test_programs_are_built_although_one_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
