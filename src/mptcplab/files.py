@@ -1,17 +1,28 @@
 # SPDX-License-Identifier: MIT
-"""Write files that no reader sees half, and report files that cannot be written."""
+"""Paths of files that a caller names; files that no reader sees half; and reports of files that cannot be written."""
 
 from __future__ import annotations
 
 import json
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError, LabError, reason
+
+
+def list_paths(files: str | Path | Iterable[str | Path], *, can_be_empty: bool = False) -> list[Path]:
+    """Return the paths of some files, or of one: a single text is a name, and not a sequence of letters.
+
+    :raises InputError: if there are none, unless the list ``can_be_empty``.
+    """
+    paths = [Path(file) for file in ([files] if isinstance(files, (str, Path)) else files)]
+    if not paths and not can_be_empty:
+        raise InputError("no file is named", hint="name at least one")
+    return paths
 
 
 def write_text(file: Path, text: str) -> None:

@@ -10,7 +10,8 @@ from typing import NamedTuple
 import pytest
 
 from mptcplab.campaign.sweep import space_warning
-from mptcplab.plan.estimate import estimate_bytes, size_text
+from mptcplab.metrics.values import size_text
+from mptcplab.plan.estimate import estimate_bytes
 from mptcplab.scenario.load import load
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -366,7 +366,7 @@ def report(monkeypatch: pytest.MonkeyPatch) -> DoctorReport:
         Finding("kernel 7.2", Level.BROKEN, "is not built", "every run", "mptcplab kernel build"),
     )
     made = DoctorReport("mptcplab on a test", findings)
-    monkeypatch.setattr("mptcplab.doctor.examine", lambda: made)
+    monkeypatch.setattr("mptcplab.api.examine", lambda: made)
     return made
 
 
@@ -405,7 +405,7 @@ def test_only_broken_findings_change_the_status(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], report: DoctorReport
 ) -> None:
     without = DoctorReport(report.machine, report.findings[:2])
-    monkeypatch.setattr("mptcplab.doctor.examine", lambda: without)
+    monkeypatch.setattr("mptcplab.api.examine", lambda: without)
     assert _status(monkeypatch) == 0
     out = capsys.readouterr().out
     assert "To add what is missing, for the uses named above:\n  sudo apt-get install tshark" in out

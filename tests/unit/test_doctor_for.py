@@ -22,6 +22,7 @@ from mptcplab.errors import LabError, MissingError
 from mptcplab.proxies.catalog import RECIPES
 from mptcplab.scenario.load import Run
 
+INSTALL = "mptcplab doctor --for made/1 --install"
 DEBIAN = LinuxDistribution("debian", "Debian")
 ROOT = LinuxDistribution("debian", "Debian", is_root=True)
 IPTABLES = MissingError("this machine has no 'iptables'", subject="iptables", packages=("iptables",))
@@ -209,15 +210,15 @@ def test_what_a_build_needs_is_among_what_is_missing(monkeypatch: pytest.MonkeyP
         raise MissingError(OLD_GO, hint="put a newer go on PATH", subject="Go 1.24 or later")
 
     monkeypatch.setattr(lacks, "toolchain_of", absent)
-    assert collect_lacks({"a": [IPTABLES]}, DEBIAN).packages == ["iptables"], "nothing has to be built"
-    found = collect_lacks({"a": [KERNEL, PROXY]}, DEBIAN)
+    assert collect_lacks({"a": [IPTABLES]}, INSTALL, DEBIAN).packages == ["iptables"], "nothing has to be built"
+    found = collect_lacks({"a": [KERNEL, PROXY]}, INSTALL, DEBIAN)
     assert found.command == (
         "sudo apt-get install flex golang-go && mptcplab kernel build --cpu && mptcplab gateways build xray"
     )
     users = {lack.error.subject: lack.use for lack in found.lacks}
     assert users["flex"] == "`mptcplab kernel build`"
     assert users["Go 1.24 or later"] == "`mptcplab gateways build xray`"
-    error = found.to_error("mptcplab doctor --for a --install")
+    error = found.to_error()
     assert error.message == "this machine lacks Go 1.24 or later, flex, kernel 7.2-cpu and xray"
 
 
@@ -234,7 +235,7 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
     output = doctor("--for", "made/1")
     assert f"No command gets this: {OLD_GO}: put a newer go on PATH" in output.out.splitlines()
     assert "  mptcplab gateways build xray" in output.out.splitlines()
-    hint = collect_lacks({"made/1": [PROXY, KERNEL]}, DEBIAN).to_error("mptcplab doctor --for made/1 --install").hint
+    hint = collect_lacks({"made/1": [PROXY, KERNEL]}, INSTALL, DEBIAN).to_error().hint
     assert (hint or "").splitlines() == [
         "mptcplab doctor --for made/1 --install",
         "  or by hand: mptcplab kernel build --cpu && mptcplab gateways build xray",
@@ -248,12 +249,12 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
 )
 @pytest.mark.usefixtures("debian")
 def test_a_sentence_is_not_joined_like_a_command(system: LinuxDistribution, separator: str) -> None:
-    found = collect_lacks({"a": [TSHARK, PROXY]}, system)
+    found = collect_lacks({"a": [TSHARK, PROXY]}, INSTALL, system)
     assert found.command == separator.join([system.install(["tshark"]), "mptcplab gateways build xray"])
 
 
 def test_many_users_are_counted() -> None:
-    found = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, DEBIAN)
+    found = collect_lacks({f"s/{number}": [IPTABLES] for number in range(9)}, INSTALL, DEBIAN)
     assert found.lacks[0].use == "s/0, s/1, s/2 and 6 others"
     assert len(found.to_json()["findings"][0]["users"]) == 9
 

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mptcplab.plan.estimate import Forecast, duration_text, estimate_seconds
+from mptcplab.metrics.values import duration_text
+from mptcplab.plan.estimate import Forecast, estimate_seconds
 from mptcplab.scenario.load import load
 
 _COSTS = st.lists(st.floats(0.1, 1000), min_size=1, max_size=6)

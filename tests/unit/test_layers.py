@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -14,3 +15,14 @@ def test_rooms_import_only_what_is_below_them() -> None:
     command = [str(Path(sys.executable).with_name("lint-imports")), "--no-cache"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=120, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_commands_name_no_engine_in_texts_either() -> None:
+    """``load("module:name")`` imports what no contract sees."""
+    texts = {file.name: file.read_text() for file in sorted((ROOT / "src/mptcplab/cli").rglob("*.py"))}
+    named = {
+        name: re.findall(r"[\"']mptcplab\.(?:engine|campaign|plan|guest)\b[^\"']*", text)
+        for name, text in texts.items()
+    }
+    assert {name: targets for name, targets in named.items() if targets} == {}
+    assert "mptcplab.api:engine_names" in texts["options.py"], "the pattern would find the name of a module in a text"

@@ -12,11 +12,12 @@ from tests.unit.commanded import output_of
 
 from mptcplab.campaign import failures
 from mptcplab.engine import memory as engine_memory
-from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, memory_text, with_limits
+from mptcplab.engine.memory import MemoryBudget, find_memory_missing, labs_at_once, with_limits
 from mptcplab.engine.virtual.engine import Virtual
 from mptcplab.engine.virtual.machine import LabBoot, _arguments
 from mptcplab.errors import Exit
 from mptcplab.guest import machine as guest_machine
+from mptcplab.metrics.values import memory_text
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.estimate import memory_bytes, needed_bytes
 from mptcplab.scenario.document import ScenarioError

@@ -33,14 +33,21 @@ if TYPE_CHECKING:
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
     from mptcplab.api.plans import export_node, plan_script
+    from mptcplab.api.reports import WrittenReport, write_report
     from mptcplab.api.reproduction import Reproduction, TableReport, TableStart, reproduce
     from mptcplab.api.sources import Source, load, open_source
     from mptcplab.api.twins import Twin, TwinOutcome, fit, run_twin
+    from mptcplab.calibrate.measure import SideCalibration
     from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
     from mptcplab.campaign.lab import CompletedRun
     from mptcplab.campaign.sweep import Progress, RunOptions
     from mptcplab.doctor import DoctorReport, examine
     from mptcplab.doctor.lacks import Lacks
+    from mptcplab.engine.defaults import DEFAULT_ENGINE, DEFAULT_STALL_SECONDS
+    from mptcplab.engine.protocol import engine_kind, engine_names
+    from mptcplab.engine.tools import steer_program
+    from mptcplab.engine.virtual.session import ProgramExit
+    from mptcplab.engine.virtual.streams import Streams
     from mptcplab.explain.collector import collector_script, run_collector
     from mptcplab.importers.files import Imported, import_files
     from mptcplab.kernel.build import BuildOptions, build_kernel
@@ -52,11 +59,14 @@ if TYPE_CHECKING:
     from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
     from mptcplab.report.compare import ResultsComparison
     from mptcplab.results import Results, open_results
+    from mptcplab.scenario.examples import Example, list_examples
     from mptcplab.scenario.load import Experiment
     from mptcplab.scenario.schema import Scenario
     from mptcplab.selftest.session import SelftestReport, SelftestSuite, prepare_selftests
 
 __all__ = [
+    "DEFAULT_ENGINE",
+    "DEFAULT_STALL_SECONDS",
     "BedReport",
     "BedReproduction",
     "BuildOptions",
@@ -65,6 +75,7 @@ __all__ = [
     "CommandResult",
     "CompletedRun",
     "DoctorReport",
+    "Example",
     "Experiment",
     "ExperimentEstimate",
     "ExperimentOutcome",
@@ -77,6 +88,7 @@ __all__ = [
     "Lacks",
     "MissingError",
     "ProgramCalibration",
+    "ProgramExit",
     "Progress",
     "Reporter",
     "Reproduction",
@@ -86,12 +98,15 @@ __all__ = [
     "Scenario",
     "SelftestReport",
     "SelftestSuite",
+    "SideCalibration",
     "Source",
+    "Streams",
     "TableReport",
     "TableStart",
     "Twin",
     "TwinOutcome",
     "WrittenPack",
+    "WrittenReport",
     "analyse_captures",
     "build_kernel",
     "build_proxies",
@@ -99,6 +114,8 @@ __all__ = [
     "collector_script",
     "compare",
     "describe",
+    "engine_kind",
+    "engine_names",
     "estimate",
     "examine",
     "execute_runs",
@@ -108,6 +125,7 @@ __all__ = [
     "find_lacks",
     "fit",
     "import_files",
+    "list_examples",
     "list_kernels",
     "load",
     "measure_captures",
@@ -122,7 +140,9 @@ __all__ = [
     "run",
     "run_collector",
     "run_twin",
+    "steer_program",
     "write_pack",
+    "write_report",
 ]
 __getattr__ = lazy_names(
     __name__,
@@ -153,6 +173,10 @@ __getattr__ = lazy_names(
             "explain",
         ),
         "machine": ("find_lacks",),
+        "reports": (
+            "WrittenReport",
+            "write_report",
+        ),
         "reproduction": (
             "Reproduction",
             "TableReport",
@@ -174,6 +198,7 @@ __getattr__ = lazy_names(
             "fit",
             "run_twin",
         ),
+        "mptcplab.calibrate.measure": ("SideCalibration",),
         "mptcplab.calibrate.session": (
             "ProgramCalibration",
             "calibrate_program",
@@ -188,6 +213,17 @@ __getattr__ = lazy_names(
             "examine",
         ),
         "mptcplab.doctor.lacks": ("Lacks",),
+        "mptcplab.engine.defaults": (
+            "DEFAULT_ENGINE",
+            "DEFAULT_STALL_SECONDS",
+        ),
+        "mptcplab.engine.protocol": (
+            "engine_kind",
+            "engine_names",
+        ),
+        "mptcplab.engine.tools": ("steer_program",),
+        "mptcplab.engine.virtual.session": ("ProgramExit",),
+        "mptcplab.engine.virtual.streams": ("Streams",),
         "mptcplab.explain.collector": (
             "collector_script",
             "run_collector",
@@ -222,6 +258,10 @@ __getattr__ = lazy_names(
         "mptcplab.results": (
             "Results",
             "open_results",
+        ),
+        "mptcplab.scenario.examples": (
+            "Example",
+            "list_examples",
         ),
         "mptcplab.scenario.load": ("Experiment",),
         "mptcplab.scenario.schema": ("Scenario",),

@@ -121,7 +121,8 @@ class BedReproduction:
 
     See :func:`reproduce_beds` for the arguments. The constructor runs nothing.
 
-    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
+        contradicts beds.
     """
 
     def __init__(
@@ -232,7 +233,8 @@ def reproduce_beds(
     The arguments are as for :func:`mptcplab.api.reproduce`. A study that this machine cannot measure is left out,
     with a warning.
 
-    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
+        contradicts beds.
     :raises MissingError: if this machine lacks something that every study needs.
     :raises LabError: if files cannot be written.
     :raises KeyboardInterrupt: if a signal interrupts the runs.
@@ -249,7 +251,8 @@ def plan_studies(
 ) -> list[BedPlan]:
     """Return the plan of each study that ``wanted`` names.
 
-    :raises InputError: if a study has no test beds to draw from, or if an option contradicts beds.
+    :raises InputError: if a study has no test beds to draw from, if ``count`` is less than 1, or if an option
+        contradicts beds.
     """
     tables = select(wanted)
     if options.engine != DEFAULT_ENGINE:
@@ -262,8 +265,11 @@ def plan_studies(
 def plan_beds(tables: Sequence[SelectedTable], count: int, overrides: tuple[str, ...], *, quick: bool) -> BedPlan:
     """Return the beds of a study, and its tables on each of them.
 
-    :raises InputError: if the study has no test beds to draw from, or if an override contradicts them.
+    :raises InputError: if the study has no test beds to draw from, if ``count`` is less than 1, or if an override
+        contradicts them.
     """
+    if count < 1:
+        raise InputError(f"{count} test beds cannot be drawn", hint="give at least 1 as count")
     drawn = tuple(selected for selected in tables if is_drawn(selected.study, selected.number))
     if not drawn:
         names = ", ".join(selected.name for selected in tables)

@@ -106,15 +106,18 @@ def prepare_command(
 ) -> LabCommand:
     """Return a program that is ready to run in virtual time, as ``mptcplab exec``; by default an interactive shell.
 
-    Without a ``scenario``, the machine has no network. With one, the network of its first point is set up, and the
-    program runs on ``node``, by default the first; ``set`` changes keys. ``kernel`` is the version of a lab kernel,
-    ``seed`` the seed of all random numbers. The lab has its own environment variables, and ``environment``.
+    ``argv`` has the words of its command. Without a ``scenario``, the machine has no network. With one, the network of
+    its first point is set up, and the program runs on ``node``, by default the first; ``set`` changes keys. ``kernel``
+    is the version of a lab kernel, ``seed`` the seed of all random numbers. The lab has its own environment variables,
+    and ``environment``.
     ``timeout`` is virtual time, ``stall`` real time without progress of virtual time; after either, the program is
     terminated. It can write the folder ``out`` as /run/out, and read folders below /tmp and /run that ``expose`` has.
 
     :raises InputError: if the scenario or an argument is wrong, or the kernel cannot do what the scenario needs.
     :raises MissingError: if the kernel is not built.
     """
+    if isinstance(argv, str):
+        raise InputError("a command is a list of words, not a text", hint="write for example ['ls', '-l']")
     place = _place(None if scenario is None else Path(scenario), node, kernel, seed, set)
     session = Session(
         argv=tuple(argv) or _SHELL,

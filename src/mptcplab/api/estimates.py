@@ -6,9 +6,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from mptcplab.engine.defaults import default_jobs
+from mptcplab.engine.defaults import check_jobs, default_jobs
 from mptcplab.engine.memory import available_memory, labs_at_once
 from mptcplab.plan.estimate import estimate_bytes, estimate_seconds, memory_bytes
+from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.scenario.load import Experiment
 
 
@@ -25,12 +26,20 @@ class ExperimentEstimate:
     lab_memory_bytes: int
     jobs: int
 
+    @property
+    def has_usual_memory(self) -> bool:
+        """Whether the largest lab has the memory of a lab whose scenario asks for no more."""
+        return self.lab_memory_bytes == USUAL_MEMORY_BYTES
+
 
 def estimate(experiment: Experiment, *, jobs: int | None = None) -> ExperimentEstimate:
     """Return what the runs of an experiment take.
 
     ``jobs`` is the number of labs in parallel, by default one for each CPU. Fewer run if memory is short.
+
+    :raises InputError: if ``jobs`` is less than 1.
     """
+    check_jobs(jobs)
     seconds = sum(estimate_seconds(point.scenario) for point in experiment.points) * experiment.repeats
     size = sum(estimate_bytes(point.scenario) for point in experiment.points) * experiment.repeats
     memory = max(memory_bytes(point.scenario) for point in experiment.points)

@@ -80,7 +80,7 @@ def combine_lacks(by_user: Mapping[str, Sequence[MissingError]], install: str) -
     """Return one error that names what all users lack and what building that takes, each thing once."""
     from mptcplab.doctor.lacks import collect_lacks  # late: a machine that lacks nothing does not wait for it
 
-    return collect_lacks(by_user).to_error(install)
+    return collect_lacks(by_user, install).to_error()
 
 
 def _find_missing(runs: Iterable[Run], options: RunOptions) -> list[MissingError]:

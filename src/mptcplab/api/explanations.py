@@ -11,6 +11,7 @@ from typing import Any
 from mptcplab.errors import InputError
 from mptcplab.explain.answer import Answer, answer
 from mptcplab.explain.sources import Sources, read_sources, run_folder
+from mptcplab.files import list_paths
 from mptcplab.metrics.evidence import evidence_of
 from mptcplab.metrics.measure import measure_workload
 from mptcplab.metrics.network import network_counters
@@ -45,7 +46,7 @@ def explain(files: str | Path | Sequence[str | Path], *, client: str | None = No
     :raises InputError: if a file cannot be read, or a run is named with other files.
     :raises MissingError: if there are captures, and tshark is not installed.
     """
-    paths = [Path(files)] if isinstance(files, (str, Path)) else [Path(file) for file in files]
+    paths = list_paths(files)
     runs = [run for path in paths if (run := run_folder(path)) is not None]
     if runs and len(paths) > 1:
         raise InputError("a run is explained by itself", hint="leave the other files out")

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from mptcplab.api.beds import plan_beds
 from mptcplab.api.sources import Changes, open_source, override_texts
-from mptcplab.campaign.failures import find_missing
+from mptcplab.campaign.failures import find_missing, install_command
 from mptcplab.doctor.lacks import Lacks, collect_lacks
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError
@@ -19,7 +19,11 @@ from mptcplab.study.library import select, study_names, table_job
 
 
 def find_lacks(
-    names: Sequence[str], *, set: Changes = (), engine: str = DEFAULT_ENGINE, beds: int | None = None
+    names: str | Path | Sequence[str | Path],
+    *,
+    set: Changes = (),
+    engine: str = DEFAULT_ENGINE,
+    beds: int | None = None,
 ) -> Lacks:
     """Return what this machine lacks for experiments, each thing once, with the commands that get it.
 
@@ -31,8 +35,10 @@ def find_lacks(
     :raises InputError: if there is no such file or study, or it is wrong.
     """
     overrides = override_texts(set)
-    runs = {user: some for name in dict.fromkeys(names) for user, some in _runs(name, overrides, engine, beds)}
-    return collect_lacks({user: find_missing(some, engine=engine) for user, some in runs.items()})
+    texts = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
+    runs = {user: some for name in dict.fromkeys(texts) for user, some in _runs(name, overrides, engine, beds)}
+    lacking = {user: find_missing(some, engine=engine) for user, some in runs.items()}
+    return collect_lacks(lacking, install_command(texts, overrides, engine=engine, beds=beds))
 
 
 def _runs(name: str, overrides: tuple[str, ...], engine: str, beds: int | None) -> Iterator[tuple[str, list[Run]]]:

@@ -20,14 +20,14 @@ from mptcplab.scenario.points import select_point
 from mptcplab.scenario.schema import Scenario
 
 
-def plan_script(experiment: Experiment, point: Sequence[str] = ()) -> str:
+def plan_script(experiment: Experiment, point: str | Sequence[str] = ()) -> str:
     """Return the commands of the first run of a point, as a shell script for readers.
 
     ``point`` is a number as text, counted from 1, or texts ``KEY=VALUE`` of swept keys; by default the first point.
 
     :raises InputError: if no point is meant, or more than one.
     """
-    chosen = select_point(experiment.points, point)
+    chosen = select_point(experiment.points, [point] if isinstance(point, str) else point)
     settings = ", ".join(f"{key} = {value}" for key, value in chosen.settings.items())
     title = f"{experiment.title}{f' ({settings})' if settings else ''}, seed {experiment.seed}"
     notes = phase_notes(phases_of(chosen.scenario, experiment.seed))

@@ -53,7 +53,6 @@ def load(
     with open_source(
         resolve_example(file), overrides=override_texts(set), seed=seed, repeats=repeats, engine=engine
     ) as source:
-        check_algorithms(source.experiment)
         return source.experiment
 
 
@@ -97,7 +96,9 @@ def open_source(
     # The lab kernel's engine is not imported to learn that it has virtual time.
     real_time = engine != DEFAULT_ENGINE and not engine_kind(engine)[1].capabilities.virtual_time
     if not is_url(str(file)) and not is_pack(Path(file)):
-        yield Source(load_file(Path(file), overrides=overrides, seed=seed, repeats=repeats, real_time=real_time))
+        experiment = load_file(Path(file), overrides=overrides, seed=seed, repeats=repeats, real_time=real_time)
+        check_algorithms(experiment)
+        yield Source(experiment)
         return
     from mptcplab.packs.open import open_pack
 
@@ -107,6 +108,7 @@ def open_source(
         )
         if executes:
             pack.check_trust(experiment, trusted=trusted)
+        check_algorithms(experiment)
         yield Source(pack.restore_name(experiment), pack)
 
 

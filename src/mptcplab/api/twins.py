@@ -17,7 +17,7 @@ from mptcplab.campaign.rounds import Rounds
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError, LabError, reason
-from mptcplab.files import write_text
+from mptcplab.files import list_paths, write_text
 from mptcplab.fit.advise import (
     Advice,
     Change,
@@ -113,9 +113,9 @@ class TwinOutcome:
 
 
 def fit(
-    files: Iterable[str | Path] = (),
+    files: str | Path | Iterable[str | Path] = (),
     *,
-    lines: Iterable[str] = (),
+    lines: str | Iterable[str] = (),
     direction: Direction = "down",
     out: str | Path = "twin.toml",
     repeats: int = REPEATS,
@@ -127,10 +127,14 @@ def fit(
     they describe lines, or add values to lines in the files. ``direction`` is the payload's, for typed lines.
     ``out`` is the file of the scenario, which has ``repeats`` runs. Nothing is run: :func:`run_twin` does that.
 
-    :raises InputError: if a file cannot be read or shows no line, or if ``out`` exists and is not a twin.
+    :raises InputError: if a file cannot be read or shows no line, if ``out`` exists and is not a twin, or if an
+        argument is out of its range.
     :raises MissingError: if there are captures, and tshark is not installed.
     """
-    observation = observe_all([Path(file) for file in files], [parse_line(text) for text in lines], direction)
+    if repeats < 1:
+        raise InputError(f"{repeats} runs of the twin are not possible", hint="give at least 1 as repeats")
+    typed = [lines] if isinstance(lines, str) else lines
+    observation = observe_all(list_paths(files, can_be_empty=True), [parse_line(text) for text in typed], direction)
     names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
     commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
     heading = f"{MARK}\n{limits_text(observation)}"

@@ -62,11 +62,15 @@ def calibrate_program(
     ciphers, by default all. Each load takes some ``seconds``; the one with the least CPU time of ``repeats`` counts.
     ``progress`` receives a sentence on each step. The program runs natively, in a network namespace.
 
-    :raises InputError: if there is no such program or cipher.
+    :raises InputError: if there is no such program or cipher, or ``seconds`` or ``repeats`` are too small.
     :raises MissingError: without root, or if this machine lacks the program. :raises LabError: if the program fails.
     """
     if program not in PROGRAMS:
         raise InputError(f"'{program}' is not a program that is calibrated", hint=f"use one of {', '.join(PROGRAMS)}")
+    if seconds <= 0 or repeats < 1:
+        raise InputError(
+            f"{repeats} loads of {seconds:g} s cannot be measured", hint="give more than 0 s, and at least 1 as repeats"
+        )
     known = PROGRAMS[program].ciphers
     for cipher in ciphers:
         if cipher not in known:

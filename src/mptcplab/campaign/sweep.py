@@ -13,10 +13,11 @@ from pathlib import Path
 from mptcplab.campaign.lab import CompletedRun, Lab, RunKey, Stop, key_of, names_by_key, prepare_engines
 from mptcplab.campaign.record import Executor
 from mptcplab.campaign.rounds import Rounds, RunList
-from mptcplab.engine.defaults import DEFAULT_ENGINE, default_jobs
+from mptcplab.engine.defaults import DEFAULT_ENGINE, check_jobs, default_jobs
 from mptcplab.engine.protocol import RunInterruptedError, engine_kind
 from mptcplab.errors import InputError
-from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds, size_text
+from mptcplab.metrics.values import size_text
+from mptcplab.plan.estimate import READING, Forecast, estimate_bytes, estimate_seconds
 from mptcplab.scenario.load import Run, sum_estimates
 
 #: Interval between two partial results.
@@ -30,7 +31,7 @@ class RunOptions:
     ``jobs`` is the number of runs to execute in parallel; None for one per CPU or worker. With ``fresh``, recorded runs
     are executed again. ``cluster`` is the address of a dask scheduler, or ``local``; None for this machine.
 
-    :raises InputError: if a cluster cannot execute the engine's runs.
+    :raises InputError: if ``jobs`` is less than 1, or if a cluster cannot execute the engine's runs.
     """
 
     jobs: int | None = None
@@ -39,6 +40,7 @@ class RunOptions:
     engine: str = DEFAULT_ENGINE
 
     def __post_init__(self) -> None:
+        check_jobs(self.jobs)
         if self.cluster is not None and not engine_kind(self.engine)[1].capabilities.on_clusters:
             message = f"--cluster {self.cluster}: a cluster cannot execute runs of the engine '{self.engine}'"
             raise InputError(message, hint="leave out --cluster: this command then executes them itself")

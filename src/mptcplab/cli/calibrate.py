@@ -7,8 +7,7 @@ import json
 
 import click
 
-from mptcplab.calibrate.measure import SideCalibration
-from mptcplab.calibrate.session import ProgramCalibration, calibrate_program
+from mptcplab import api
 from mptcplab.cli.common import print_table
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.report.table import Table, number_columns
@@ -17,7 +16,7 @@ from mptcplab.report.table import Table, number_columns
 def calibrate(program: str, ciphers: tuple[str, ...], seconds: float, repeats: int, as_json: bool) -> None:
     """Measure ``program`` with each cipher and print its costs."""
     with StderrReporter() as progress:
-        calibrations = calibrate_program(
+        calibrations = api.calibrate_program(
             program, ciphers=ciphers, seconds=seconds, repeats=repeats, progress=progress.stage
         )
     if as_json:
@@ -27,7 +26,7 @@ def calibrate(program: str, ciphers: tuple[str, ...], seconds: float, repeats: i
         _show(calibration)
 
 
-def _show(calibration: ProgramCalibration) -> None:
+def _show(calibration: api.ProgramCalibration) -> None:
     numbers = number_columns("calls per kB", "bytes per byte", "CPU ns per byte", "by the two costs", "difference")
     rows = (
         (
@@ -50,5 +49,5 @@ def _show(calibration: ProgramCalibration) -> None:
     click.echo()
 
 
-def _toml(side: SideCalibration) -> str:
+def _toml(side: api.SideCalibration) -> str:
     return "{ " + ", ".join(f'{key} = "{value}"' for key, value in side.cpu.items()) + " }"

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import click
 
+from mptcplab import api
 from mptcplab.cli.common import console, print_table
 from mptcplab.report.capture import headline
-from mptcplab.report.capture_files import SUFFIXES, CaptureReport, analyse_captures, measure_captures
+from mptcplab.report.capture_files import SUFFIXES
 
 
 def capture(
@@ -29,7 +30,7 @@ def capture(
     if statistics:
         _print_statistics(files, ends, are_runs=runs, out=out, as_json=as_json)
         return
-    report = analyse_captures(files)
+    report = api.analyse_captures(files)
     written = report.write(out=out, figure=figure, connection=connection)
     if as_json:
         click.echo(json.dumps(report.document))
@@ -55,7 +56,7 @@ def _print_statistics(
 
     :raises InputError: if a file cannot be read; after printing, if one ends in the middle of a packet.
     """
-    measured = measure_captures(files, ends=ends, are_runs=are_runs)
+    measured = api.measure_captures(files, ends=ends, are_runs=are_runs)
     written = measured.write(out) if out is not None else []
     if as_json:
         click.echo(json.dumps(measured.document))
@@ -66,7 +67,7 @@ def _print_statistics(
     measured.check_whole()
 
 
-def _show(report: CaptureReport) -> None:
+def _show(report: api.CaptureReport) -> None:
     console().print(headline(report.summary), style="bold", markup=False)
     for table in report.tables():
         print_table(table)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import click
 
+from mptcplab import api
 from mptcplab.errors import Exit
-from mptcplab.explain.collector import collector_script, run_collector
 
 
 def collect(
@@ -14,6 +14,6 @@ def collect(
 ) -> int:
     """Print the script, or run it and return its exit status."""
     if is_run:
-        return run_collector(seconds=seconds, interval=interval, name=name, hide=hide, packets=packets, count=count)
-    click.echo(collector_script(), nl=False)
+        return api.run_collector(seconds=seconds, interval=interval, name=name, hide=hide, packets=packets, count=count)
+    click.echo(api.collector_script(), nl=False)
     return Exit.DONE

@@ -10,13 +10,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.engine.defaults import DEFAULT_ENGINE
+from mptcplab import api
 from mptcplab.errors import Exit
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-    from mptcplab.doctor import DoctorReport
 
 _STYLES = {"fine": "green", "missing": "yellow", "broken": "bold red"}
 
@@ -40,13 +39,11 @@ def doctor(
     for option, value in (("--install", installs), ("--set", overrides), ("--beds", beds)):
         if value:
             raise click.UsageError(f"{option} needs --for")
-    if engine != DEFAULT_ENGINE:
+    if engine != api.DEFAULT_ENGINE:
         raise click.UsageError("--engine needs --for")
     if wanted is not None:
         return _print_packages(wanted, as_json=as_json)
-    from mptcplab.doctor import examine  # this imports much of the engine
-
-    report = examine()
+    report = api.examine()
     if as_json:
         click.echo(json.dumps(report.to_json()))
     else:
@@ -67,7 +64,7 @@ def _print_packages(wanted: str, *, as_json: bool) -> int:
     return Exit.DONE
 
 
-def _show(report: DoctorReport) -> None:
+def _show(report: api.DoctorReport) -> None:
     from mptcplab.cli.common import console
 
     out = console()
@@ -88,7 +85,7 @@ def _show(report: DoctorReport) -> None:
             out.print(f"  {command}", markup=False, soft_wrap=True)
 
 
-def show_findings(report: DoctorReport, out: Console) -> None:
+def show_findings(report: api.DoctorReport, out: Console) -> None:
     """Print one line per finding; on a terminal, long lines are wrapped within their column."""
     from rich.table import Table
     from rich.text import Text

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 import click
 
 from mptcplab import api
-from mptcplab.campaign.failures import install_command
 from mptcplab.cli.common import console
 from mptcplab.cli.doctor import show_findings
 from mptcplab.cli.main import report_error
-from mptcplab.doctor.lacks import Lacks, install
+from mptcplab.doctor.lacks import install
 from mptcplab.errors import Exit, MissingError
 
 
@@ -29,14 +28,9 @@ class Request:
     engine: str
     beds: int | None
 
-    def find_lacks(self) -> Lacks:
+    def find_lacks(self) -> api.Lacks:
         """Return what this machine lacks. :raises InputError: if there is no such file or study, or it is wrong."""
         return api.find_lacks(self.names, set=self.overrides, engine=self.engine, beds=self.beds)
-
-    @property
-    def install_command(self) -> str:
-        """The command that gets what is missing."""
-        return install_command(self.names, self.overrides, engine=self.engine, beds=self.beds)
 
 
 def doctor_for(request: Request, *, installs: bool, as_json: bool) -> int:
@@ -57,7 +51,7 @@ def doctor_for(request: Request, *, installs: bool, as_json: bool) -> int:
     return Exit.MISSING if lacks else Exit.DONE
 
 
-def _show(lacks: Lacks, request: Request, *, installs: bool) -> None:
+def _show(lacks: api.Lacks, request: Request, *, installs: bool) -> None:
     out, names = console(), ", ".join(request.names)
     out.print(lacks.report.machine, style="bold", markup=False)
     if not lacks:
@@ -70,10 +64,10 @@ def _show(lacks: Lacks, request: Request, *, installs: bool) -> None:
         out.print(f"  {lacks.command}", markup=False, soft_wrap=True)
     if lacks.command and not installs:
         out.print("or:", markup=False)
-        out.print(f"  {request.install_command}", markup=False, soft_wrap=True)
+        out.print(f"  {lacks.install_command}", markup=False, soft_wrap=True)
     for advice in lacks.advice:
         out.print(f"No command gets this: {advice}", markup=False, soft_wrap=True)
 
 
-def _count(lacks: Lacks) -> str:
+def _count(lacks: api.Lacks) -> str:
     return "one thing" if len(lacks.lacks) == 1 else f"{len(lacks.lacks)} things"

@@ -7,14 +7,15 @@ import json
 
 import click
 
+from mptcplab import api
 from mptcplab.cli.common import console, print_table
 from mptcplab.report.table import Table
-from mptcplab.scenario.examples import MARK, Example, find_example, list_examples
+from mptcplab.scenario.examples import MARK, find_example
 
 
 def examples(name: str | None, as_json: bool) -> None:
     """Print the file of the example ``name``, or list examples."""
-    listed = list_examples()
+    listed = api.list_examples()
     if name is None:
         _show_list(listed, as_json=as_json)
         return
@@ -30,7 +31,7 @@ def examples(name: str | None, as_json: bool) -> None:
     _show_list(matching, as_json=as_json)
 
 
-def _show_list(listed: list[Example], *, as_json: bool) -> None:
+def _show_list(listed: list[api.Example], *, as_json: bool) -> None:
     if as_json:
         documents = [{"name": example.name, "title": example.title, "file": str(example.file)} for example in listed]
         click.echo(json.dumps({"examples": documents}))

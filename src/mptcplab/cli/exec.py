@@ -9,7 +9,6 @@ from pathlib import Path
 import click
 
 from mptcplab import api
-from mptcplab.engine.virtual.streams import Streams
 from mptcplab.errors import InputError
 
 
@@ -67,7 +66,7 @@ def _open_all_streams() -> None:
             os.open(os.devnull, os.O_RDWR)
 
 
-def _streams(no_stdin: bool) -> Streams:
+def _streams(no_stdin: bool) -> api.Streams:
     """Return this process's streams. Outputs to the same file, such as a terminal, are merged to keep their order."""
     same = os.path.sameopenfile(1, 2)
-    return Streams(stdin=None if no_stdin or os.isatty(0) else 0, stdout=1, stderr=2, merged=same)
+    return api.Streams(stdin=None if no_stdin or os.isatty(0) else 0, stdout=1, stderr=2, merged=same)

@@ -9,8 +9,9 @@ from pathlib import Path
 
 import click
 
+from mptcplab import api
 from mptcplab.plain_tables import align_columns
-from mptcplab.proxies.build import build_proxies, missing_packages
+from mptcplab.proxies.build import missing_packages
 from mptcplab.proxies.catalog import RECIPES, Recipe, describe_recipe, is_built
 
 _LINE_EVERY_S = 5.0
@@ -18,7 +19,7 @@ _LINE_EVERY_S = 5.0
 
 def build(names: tuple[str, ...], fresh: bool) -> None:
     """Build the programs. :raises LabError: if one failed, after all others are built."""
-    build_proxies(names, fresh=fresh, begin=_announce, line=_Lines(), built=_print_folder)
+    api.build_proxies(names, fresh=fresh, begin=_announce, line=_Lines(), built=_print_folder)
 
 
 def _announce(recipe: Recipe) -> None:

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import click
 
-from mptcplab.kernel.build import BuildOptions, build_kernel, find_tree
-from mptcplab.kernel.cache import find_kernel
-from mptcplab.kernel.debian import obtain_stock
+from mptcplab import api
+from mptcplab.kernel.build import find_tree
 from mptcplab.kernel.inventory import KernelEntry, describe_kernel, list_entries, require_tree
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.plain_tables import align_columns
@@ -35,7 +34,7 @@ def build(
     # Only a build needs rich, and importing it takes longer than all of `kernel path`.
     from mptcplab.kernel.console import StderrReporter
 
-    options = BuildOptions(
+    options = api.BuildOptions(
         debug=debug,
         hz=int(hz),
         plain=plain,
@@ -47,7 +46,7 @@ def build(
         keep_tree=keep_tree,
     )
     with StderrReporter() as progress:
-        built = build_kernel(version, source, options, progress=progress)
+        built = api.build_kernel(version, source, options, progress=progress)
     if as_json:
         click.echo(json.dumps(describe_kernel(built).to_json()))
         return
@@ -79,7 +78,7 @@ def stock(version: str | None, as_json: bool) -> None:
         from mptcplab.kernel.console import StderrReporter
 
         with StderrReporter() as progress:
-            obtain_stock(version, progress=progress)
+            api.obtain_stock(version, progress=progress)
     kernels = list_stock()
     if as_json:
         click.echo(json.dumps([item.to_json() for item in kernels]))
@@ -96,7 +95,7 @@ def _stock_row(item: StockKernel) -> tuple[str, ...]:
 
 def path(version: str, tree: bool) -> None:
     """Print the path of a kernel, or of its tree."""
-    kernel = find_kernel(version)
+    kernel = api.find_kernel(version)
     click.echo(require_tree(kernel) if tree else kernel.executable)
 
 

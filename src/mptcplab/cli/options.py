@@ -10,10 +10,9 @@ from typing import Any, TypeVar
 
 import click
 
+from mptcplab import api
 from mptcplab.cli import shell_completion
-from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.lazy import load
-from mptcplab.packs import is_url
 
 # Parts of a command that are imported when they are needed: its body, and the values of a choice.
 
@@ -68,7 +67,7 @@ class ScenarioFile(click.Path):
         """Return the path. :raises InputError: if no scenario that comes with mptcplab has this name."""
         if isinstance(value, str) and value.startswith("@") and not Path(value).exists():
             return load("mptcplab.scenario.examples:find_example")(value[1:])
-        if self._urls and isinstance(value, str) and is_url(value):
+        if self._urls and isinstance(value, str) and load("mptcplab.packs:is_url")(value):
             return value
         return super().convert(value, param, ctx)
 
@@ -160,7 +159,7 @@ class _EngineName(DeferredChoice):
             return value
         name, colon, image = value.partition(":")
         text = f"{super().convert(name, param, ctx)}{colon}{image}"
-        load("mptcplab.engine.protocol:engine_kind")(text)
+        api.engine_kind(text)
         return text
 
 
@@ -168,8 +167,8 @@ def engine_option(description: str) -> Callable[[_Command], _Command]:
     """Return a decorator that adds ``--engine``."""
     return click.option(
         "--engine",
-        type=_EngineName("mptcplab.engine.protocol:engine_names"),
-        default=DEFAULT_ENGINE,
+        type=_EngineName("mptcplab.api:engine_names"),
+        default=api.DEFAULT_ENGINE,
         show_default=True,
         help=description,
     )

@@ -8,14 +8,14 @@ from pathlib import Path
 
 import click
 
+from mptcplab import api
 from mptcplab.cli.common import console
-from mptcplab.packs.make import write_pack
-from mptcplab.plan.estimate import size_text
+from mptcplab.metrics.values import size_text
 
 
 def pack(file: Path, results: Path | None, out: Path | None, as_json: bool) -> None:
     """Write the pack of the scenario in ``file``. :raises InputError: if it cannot be packed."""
-    written = write_pack(file, results=results, out=out)
+    written = api.write_pack(file, results=results, out=out)
     if as_json:
         click.echo(json.dumps(written.document))
         return

@@ -10,11 +10,10 @@ from rich.progress import BarColumn, ProgressColumn, Task, TextColumn, TimeElaps
 from rich.progress import Progress as ProgressBar
 from rich.text import Text
 
-from mptcplab.campaign.lab import CompletedRun
-from mptcplab.campaign.sweep import Progress
+from mptcplab import api
 from mptcplab.cli.common import console
 from mptcplab.kernel.config import clock_text
-from mptcplab.plan.estimate import duration_text
+from mptcplab.metrics.values import duration_text
 
 
 class ProgressPrinter:
@@ -22,7 +21,7 @@ class ProgressPrinter:
 
     def __init__(self) -> None:
         self._bar: _Bar | None = None
-        self._done: list[CompletedRun] = []
+        self._done: list[api.CompletedRun] = []
         self._started = 0.0
 
     def __enter__(self) -> ProgressPrinter:
@@ -35,7 +34,7 @@ class ProgressPrinter:
         """Print a warning."""
         console(stderr=True).print(text, style="yellow", markup=False, soft_wrap=True)
 
-    def show(self, progress: Progress) -> None:
+    def show(self, progress: api.Progress) -> None:
         """Show the state of a sweep."""
         if progress.seconds_left is None:
             self._begin(progress)
@@ -50,7 +49,7 @@ class ProgressPrinter:
             if progress.completed is not None:
                 self._done.append(progress.completed)
 
-    def _begin(self, progress: Progress) -> None:
+    def _begin(self, progress: api.Progress) -> None:
         self._done, self._started = [], time.monotonic()
         if progress.recorded:
             _note(_reading_text(progress.recorded, progress.total))
@@ -74,7 +73,7 @@ class ProgressPrinter:
 class _Bar:
     """A bar that stays in place on a terminal; elsewhere a line per run."""
 
-    def __init__(self, progress: Progress) -> None:
+    def __init__(self, progress: api.Progress) -> None:
         self._shown = console(stderr=True)
         self._is_terminal = self._shown.is_terminal
         columns = (BarColumn(), TimeElapsedColumn(), _TimeLeftColumn(), TextColumn("{task.fields[text]}", markup=False))
@@ -83,7 +82,7 @@ class _Bar:
         self.update(progress)
         self._bar.start()
 
-    def update(self, progress: Progress) -> None:
+    def update(self, progress: api.Progress) -> None:
         """Show the state of the sweep, and print a line about the run that has just ended unless the bar is shown."""
         done, left = progress.completed, progress.seconds_left or 0.0
         text = f"{progress.count}/{progress.total} {done.run.label if done else ''}".rstrip()
@@ -116,7 +115,7 @@ def _reading_text(recorded: int, runs: int) -> str:
     return f"{recorded} of {runs} runs {'is' if recorded == 1 else 'are'} recorded already."
 
 
-def _line(done: CompletedRun) -> str:
+def _line(done: api.CompletedRun) -> str:
     if done.error is not None:
         return f"failed    {done.run.label}: {done.error.message}"
     if done.wall_seconds is None:
@@ -124,7 +123,7 @@ def _line(done: CompletedRun) -> str:
     return f"done      {done.run.label}: {done.virtual_ns / 1e9:.1f} s of {_clock([done])} in {done.wall_seconds:.1f} s"
 
 
-def _clock(done: Sequence[CompletedRun]) -> str:
+def _clock(done: Sequence[api.CompletedRun]) -> str:
     """Return the word for what the engine's clock counts."""
     times = {run.result.time for run in done if run.result is not None}
     return clock_text(times.pop()) if times in ({"real"}, {"machine"}) else clock_text("virtual")

@@ -16,7 +16,7 @@ from mptcplab.cli.common import console, print_table
 from mptcplab.cli.main import report_error
 from mptcplab.cli.progress import ProgressPrinter
 from mptcplab.errors import Exit, InputError, LabError
-from mptcplab.plan.estimate import duration_text
+from mptcplab.metrics.values import duration_text
 from mptcplab.report.table import Table
 from mptcplab.study.library import file_stem
 from mptcplab.study.scoreboard import scoreboard_table

@@ -11,40 +11,24 @@ from typing import Any
 
 import click
 
+from mptcplab import api
 from mptcplab.cli.common import console
 from mptcplab.cli.options import split_commas
 from mptcplab.errors import InputError, MissingError, reason
 
 # ``mptcplab report``.
 
-_PAGE_SUFFIXES = (".html", ".htm")
-
 
 def report(folder: Path, out: Path | None, as_json: bool) -> None:
     """Write the page about the results in ``folder``."""
-    from mptcplab.pages import write_report  # late, since loading templates and tables takes long
-
-    file = out or folder / "report.html"
-    if file.suffix.lower() not in _PAGE_SUFFIXES:
-        raise InputError(
-            f"{file} does not end with {_PAGE_SUFFIXES[0]}, and a report is a page of HTML",
-            hint=f"write --out {file.with_suffix(_PAGE_SUFFIXES[0])}; a browser prints it as PDF",
-        )
-    try:
-        written = write_report(folder, file)
-    except OSError as error:
-        message = f"{file} cannot be written: {reason(error)}"
-        raise InputError(message, hint="name another file with --out") from error
-    warnings = sum(notice.level == "warning" for experiment in written.experiments for notice in experiment.notices)
-    size = file.stat().st_size
+    written = api.write_report(folder, out)
     if as_json:
-        board = {"scoreboard": written.board.summary} if written.board else {}
-        click.echo(json.dumps({"file": str(file), "bytes": size, "title": written.title, "warnings": warnings} | board))
+        click.echo(json.dumps(written.document))
         return
-    if written.board:
-        console().print(written.board.summary, markup=False, soft_wrap=True)
-    count = f"{warnings} warning{'s' if warnings != 1 else ''}"
-    console().print(f"{file} ({size / 1e6:.1f} MB, {count})", markup=False)
+    if written.scoreboard is not None:
+        console().print(written.scoreboard, markup=False, soft_wrap=True)
+    count = f"{written.warnings} warning{'s' if written.warnings != 1 else ''}"
+    console().print(f"{written.file} ({written.bytes / 1e6:.1f} MB, {count})", markup=False)
 
 
 # ``mptcplab figure``: a static figure from any results folder.
@@ -71,7 +55,6 @@ def figure(
             )
     # Late, since the libraries behind it take long to load.
     from mptcplab.figure import FigureChoice, build_figure, build_table_figure, read_table
-    from mptcplab.results import open_results
 
     choice = FigureChoice(
         points=tuple(_pair(text, "--points KEY=VALUE") for text in points),
@@ -87,7 +70,10 @@ def figure(
         **options,
     )
     is_table = source.suffix.lower() == ".csv" and not source.is_dir()
-    made = build_table_figure(read_table(source), choice) if is_table else build_figure(open_results(source), choice)
+    if is_table:
+        made = build_table_figure(read_table(source), choice)
+    else:
+        made = build_figure(api.open_results(source), choice)
     for file in files or (Path(f"figure-{made.kind}.svg"),):
         try:
             made.write(file)

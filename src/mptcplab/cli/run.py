@@ -11,14 +11,12 @@ from typing import TYPE_CHECKING
 
 import click
 
-from mptcplab.api.sources import open_source
+from mptcplab import api
 from mptcplab.cli.common import console, print_table
 from mptcplab.cli.options import split_commas
 from mptcplab.errors import Exit
-from mptcplab.plan.algorithms import check_algorithms
 
 if TYPE_CHECKING:
-    from mptcplab.api.experiments import ExperimentOutcome
     from mptcplab.report.requirements import RequirementVerdict
 
 
@@ -44,13 +42,11 @@ def run(
 
     :raises LabError: if a run failed.
     """
-    with open_source(
+    with api.open_source(
         file, overrides=overrides, seed=seed, repeats=repeats, engine=engine, executes=True, trusted=trusted
     ) as source:
         experiment, names = source.experiment, split_commas(columns)
-        check_algorithms(experiment)
         # Only now: a mistake in the scenario or in an option is reported without waiting for engines and figures.
-        from mptcplab import api
         from mptcplab.cli.progress import ProgressPrinter
         from mptcplab.report.requirements import check_requirements, parse_requirement
         from mptcplab.report.result_table import check_columns
@@ -87,7 +83,7 @@ def run(
         return Exit.FAILED if violated else Exit.DONE
 
 
-def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[RequirementVerdict]) -> None:
+def _write_junit(file: Path, outcome: api.ExperimentOutcome, verdicts: Sequence[RequirementVerdict]) -> None:
     """Write the runs as JUnit XML, and the verdicts about requirements, if there are any."""
     from mptcplab.report.junit import experiment_suite, write_junit
     from mptcplab.report.requirements import requirements_suite
@@ -97,7 +93,7 @@ def _write_junit(file: Path, outcome: ExperimentOutcome, verdicts: Sequence[Requ
     write_junit(file, "mptcplab", [*suites, *([requirements_suite(title, verdicts)] if verdicts else [])])
 
 
-def _print_tables(outcome: ExperimentOutcome, columns: Sequence[str], sort: str | None, *, links: bool) -> None:
+def _print_tables(outcome: api.ExperimentOutcome, columns: Sequence[str], sort: str | None, *, links: bool) -> None:
     """Print the tables of results, the network's if asked for, and which files the results folder has."""
     from mptcplab.report.choosing import choose, sorted_tables
 

@@ -12,10 +12,10 @@ from typing import TypeVar
 
 import click
 
+from mptcplab import api
 from mptcplab.errors import InputError
 from mptcplab.fields import Protocol
 from mptcplab.files import check_new_file, write_new_file
-from mptcplab.importers.files import Imported, import_files
 from mptcplab.scenario import template
 from mptcplab.scenario.answer_examples import EVENT_EXAMPLE
 from mptcplab.scenario.jsonschema import scenario_schema
@@ -177,7 +177,7 @@ def import_(files: tuple[Path, ...], output: Path, title: str | None, force: boo
     is_output = str(output) == "-"
     if not is_output and not force:
         check_new_file(output)
-    imported = import_files(files, title)
+    imported = api.import_files(files, title)
     if is_output:
         click.echo(imported.text, nl=False)
     else:
@@ -187,7 +187,7 @@ def import_(files: tuple[Path, ...], output: Path, title: str | None, force: boo
         click.echo(line, err=True)
 
 
-def _summary(imported: Imported) -> list[str]:
+def _summary(imported: api.Imported) -> list[str]:
     """Return what the user should look at."""
     lines = [f"Assumed: {text}" for text in imported.assumptions[:_MAX_LISTED]]
     lines += [f"Not imported: {line.origin}: {line.text}: {line.reason}" for line in imported.unread[:_MAX_LISTED]]

@@ -11,11 +11,7 @@ import click
 from mptcplab import api
 from mptcplab.api.scenario_text import endpoint_notes, first_point_text
 from mptcplab.cli.common import console, print_table
-from mptcplab.engine.memory import memory_text
-from mptcplab.metrics.values import changed_keys_note, short_names
-from mptcplab.plan.algorithms import check_algorithms
-from mptcplab.plan.estimate import duration_text, size_text
-from mptcplab.plan.model import USUAL_MEMORY_BYTES
+from mptcplab.metrics.values import changed_keys_note, duration_text, memory_text, short_names, size_text
 from mptcplab.report.table import Table
 
 
@@ -26,7 +22,6 @@ def show(file: Path | str, overrides: tuple[str, ...], seed: int | None, repeats
 
 
 def _show(experiment: api.Experiment, *, as_json: bool) -> None:
-    check_algorithms(experiment)
     if as_json:
         click.echo(json.dumps(api.describe(experiment)))
         return
@@ -44,7 +39,7 @@ def _show(experiment: api.Experiment, *, as_json: bool) -> None:
     at_most = "at most " if experiment.until else ""
     text = f"{at_most}{count} run{'s' if count > 1 else ''}, about {duration_text(needed.seconds)} on an idle machine"
     text += f" with {needed.jobs} jobs, about {size_text(needed.bytes)} on disk"
-    if needed.lab_memory_bytes != USUAL_MEMORY_BYTES:
+    if not needed.has_usual_memory:
         bound = "up to " if len(experiment.points) > 1 else ""
         text += f", in labs of {bound}{memory_text(needed.lab_memory_bytes)} of memory"
     out.print(text, markup=False)

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mptcplab import api
 from mptcplab.errors import InputError
 from mptcplab.steering.program import run_agent, run_daemon
 
@@ -49,9 +50,7 @@ def status(socket: str, as_json: bool) -> None:
 
 def program() -> None:
     """Print the path of the program for other machines."""
-    from mptcplab.engine.tools import steer_program  # late: nothing else here needs it
-
-    click.echo(steer_program())
+    click.echo(api.steer_program())
 
 
 def _check_config(config: str | None) -> str:

@@ -48,10 +48,14 @@ class Lack:
 
 @dataclass(frozen=True)
 class Lacks:
-    """Everything that this machine lacks for some scenarios and tables."""
+    """Everything that this machine lacks for some scenarios and tables.
+
+    ``install_command`` is the command of mptcplab that gets it.
+    """
 
     system: LinuxDistribution
     lacks: tuple[Lack, ...]
+    install_command: str
 
     def __bool__(self) -> bool:
         return bool(self.lacks)
@@ -106,15 +110,21 @@ class Lacks:
             "advice": self.advice,
         }
 
-    def to_error(self, install: str) -> MissingError:
-        """Return one error that names everything. ``install`` is the command of mptcplab that gets it."""
+    def to_error(self) -> MissingError:
+        """Return one error that names everything, and the commands that get it."""
         by_hand = [f"or by hand: {self.command}"] if self.command else []
         advice = [f"no command gets this: {text}" for text in self.advice]
-        return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *advice]))
+        hint = "\n  ".join([self.install_command, *by_hand, *advice])
+        return name_all([lack.error for lack in self.lacks], hint=hint)
 
 
-def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: LinuxDistribution | None = None) -> Lacks:
-    """Return what users lack, by their names, together with what building it takes: packages first, each thing once."""
+def collect_lacks(
+    by_user: Mapping[str, Iterable[MissingError]], install_command: str, system: LinuxDistribution | None = None
+) -> Lacks:
+    """Return what users lack, by their names, together with what building it takes: packages first, each thing once.
+
+    ``install_command`` is the command of mptcplab that gets it.
+    """
     errors: dict[str, MissingError] = {}
     users: dict[str, dict[str, None]] = {}
     for user, lacking in by_user.items():
@@ -125,7 +135,7 @@ def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: LinuxDi
         errors.setdefault(error.subject, error)
         users.setdefault(error.subject, {})[f"`{command}`"] = None
     lacks = [Lack(error, tuple(users[subject])) for subject, error in errors.items()]
-    return Lacks(system or this_system(), tuple(sorted(lacks, key=_order)))
+    return Lacks(system or this_system(), tuple(sorted(lacks, key=_order)), install_command)
 
 
 def _order(lack: Lack) -> int:

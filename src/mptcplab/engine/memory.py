@@ -11,12 +11,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from mptcplab.errors import MissingError
+from mptcplab.metrics.values import memory_text
 from mptcplab.plan.model import USUAL_MEMORY_BYTES, Plan
 from mptcplab.steps import Command
 
 #: Pages of TCP's and UDP's memory in a lab of the usual size, which the guest sets (mptcplab.guest.machine).
 TCP_PAGES, UDP_PAGES = (12000, 16000, 24000), (24000, 32000, 48000)
-_GIB = 1 << 30
 _WAIT_SECONDS = 0.2
 
 
@@ -33,11 +33,6 @@ def with_limits(plan: Plan) -> Plan:
         for name, pages in (("tcp_mem", TCP_PAGES), ("udp_mem", UDP_PAGES))
     )
     return replace(plan, setup=(Command(None, ("sysctl", "-qw", *scaled)), *plan.setup))
-
-
-def memory_text(size: float) -> str:
-    """Return a size as text in GiB, or in MiB if it is small."""
-    return f"{size / _GIB:.4g} GiB" if size >= _GIB // 2 else f"{size / (1 << 20):.0f} MiB"
 
 
 def available_memory() -> int:

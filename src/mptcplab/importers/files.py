@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import InputError, reason
+from mptcplab.files import list_paths
 from mptcplab.importers.commands import read_script
 from mptcplab.importers.compose import Composer
 from mptcplab.importers.mininet import read_mininet
@@ -44,14 +45,14 @@ class Imported:
     formats: tuple[str, ...]
 
 
-def import_files(files: Sequence[str | Path], title: str | None = None) -> Imported:
+def import_files(files: str | Path | Sequence[str | Path], title: str | None = None) -> Imported:
     """Return a scenario, which loads, of scripts of ``tc`` and ``ip``, or of files of Mininet, minitopo or UCI.
 
     Nothing in a file is run. ``title`` is the scenario's, by default with the names of the files.
 
     :raises InputError: if a file cannot be read or is not understood, or if there is no network in them.
     """
-    texts = {path.name: _read(path) for path in map(Path, files)}
+    texts = {path.name: _read(path) for path in list_paths(files)}
     return import_texts(texts, title)
 
 

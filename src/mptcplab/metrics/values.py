@@ -30,6 +30,7 @@ _FEW, _MANY = 0.1, 10_000
 _OF_DELAYS = "ms"
 #: The unit of recorded times; less than one was not measured.
 _GRAIN = "ns"
+_MIB, _GIB = 1 << 20, 1 << 30
 #: Units of one quantity, each with its size, largest first.
 _FAMILIES = (
     {"Gbit/s": 1e9, "Mbit/s": 1e6, "kbit/s": 1e3, "bit/s": 1.0},
@@ -108,6 +109,24 @@ def units(unit: str) -> list[Unit]:
     """Return the units of a quantity measured in ``unit``, largest first; only ``unit`` if it has no others."""
     family = next((family for family in _FAMILIES if unit in family), {unit: 1.0})
     return [Unit(name, family[unit] / size) for name, size in family.items()]
+
+
+def size_text(size: float) -> str:
+    """Return a number of bytes as a text like ``2.35 MB``."""
+    unit = choose_unit("B", (size,))
+    return f"{unit.text(size)} {unit.name}"
+
+
+def memory_text(size: float) -> str:
+    """Return an amount of memory as a text like ``1.5 GiB``, or ``256 MiB`` if it is small."""
+    return f"{size / _GIB:.4g} GiB" if size >= _GIB // 2 else f"{size / _MIB:.0f} MiB"
+
+
+def duration_text(seconds: float) -> str:
+    """Return a rounded text like ``40 s``, ``12 min`` or ``3.5 h``."""
+    if seconds < 90:
+        return f"{seconds:.0f} s"
+    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"
 
 
 def percent(value: float, half_width: float | None = None) -> str:

@@ -10,7 +10,6 @@ from functools import cached_property
 from math import ceil, inf, sqrt
 
 from mptcplab.fields import LOOPBACK
-from mptcplab.metrics.values import choose_unit
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
@@ -307,12 +306,6 @@ def estimate_bytes(scenario: Scenario) -> float:
     return fixed + _sample_bytes(network) + captured
 
 
-def size_text(size: float) -> str:
-    """Return a number of bytes as a text like ``2.35 MB``."""
-    unit = choose_unit("B", (size,))
-    return f"{unit.text(size)} {unit.name}"
-
-
 def _sample_bytes(network: RatedNetwork) -> float:
     """Return the bytes of samples of sockets and queues, by programs and by the lab."""
     scenario = network.scenario
@@ -435,10 +428,3 @@ class Forecast:
         if kind.done:
             return kind.spent / kind.done
         return kind.guess if kind.known else kind.guess * scale
-
-
-def duration_text(seconds: float) -> str:
-    """Return a rounded text like ``40 s``, ``12 min`` or ``3.5 h``."""
-    if seconds < 90:
-        return f"{seconds:.0f} s"
-    return f"{seconds / 60:.0f} min" if seconds < 5400 else f"{seconds / 3600:.1f} h"

@@ -20,6 +20,7 @@ from mptcplab.capture.files import (
 from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.errors import InputError, reason
+from mptcplab.files import list_paths
 from mptcplab.report.capture import connection_table, save_data_sequence, statistics_tables
 from mptcplab.report.table import Table, write_json, write_table
 
@@ -110,7 +111,7 @@ def _order(connection: ConnectionSummary) -> int:
     return -sum(connection.data_bytes)
 
 
-def analyse_captures(files: Sequence[str | Path]) -> CaptureReport:
+def analyse_captures(files: str | Path | Sequence[str | Path]) -> CaptureReport:
     """Return what MPTCP did in captures: connections, subflows and their shares, reinjections, fallbacks.
 
     Several files are read as one capture: of several interfaces of a host, or of both hosts.
@@ -118,7 +119,7 @@ def analyse_captures(files: Sequence[str | Path]) -> CaptureReport:
     :raises InputError: if a file cannot be read, or files are of several runs.
     :raises MissingError: if tshark is not installed.
     """
-    paths = [Path(file) for file in files]
+    paths = list_paths(files)
     refuse_several_runs(paths)
     analysis = Analysis()
     for packet in read_packets(paths):
@@ -164,7 +165,7 @@ class CaptureStatistics:
 
 
 def measure_captures(
-    files: Sequence[str | Path], *, ends: Sequence[str] = (), are_runs: bool = False
+    files: str | Path | Sequence[str | Path], *, ends: Sequence[str] = (), are_runs: bool = False
 ) -> CaptureStatistics:
     """Return throughput and the times between packets of every TCP connection, without retransmissions.
 
@@ -174,7 +175,7 @@ def measure_captures(
     :raises InputError: if a file cannot be read, or files do not belong together.
     :raises MissingError: if tshark is not installed.
     """
-    paths = [Path(file) for file in files]
+    paths = list_paths(files)
     if are_runs:
         refuse_several_of_a_run(paths)
     else:

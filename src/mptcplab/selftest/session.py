@@ -12,6 +12,7 @@ from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from mptcplab.engine.defaults import check_jobs
 from mptcplab.engine.protocol import interruptible
 from mptcplab.kernel import KernelBuild, find_kernel
 from mptcplab.kernel.progress import Reporter, SilentProgress
@@ -104,8 +105,9 @@ class SelftestSuite:
         ``logs`` is a folder for the complete output of the scripts. ``finished`` receives each outcome, in the order of
         ``parts``. A test that does not pass is a result, not an error.
 
-        :raises KeyboardInterrupt: if a signal interrupts the labs.
+        :raises InputError: if ``jobs`` is less than 1. :raises KeyboardInterrupt: if a signal interrupts the labs.
         """
+        check_jobs(jobs)
         available = _cpus()
         cpus = [available[number % len(available)] for number in range(jobs or len(available))]
         started = time.monotonic()

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from mptcplab import api
 from mptcplab.cli import shell_completion
 from mptcplab.cli.options import (
     DeferredChoice,
@@ -25,7 +26,6 @@ from mptcplab.cli.options import (
     source_argument,
     trust_option,
 )
-from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 
 # ``mptcplab run``.
 
@@ -195,7 +195,7 @@ Examples:
 @click.option("--timeout", default="1 h", show_default=True, help="Virtual time after which COMMAND is terminated.")
 @click.option(
     "--stall",
-    default=f"{DEFAULT_STALL_SECONDS:g} s",
+    default=f"{api.DEFAULT_STALL_SECONDS:g} s",
     show_default=True,
     help="Real time without progress of virtual time after which COMMAND is terminated.",
 )
