@@ -19,6 +19,16 @@ from mptcplab.scenario.load import Run, load
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/ebpf/my-control.toml"
 PROGRAM = EXAMPLE.with_name("my-control.bpf.c")
+SCHEDULER_PROGRAM = EXAMPLE.with_name("fewest-retransmissions.bpf.c")
+#: What a kernel of the MPTCP developers' tree has beside the types of Debian's: the ability, and the iterator.
+_MORE_TYPES = """
+struct bpf_struct_ops_mptcp_sched_ops {
+};
+
+struct bpf_iter_mptcp_subflow {
+	__u64 __opaque[2];
+};
+"""
 _HEAD = """
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -104,6 +114,21 @@ def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.
     monkeypatch.setattr(user_programs, "types_of", lambda _: KernelTypes(header))
     programs = compile_user_programs(_sources(_HEAD + _SCHEDULER, file="first.bpf.c"), kernel)
     assert names_of(programs, SCHEDULER) == ("first",)
+
+
+def test_the_example_of_a_scheduler_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Debian's 7.2 refuses it; its verifier is not asked, since no packaged kernel can register a scheduler."""
+    kernel = find_stock("7.2")
+    source = ProgramSource(SCHEDULER_PROGRAM.name, SCHEDULER_PROGRAM.read_text())
+    assert "is an MPTCP scheduler, and the stock kernel" in _expect_refusal(source, version="7.2").message
+    header = tmp_path / "vmlinux.h"
+    end = "#ifndef BPF_NO_PRESERVE_ACCESS_INDEX\n#pragma clang attribute pop"
+    types = types_of(kernel).header.read_text()
+    assert end in types
+    header.write_text(types.replace(end, _MORE_TYPES + end))
+    monkeypatch.setattr(own, "types_of", lambda _: KernelTypes(header))
+    compile_user_programs.cache_clear()
+    assert names_of(compile_user_programs((source,), kernel), SCHEDULER) == ("fewest",)
 
 
 def test_a_header_beside_the_program_is_included() -> None:
