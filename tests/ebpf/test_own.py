@@ -11,7 +11,14 @@ import pytest
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
 from mptcplab.campaign.record import prepare_engines, prepare_job
 from mptcplab.ebpf import user_programs
-from mptcplab.ebpf.user_programs import CONTROL, SCHEDULER, KernelTypes, compile_user_programs, names_of, types_of
+from mptcplab.ebpf.user_programs import (
+    CONGESTION_CONTROL,
+    SCHEDULER,
+    KernelTypes,
+    compile_user_programs,
+    names_of,
+    types_of,
+)
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel.stock import find_stock
 from mptcplab.plan.model import ProgramSource
@@ -60,7 +67,7 @@ def _expect_refusal(*sources: ProgramSource, version: str = "6.12") -> LabError:
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
 def test_the_example_compiles_for_every_kernel(version: str) -> None:
     (program,) = compile_user_programs(_sources(), find_stock(version))
-    assert program.names(CONTROL) == ("calm",)
+    assert program.names(CONGESTION_CONTROL) == ("calm",)
 
 
 def test_a_mistake_in_c_is_reported_with_its_line() -> None:
@@ -96,7 +103,7 @@ def test_two_controls_in_one_file_are_both_found() -> None:
     """Their names are at different places of one section."""
     more = '\nSEC(".struct_ops")\nstruct tcp_congestion_ops other = { .ssthresh = (void *)calm_ssthresh, .name = "b" };'
     (program,) = compile_user_programs(_sources(PROGRAM.read_text() + more), find_stock("6.12"))
-    assert sorted(program.names(CONTROL)) == ["b", "calm"]
+    assert sorted(program.names(CONGESTION_CONTROL)) == ["b", "calm"]
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
@@ -126,7 +133,7 @@ def test_the_example_of_a_scheduler_compiles(monkeypatch: pytest.MonkeyPatch, tm
     types = types_of(kernel).header.read_text()
     assert end in types
     header.write_text(types.replace(end, _MORE_TYPES + end))
-    monkeypatch.setattr(own, "types_of", lambda _: KernelTypes(header))
+    monkeypatch.setattr(user_programs, "types_of", lambda _: KernelTypes(header))
     compile_user_programs.cache_clear()
     assert names_of(compile_user_programs((source,), kernel), SCHEDULER) == ("fewest",)
 

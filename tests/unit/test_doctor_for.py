@@ -269,9 +269,12 @@ def test_the_options_of_the_experiment_decide_what_it_needs(
 
     monkeypatch.setattr(api_machine, "find_missing", find)
     machine.lacks = {"made": [KERNEL]}
-    output = doctor("--for", "made/1", "--set", "kernel=7.2-hz100", "--engine", "local")
-    assert (asked, machine.engines) == (["7.2-hz100"], ["local"])
-    assert "  mptcplab doctor --for made/1 --set kernel=7.2-hz100 --engine local --install" in output.out.splitlines()
+    output = doctor("--for", "made/1", "--set", "kernel=7.2-hz100")
+    assert asked == ["7.2-hz100"]
+    assert "  mptcplab doctor --for made/1 --set kernel=7.2-hz100 --install" in output.out.splitlines()
+    output = doctor("--for", "made/1", "--engine", "local")
+    assert machine.engines == ["virtual", "local"]
+    assert "  mptcplab doctor --for made/1 --engine local --install" in output.out.splitlines()
 
 
 def test_beds_have_kernels_of_their_own(machine: Machine, doctor: Doctor, studies: Path) -> None:
