@@ -151,7 +151,7 @@ METRICS = (
         noun="recovered",
         definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: _recovery_time(subject, "recovery_after_failure_s"),
-        display=Display(never_alone=False, axis="recovery after the failure"),
+        display=Display(shown_without_values=False, axis="recovery after the failure"),
     ),
     _entry(
         name="recovery_after_restoration_s",
