@@ -242,6 +242,18 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
     ], "what can be built comes before what cannot"
 
 
+def test_a_way_to_go_on_without_it_is_named() -> None:
+    stale = MissingError(
+        "it is stale", subject="kernel 7.2 (stale)", command="mptcplab kernel build", alternative="wait"
+    )
+    error = collect_lacks({"a": [stale]}, DEBIAN).to_error("mptcplab doctor --for a --install")
+    assert (error.hint or "").splitlines() == [
+        "mptcplab doctor --for a --install",
+        "  or by hand: mptcplab kernel build",
+        "  or wait",
+    ]
+
+
 @pytest.mark.parametrize(
     ("system", "separator"),
     [(DEBIAN, " && "), (LinuxDistribution("arch", "Arch"), " && "), (LinuxDistribution("", "Plan 9"), "; then ")],

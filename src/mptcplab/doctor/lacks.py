@@ -109,8 +109,9 @@ class Lacks:
     def to_error(self, install: str) -> MissingError:
         """Return one error that names everything. ``install`` is the command of mptcplab that gets it."""
         by_hand = [f"or by hand: {self.command}"] if self.command else []
+        others = [f"or {lack.error.alternative}" for lack in self.lacks if lack.error.alternative]
         advice = [f"no command gets this: {text}" for text in self.advice]
-        return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *advice]))
+        return name_all([lack.error for lack in self.lacks], hint="\n  ".join([install, *by_hand, *others, *advice]))
 
 
 def collect_lacks(by_user: Mapping[str, Iterable[MissingError]], system: LinuxDistribution | None = None) -> Lacks:
