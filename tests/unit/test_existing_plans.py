@@ -38,8 +38,7 @@ BEFORE = {
 }
 
 #: The keys and names that descriptions of these scenarios had then.
-KNOWN = frozenset(
-    """
+_WORDS = """
 access-client2 access-client2>r2-server2 access1 access1>link1 access1>r2-server access2 access2>link2
 access2>r2-server add_addr_accepted address addresses ap aqm at backbone backward between bottleneck bulk burst
 burst_loss bursts captures cell chances checksum client client2 congestion_control connections core corrupt damage
@@ -52,8 +51,8 @@ queue queues r1 r2 r2-server r2-server2 rate read_quantum receiver receiving rec
 sender sending server server2 sha256 shape shaped_at shared singlepath size start strip subflows subflows_per_pair
 sysctl target tcp tcp-ap tcp-ap>tcp-out tcp-client tcp-out tcp-server tcp_rmem tcp_wmem timeout times to trace
 transport type update uplink upload via weights wifi wifi>backbone window workloads
-""".split()
-)
+"""
+KNOWN = frozenset(_WORDS.split())
 
 
 def _before(described: Any) -> Any:
