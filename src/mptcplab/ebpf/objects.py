@@ -114,5 +114,5 @@ def compile_program(source: Path, made: Path) -> None:
 
 
 if __name__ == "__main__":
-    for control in CONGESTION_CONTROLS:
-        print(object_file(control))
+    for congestion_control in CONGESTION_CONTROLS:
+        print(object_file(congestion_control))

@@ -7,7 +7,7 @@ from functools import partial
 
 from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
-from mptcplab.metrics.delivery import BACK, Delivery, delivery
+from mptcplab.metrics.delivery import BACK, Delivery, read_delivery
 
 # The metrics that every workload has, and the rate that its sender reports.
 
@@ -85,7 +85,7 @@ def rise_s(curve: Delivery) -> float | None:
 
 
 def _value(subject: Subject) -> float | None:
-    curve = delivery(subject.recording, subject.ends)
+    curve = read_delivery(subject.recording, subject.ends)
     return rise_s(curve) if curve is not None else None
 
 
