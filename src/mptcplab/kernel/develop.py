@@ -77,7 +77,7 @@ def check_build(
 ) -> CheckedBuild:
     """Check that all patches apply, and that the configuration has the lab's options, without compiling anything.
 
-    Only the files that patches touch and those that the configuration reads are unpacked. The arguments are as for
+    Only the files that patches touch and the files that the configuration reads are unpacked. The arguments are as for
     :func:`mptcplab.kernel.build.build_kernel`.
 
     :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.

@@ -144,7 +144,7 @@ def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[st
 def unpack_some(source: KernelSource, target: Path, patterns: Iterable[str], *, log: TextIO) -> None:
     """Create a copy of the files of the source whose names match one of `patterns`, which are patterns for a shell.
 
-    A pattern without a file is no error. :raises InputError: for a tarball that cannot be read.
+    A pattern may be without a file. :raises InputError: for a tarball that cannot be read.
     """
     wanted = [f"*/{pattern}" for pattern in patterns]
     target.mkdir()
