@@ -16,6 +16,7 @@ from mptcplab.scenario.keys import Written, fields_of, find_meant_key, meanings_
 from mptcplab.scenario.load import load
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.registry import KINDS
 
 TWO_PATHS = PATHS + WORKLOAD
 ENDS = 'from = "client"\nto = "server"\n'
@@ -137,6 +138,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
         {"time": "at", "duration": "downtime", "node": "side"},
     ),
 }
+
+# A kind of workload without misnomers of its own has those of all kinds, and needs no entry above.
+for _kind, _model in KINDS.items():
+    TABLES.setdefault(_model.__name__, (f'{PATHS}[workloads.w]\nkind = "{_kind}"\n{ENDS}', {"at": "start"}))
 
 
 def _models_below(model: type[BaseModel], known: dict[str, type[BaseModel]]) -> dict[str, type[BaseModel]]:
