@@ -76,7 +76,8 @@ class MissingError(LabError):
     """The machine lacks a program, file or feature (status 3).
 
     ``subject`` names it in a list of several. ``packages`` are the Debian packages that have it, or ``command`` is the
-    command of mptcplab that builds or downloads it; without a ``hint``, this is the hint.
+    command of mptcplab that builds or downloads it; without a ``hint``, this is the hint. ``alternative`` says how to
+    go on without it.
     """
 
     status = Exit.MISSING
@@ -89,12 +90,15 @@ class MissingError(LabError):
         subject: str = "",
         packages: Sequence[str] = (),
         command: str = "",
+        alternative: str = "",
     ) -> None:
         install = f"sudo apt-get install {' '.join(packages)}" if packages else None
-        super().__init__(message, hint=hint or command or install)
+        remedy = hint or command or install
+        super().__init__(message, hint=f"{remedy}\n  or {alternative}" if alternative else remedy)
         self.subject = subject or message
         self.packages = tuple(packages)
         self.command = command
+        self.alternative = alternative
 
 
 def try_each(find: Callable[[Subject], object], subjects: Iterable[Subject]) -> Iterator[tuple[Subject, MissingError]]:

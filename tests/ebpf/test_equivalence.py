@@ -12,7 +12,7 @@ from tests.ebpf.replay import Kind, in_ebpf, in_user_space, random_trace
 from tests.unit.coupled.events import compile_controls
 
 from mptcplab.ebpf.controls import BTF
-from mptcplab.ebpf.objects import CONTROLS
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS
 
 pytestmark = pytest.mark.skipif(
     os.geteuid() != 0 or not BTF.is_file(), reason="only root may load eBPF programs, into a kernel with BTF"
@@ -27,7 +27,7 @@ def library(tmp_path_factory: pytest.TempPathFactory) -> CDLL:
 
 
 @pytest.mark.parametrize("seed", [1, 2, 3])
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_every_event_leaves_the_same_window(library: CDLL, control: str, seed: int, tmp_path: Path) -> None:
     """Equal to the last bit of the fraction of a segment: both compile the same arithmetic."""
     trace = random_trace(seed, _EVENTS)

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from mptcplab.ebpf import controls
-from mptcplab.ebpf.objects import CONTROLS
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS
 from mptcplab.errors import InputError
 
 pytestmark = pytest.mark.skipif(
@@ -29,7 +29,7 @@ _FREED_SECONDS = 30.0
 _MAX_GROWTH_KB = 8192
 
 
-@pytest.fixture(params=CONTROLS)
+@pytest.fixture(params=CONGESTION_CONTROLS)
 def control(request: pytest.FixtureRequest) -> Iterator[str]:
     """A congestion control that is not loaded, neither before nor after."""
     name: str = request.param

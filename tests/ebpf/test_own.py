@@ -9,16 +9,34 @@ from pathlib import Path
 import pytest
 
 from mptcplab.campaign.lab import CompletedRun, Lab, Stop
-from mptcplab.campaign.record import prepare_engines, prepare_job
+from mptcplab.campaign.record import Engines, prepare_engines, prepare_job
 from mptcplab.ebpf import user_programs
-from mptcplab.ebpf.user_programs import CONTROL, SCHEDULER, KernelTypes, compile_user_programs, names_of, types_of
+from mptcplab.ebpf.objects import find_missing_tools
+from mptcplab.ebpf.user_programs import (
+    CONGESTION_CONTROL,
+    SCHEDULER,
+    KernelTypes,
+    compile_user_programs,
+    names_of,
+    types_of,
+)
 from mptcplab.errors import Exit, InputError, LabError, MissingError
-from mptcplab.kernel.stock import find_stock
+from mptcplab.kernel.stock import StockKernel, find_stock
 from mptcplab.plan.model import ProgramSource
 from mptcplab.scenario.load import Run, load
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "examples/ebpf/my-control.toml"
 PROGRAM = EXAMPLE.with_name("my-control.bpf.c")
+SCHEDULER_PROGRAM = EXAMPLE.with_name("fewest-retransmissions.bpf.c")
+#: What a kernel of the MPTCP developers' tree has beside the types of Debian's: the ability, and the iterator.
+_MORE_TYPES = """
+struct bpf_struct_ops_mptcp_sched_ops {
+};
+
+struct bpf_iter_mptcp_subflow {
+	__u64 __opaque[2];
+};
+"""
 _HEAD = """
 #include "vmlinux.h"
 #include <bpf/bpf_helpers.h>
@@ -33,6 +51,21 @@ SEC(".struct_ops") struct mptcp_sched_ops first = { .init = (void *)init, .name 
 _FORBIDDEN = ("tp->snd_ssthresh = tp->snd_cwnd", "tp->srtt_us = 0")
 
 
+@pytest.fixture(scope="module", autouse=True)
+def tools() -> None:
+    """Skip all tests, with the command that gets what is missing, on a machine that cannot compile programs."""
+    for error in find_missing_tools(with_headers=True):
+        pytest.skip(f"{error.message}; {error.hint}")
+
+
+def kernel_of(version: str) -> StockKernel:
+    """Return a stock kernel; a test for which it was not obtained is skipped, with the command that obtains it."""
+    try:
+        return find_stock(version)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.hint}")
+
+
 def _sources(
     text: str = "", *, change: tuple[str, str] = ("", ""), file: str = "mine.bpf.c"
 ) -> tuple[ProgramSource, ...]:
@@ -42,15 +75,15 @@ def _sources(
 
 def _expect_refusal(*sources: ProgramSource, version: str = "6.12") -> LabError:
     with pytest.raises((InputError, MissingError)) as caught:
-        compile_user_programs(sources, find_stock(version))
+        compile_user_programs(sources, kernel_of(version))
     assert caught.value.hint
     return caught.value
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
 def test_the_example_compiles_for_every_kernel(version: str) -> None:
-    (program,) = compile_user_programs(_sources(), find_stock(version))
-    assert program.names(CONTROL) == ("calm",)
+    (program,) = compile_user_programs(_sources(), kernel_of(version))
+    assert program.names(CONGESTION_CONTROL) == ("calm",)
 
 
 def test_a_mistake_in_c_is_reported_with_its_line() -> None:
@@ -82,11 +115,11 @@ def test_two_programs_with_one_name_are_refused() -> None:
     assert error.message == "'mine.bpf.c' and 'other.bpf.c' both register 'calm'"
 
 
-def test_two_controls_in_one_file_are_both_found() -> None:
+def test_two_congestion_controls_in_one_file_are_both_known() -> None:
     """Their names are at different places of one section."""
     more = '\nSEC(".struct_ops")\nstruct tcp_congestion_ops other = { .ssthresh = (void *)calm_ssthresh, .name = "b" };'
-    (program,) = compile_user_programs(_sources(PROGRAM.read_text() + more), find_stock("6.12"))
-    assert sorted(program.names(CONTROL)) == ["b", "calm"]
+    (program,) = compile_user_programs(_sources(PROGRAM.read_text() + more), kernel_of("6.12"))
+    assert sorted(program.names(CONGESTION_CONTROL)) == ["b", "calm"]
 
 
 @pytest.mark.parametrize("version", ["6.1", "6.12", "7.2"])
@@ -98,7 +131,7 @@ def test_a_scheduler_is_refused_by_kernels_without_schedulers_in_ebpf(version: s
 
 def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With the types of such a kernel, whose image is not packaged: Debian's, and the one that shows the ability."""
-    kernel = find_stock("6.12")
+    kernel = kernel_of("6.12")
     header = tmp_path / "vmlinux.h"
     header.write_text(types_of(kernel).header.read_text() + "\nstruct bpf_struct_ops_mptcp_sched_ops {\n};\n")
     monkeypatch.setattr(user_programs, "types_of", lambda _: KernelTypes(header))
@@ -106,16 +139,31 @@ def test_a_scheduler_compiles_if_the_kernel_can_register_it(monkeypatch: pytest.
     assert names_of(programs, SCHEDULER) == ("first",)
 
 
+def test_the_example_of_a_scheduler_compiles(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Debian's 7.2 refuses it; its verifier is not asked, since no packaged kernel can register a scheduler."""
+    kernel = kernel_of("7.2")
+    source = ProgramSource(SCHEDULER_PROGRAM.name, SCHEDULER_PROGRAM.read_text())
+    assert "is an MPTCP scheduler, and the stock kernel" in _expect_refusal(source, version="7.2").message
+    header = tmp_path / "vmlinux.h"
+    end = "#ifndef BPF_NO_PRESERVE_ACCESS_INDEX\n#pragma clang attribute pop"
+    types = types_of(kernel).header.read_text()
+    assert end in types
+    header.write_text(types.replace(end, _MORE_TYPES + end))
+    monkeypatch.setattr(user_programs, "types_of", lambda _: KernelTypes(header))
+    compile_user_programs.cache_clear()
+    assert names_of(compile_user_programs((source,), kernel), SCHEDULER) == ("fewest",)
+
+
 def test_a_header_beside_the_program_is_included() -> None:
     text = PROGRAM.read_text().replace("#define TARGET_US\t5000", '#include "target.h"')
     assert '#include "target.h"' in text
-    found = [
+    contents = [
         compile_user_programs(
-            (*_sources(text), ProgramSource("target.h", f"#define TARGET_US {target}\n")), find_stock("6.12")
+            (*_sources(text), ProgramSource("target.h", f"#define TARGET_US {target}\n")), kernel_of("6.12")
         )[0]
         for target in (5000, 5000, 9000)
     ]
-    assert found[0].content == found[1].content != found[2].content
+    assert contents[0].content == contents[1].content != contents[2].content
 
 
 def _runs(*overrides: str, folder: Path | None = None, change: tuple[str, str] = ("", "")) -> list[Run]:
@@ -128,15 +176,23 @@ def _runs(*overrides: str, folder: Path | None = None, change: tuple[str, str] =
     return list(load(file, overrides=("workloads.bulk.duration=5 s", *overrides)).runs)
 
 
+def _engines(runs: list[Run], name: str = "stock") -> Engines:
+    """Return engines for ``runs``; without QEMU or their kernel, the test is skipped."""
+    try:
+        return prepare_engines(runs, name=name)
+    except MissingError as error:
+        pytest.skip(f"{error.message}; {error.hint}")
+
+
 def _execute(runs: list[Run], engine: str, folder: Path) -> list[CompletedRun]:
-    return Lab(prepare_engines(runs, name=engine), folder, stop=Stop()).execute(runs, jobs=1, progress=lambda _: None)
+    return Lab(_engines(runs, engine), folder, stop=Stop()).execute(runs, jobs=1, progress=lambda _: None)
 
 
 def test_names_are_checked_before_anything_boots(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="has no congestion control 'calmer'"):
-        prepare_engines(_runs("transport.congestion_control=calmer"), name="stock")
+        _engines(_runs("transport.congestion_control=calmer"))
     with pytest.raises(InputError, match="has a congestion control 'cubic' already"):
-        prepare_engines(_runs(folder=tmp_path, change=('"calm"', '"cubic"')), name="stock")
+        _engines(_runs(folder=tmp_path, change=('"calm"', '"cubic"')))
 
 
 def test_the_program_is_a_part_of_the_identity(tmp_path: Path) -> None:
@@ -145,7 +201,7 @@ def test_the_program_is_a_part_of_the_identity(tmp_path: Path) -> None:
         folder = tmp_path / str(number)
         folder.mkdir()
         runs = _runs(folder=folder, change=change)
-        names.append(prepare_job(runs[-1], prepare_engines(runs, name="stock")).identity.name)
+        names.append(prepare_job(runs[-1], _engines(runs)).identity.name)
     assert names[0] == names[1] != names[2]
 
 

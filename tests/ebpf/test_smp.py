@@ -12,7 +12,7 @@ import pytest
 
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import prepare_engines
-from mptcplab.ebpf.objects import CONTROLS
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS
 from mptcplab.metrics.warnings import kernel_complaints
 from mptcplab.scenario.load import load
 
@@ -58,7 +58,7 @@ _SECONDS = 10
 @pytest.mark.parametrize("version", ["6.12", "7.2"])
 def test_connections_come_and_go_on_four_cpus(version: str, tmp_path: Path) -> None:
     file = tmp_path / "smp.toml"
-    file.write_text(_SCENARIO + "".join(_WORKLOAD.format(name=name, seconds=_SECONDS) for name in CONTROLS))
+    file.write_text(_SCENARIO + "".join(_WORKLOAD.format(name=name, seconds=_SECONDS) for name in CONGESTION_CONTROLS))
     runs = list(load(file).runs)
     engines = prepare_engines(runs, name=f"stock:{version},cpus=4,parallel")
     (done,) = Lab(engines, tmp_path / "out", stop=Stop()).execute(runs, jobs=1, progress=lambda _: None)

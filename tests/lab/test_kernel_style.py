@@ -26,6 +26,16 @@ USER = (
     "--ignore",
     "PREFER_DEFINED_ATTRIBUTE_MACRO,STRCPY,VOLATILE,AVOID_EXTERNS,COMPLEX_MACRO,MACRO_WITH_FLOW_CONTROL",
 )
+#: Programs in eBPF have no header of the kernel that defines `noinline`.
+BPF = ("--strict", "--file", "--ignore", "PREFER_DEFINED_ATTRIBUTE_MACRO")
+#: What stands in for the kernel's headers there defines the macros, types and functions that others are to use.
+BPF_HEADERS = (
+    "--strict",
+    "--file",
+    "--ignore",
+    "PREFER_DEFINED_ATTRIBUTE_MACRO,NEW_TYPEDEFS,CAMELCASE,COMPLEX_MACRO,MACRO_ARG_REUSE,MACRO_ARG_PRECEDENCE,"
+    "AVOID_EXTERNS",
+)
 #: No Signed-off-by. EMBEDDED_FILENAME takes "net/mptcp/Kconfig.lab" in net/mptcp/Kconfig for its own name. ENOSYS wants
 #: that error returned for unknown system calls only; 0020 compares with it.
 PATCH = ("--strict", "--no-signoff", "--ignore", "EMBEDDED_FILENAME,ENOSYS")
@@ -79,6 +89,8 @@ def _mark(checkpatch: Path, options: tuple[str, ...], file: Path) -> Path:
             PATCH, ("kernel/patches/**/*.patch", "kernel/options/*/*.patch", "kernel/experiments/*.patch"), id="patches"
         ),
         pytest.param(UPSTREAM, ("kernel/upstream/*/*.patch",), id="upstream"),
+        pytest.param(BPF, ("bpf/*.bpf.[ch]",), id="bpf"),
+        pytest.param(BPF_HEADERS, ("bpf/kernel.h", "bpf/linux/*.h"), id="bpf-headers"),
         pytest.param(USER, ("tools/**/*.[ch]", "tests/**/*.[ch]"), id="user"),
     ],
 )

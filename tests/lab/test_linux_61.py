@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.ebpf.objects import CONTROLS
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS
 
 from .bench import Bench, tree_hash
 
@@ -37,7 +37,7 @@ def test_responses_stay_with_a_subflow(bench: Bench, version: str, min_share: fl
     assert min_share <= slow <= max_share
 
 
-@pytest.mark.parametrize("control", [f"{name}{end}" for name in CONTROLS for end in ("", "_v09")])
+@pytest.mark.parametrize("control", [f"{name}{end}" for name in CONGESTION_CONTROLS for end in ("", "_v09")])
 def test_coupled_controls_run(bench: Bench, control: str) -> None:
     words = (f"transport.congestion_control={control}", "kernel=6.1")
     row = bench.row(_BULK, *words)

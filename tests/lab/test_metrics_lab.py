@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from mptcplab.metrics.delivery import Delivery, delivery, gap_s
+from mptcplab.metrics.delivery import Delivery, gap_s, read_delivery
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording.record import Recording
@@ -89,7 +89,7 @@ def test_the_exact_gap_is_near_the_sampled_one(bench: Bench) -> None:
     """The receiver's own pauses against the sampled curve, which is wrong by one interval at most."""
     recording = bench.record(FAILURE.format(kind="flow"))[0]
     (ends,) = ends_of(recording)
-    described = delivery(recording, ends)
+    described = read_delivery(recording, ends)
     assert described is not None
     assert described.pauses is not None
     sampled = Delivery(described.times, described.total)

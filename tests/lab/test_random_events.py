@@ -39,7 +39,7 @@ KINDS = {
 }
 
 #: One for each seed, in turn.
-CONTROLS = ("cubic", "lia", "olia", "balia", "wvegas")
+CONGESTION_CONTROLS = ("cubic", "lia", "olia", "balia", "wvegas")
 
 SCENARIO = """
 [topology]
@@ -134,7 +134,7 @@ def _survives(bench: Bench, scheduler: str, manager: str, *, opportunistic: int 
     seeds = _seeds(scheduler, manager)
     for seed in seeds:
         made = schedule(seed, events=EVENTS, kinds=KINDS[manager])
-        control = CONTROLS[seed % len(CONTROLS)]
+        control = CONGESTION_CONTROLS[seed % len(CONGESTION_CONTROLS)]
         recording = _transfer(
             bench,
             made,

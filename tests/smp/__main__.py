@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from tests.smp.complaints import complaints_in, known_complaints, unknown
-from tests.smp.guest.choices import CONTROLS, SCHEDULERS
+from tests.smp.guest.choices import CONGESTION_CONTROLS, SCHEDULERS
 from tests.smp.kernel import VARIANTS, build
 from tests.smp.machine import CONSOLE, Machine
 from tests.smp.outcomes import outcome_of, record
@@ -45,7 +45,9 @@ def _arguments() -> argparse.Namespace:
 
 def _missing(report: dict[str, Any]) -> list[str]:
     """Return the algorithms that no observed connection used."""
-    names = [f"congestion control {name}" for name in CONTROLS] + [f"scheduler {name}" for name in SCHEDULERS]
+    names = [f"congestion control {name}" for name in CONGESTION_CONTROLS] + [
+        f"scheduler {name}" for name in SCHEDULERS
+    ]
     return [name for name in names if f"seen: {name}" not in report["done"]]
 
 

@@ -50,7 +50,10 @@ def make_results(
     file = folder / "made.toml"
     file.write_text(text)
     experiment = load(file, overrides=overrides)
-    recordings = [write_run(folder, run, steps) for run in experiment.runs if keep(run)]
+    kept = [run for run in experiment.runs if keep(run)]
+    labels = ", ".join(run.label for run in experiment.runs)
+    assert kept, f"`keep` accepts none of the runs: they are {labels}"
+    recordings = [write_run(folder, run, steps) for run in kept]
     write_json(experiment_document(experiment, result_rows(recordings)), folder / "results.json")
     return experiment
 

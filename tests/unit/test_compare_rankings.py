@@ -15,7 +15,7 @@ from tests.unit.compared import output, row_of, write
 from mptcplab.stats import mean_interval
 
 SCHEDULERS = {"default": 0.0, "blest": 8.0, "ecf": 0.6, "redundant": 4.0}
-CONTROLS = {"cubic": 0.0, "bbr": 10.0}
+CONGESTION_CONTROLS = {"cubic": 0.0, "bbr": 10.0}
 
 
 def _grid(folder: Path, deviation: float) -> Path:
@@ -28,7 +28,7 @@ def _grid(folder: Path, deviation: float) -> Path:
             run=f"{scheduler}{control}",
         )
         for scheduler, better in SCHEDULERS.items()
-        for control, more in CONTROLS.items()
+        for control, more in CONGESTION_CONTROLS.items()
     ]
     return write(folder, rows)
 

@@ -299,11 +299,11 @@ def test_clock_of_a_child_process_can_be_read_or_the_reason_is_named(monkeypatch
     assert finding.command
 
 
-def find_kernel_hint(name: str) -> str | None:
+def find_kernel_command(name: str) -> str:
     """Return the command that a run names which needs this kernel."""
     with pytest.raises(MissingError) as caught:
         find_kernel(name)
-    return caught.value.hint
+    return caught.value.command
 
 
 def _entry(folder: Path, version: str, inputs: str, **more: str) -> None:
@@ -324,7 +324,7 @@ def test_kernels(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     _entry(tmp_path, "7.2", "older", variant="window")
     found = by_subject(kernel.check_kernels())
     assert found["kernel 7.2-window"].message == found["kernel 7.2"].message
-    assert found["kernel 7.2-window"].command == find_kernel_hint("7.2-window")
+    assert found["kernel 7.2-window"].command == find_kernel_command("7.2-window")
     assert "stale" in found["kernel 7.2"].message
     assert (found["kernel 6.12"].level, found["kernel 6.12"].command) == (Level.MISSING, "mptcplab kernel build 6.12")
 

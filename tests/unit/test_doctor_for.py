@@ -243,6 +243,18 @@ def test_what_no_command_gets(machine: Machine, doctor: Doctor, monkeypatch: pyt
     ], "what can be built comes before what cannot"
 
 
+def test_a_way_to_go_on_without_it_is_named() -> None:
+    stale = MissingError(
+        "it is stale", subject="kernel 7.2 (stale)", command="mptcplab kernel build", alternative="wait"
+    )
+    error = collect_lacks({"a": [stale]}, DEBIAN).to_error("mptcplab doctor --for a --install")
+    assert (error.hint or "").splitlines() == [
+        "mptcplab doctor --for a --install",
+        "  or by hand: mptcplab kernel build",
+        "  or wait",
+    ]
+
+
 @pytest.mark.parametrize(
     ("system", "separator"),
     [(DEBIAN, " && "), (LinuxDistribution("arch", "Arch"), " && "), (LinuxDistribution("", "Plan 9"), "; then ")],
@@ -270,9 +282,12 @@ def test_the_options_of_the_experiment_decide_what_it_needs(
 
     monkeypatch.setattr(api_machine, "find_missing", find)
     machine.lacks = {"made": [KERNEL]}
-    output = doctor("--for", "made/1", "--set", "kernel=7.2-hz100", "--engine", "local")
-    assert (asked, machine.engines) == (["7.2-hz100"], ["local"])
-    assert "  mptcplab doctor --for made/1 --set kernel=7.2-hz100 --engine local --install" in output.out.splitlines()
+    output = doctor("--for", "made/1", "--set", "kernel=7.2-hz100")
+    assert asked == ["7.2-hz100"]
+    assert "  mptcplab doctor --for made/1 --set kernel=7.2-hz100 --install" in output.out.splitlines()
+    output = doctor("--for", "made/1", "--engine", "local")
+    assert machine.engines == ["virtual", "local"]
+    assert "  mptcplab doctor --for made/1 --engine local --install" in output.out.splitlines()
 
 
 def test_beds_have_kernels_of_their_own(machine: Machine, doctor: Doctor, studies: Path) -> None:

@@ -10,10 +10,13 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.campaign.failures import find_missing
 from mptcplab.ebpf import controls, objects
 from mptcplab.ebpf.controls import find, reason_of
 from mptcplab.errors import InputError, MissingError
+from mptcplab.scenario.load import load
 
+EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
 Names = namedtuple("Names", "release")
 
 
@@ -32,8 +35,8 @@ def machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.skipif(not shutil.which("clang"), reason="clang is not installed; only it compiles for eBPF")
-@pytest.mark.parametrize("name", objects.CONTROLS)
-def test_every_control_compiles(name: str) -> None:
+@pytest.mark.parametrize("name", objects.CONGESTION_CONTROLS)
+def test_every_congestion_control_compiles(name: str) -> None:
     content = objects.object_file(name).read_bytes()
     assert content.startswith(b"\x7fELF")
     # What the loader needs: type information, relocations of fields, and the registration.
@@ -101,7 +104,7 @@ def test_only_what_we_loaded_is_unloaded() -> None:
 
 
 @pytest.mark.usefixtures("machine")
-def test_an_unknown_control_is_refused() -> None:
+def test_an_unknown_congestion_control_is_refused() -> None:
     with pytest.raises(InputError, match="no eBPF program of 'cubic'"):
         controls.load("cubic")
 
@@ -132,3 +135,35 @@ def test_the_log_of_a_refusal_becomes_a_sentence(line: str, reason: str | None) 
 def test_the_newest_row_is_last() -> None:
     rows = [{"id": 30, "name": "lia"}, {"id": 4, "name": "lia"}, {"id": 50, "name": "olia"}]
     assert [row["id"] for row in find(rows, name="lia")] == [4, 30]
+
+
+@pytest.mark.parametrize(
+    ("file", "congestion_control", "packages"),
+    [
+        ("ebpf/my-control", "reno", {"clang", "bpftool", "libbpf-dev"}),
+        # One of ours includes its own headers only.
+        ("two-paths", "lia", {"clang", "bpftool"}),
+        ("two-paths", "reno", set()),
+    ],
+)
+def test_doctor_names_what_programs_take(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, file: str, congestion_control: str, packages: set[str]
+) -> None:
+    """Beside the kernel and QEMU, and although there is no kernel yet for which to compile."""
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setattr(objects, "_SEARCH", str(tmp_path))
+    monkeypatch.setattr(objects, "_has_headers", lambda _: False)
+    experiment = load(EXAMPLES / f"{file}.toml", overrides=(f"transport.congestion_control={congestion_control}",))
+    lacking = {package for error in find_missing(experiment.runs, engine="stock:7.2") for package in error.packages}
+    assert lacking & {"clang", "bpftool", "libbpf-dev"} == packages
+    virtual = {error.subject for error in find_missing(experiment.runs)}
+    assert not virtual & {"clang", "bpftool", "headers of libbpf"}, "the lab kernel loads no programs"
+
+
+def test_headers_are_looked_for_with_the_compiler(tmp_path: Path) -> None:
+    assert not objects._has_headers(str(tmp_path / "absent"))
+    compiler = tmp_path / "compiler"
+    for status in (0, 1):
+        compiler.write_text(f"#!/bin/sh\ngrep -q bpf_helpers.h && exit {status}\n")
+        compiler.chmod(0o755)
+        assert objects._has_headers(str(compiler)) is (status == 0)

@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab import api
 from mptcplab.engine.virtual.engine import Virtual
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
@@ -45,3 +46,16 @@ def test_an_engine_with_a_fixed_kernel_refuses_a_chosen_one() -> None:
     REAL.check(plan, kernel=None, name="real")
     with pytest.raises(InputError, match=r"does not run lab kernels, and the scenario requires 6\.12"):
         REAL.check(plan, kernel="6.12", name="real")
+
+
+def test_what_the_engine_cannot_do_is_said_before_what_the_machine_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Otherwise, a user is told to build a kernel, and refused after that."""
+    monkeypatch.setenv("XDG_CACHE_HOME", "/nonexistent")
+    monkeypatch.setattr("mptcplab.kernel.cache.find_usable_prebuilt", lambda: None)
+    own_programs = EXAMPLES / "ebpf" / "my-control.toml"
+    with pytest.raises(InputError, match="the engine 'virtual' does not load eBPF programs"):
+        api.run(load(own_programs))
+    with pytest.raises(InputError, match="the engine 'virtual' does not load eBPF programs"):
+        api.find_lacks([str(own_programs)])
+    with pytest.raises(InputError, match="does not run lab kernels"):
+        api.find_lacks([str(EXAMPLES / "two-paths.toml")], set=["kernel=6.12"], engine="stock")

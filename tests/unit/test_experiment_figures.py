@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.unit.test_report import BASIC, result_row
+from tests.unit.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.experiment import experiment_figures
@@ -21,8 +21,8 @@ links.link1 = { rate = "50 Mbit/s", delay = "10 ms" }
 links.link2 = { rate = "20 Mbit/s", delay = "30 ms" }
 workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "2 s" }
 """
-CONTROLS = ("cubic", "reno", "lia", "olia", "balia")
-MORE = (*CONTROLS, "bbr", "vegas")
+CONGESTION_CONTROLS = ("cubic", "reno", "lia", "olia", "balia")
+MORE = (*CONGESTION_CONTROLS, "bbr", "vegas")
 SCHEDULERS = ("default", "minrtt", "roundrobin", "redundant", "blest", "ecf", "priority", "minrtt_v09")
 
 
@@ -33,12 +33,12 @@ def experiment(tmp_path: Path) -> Experiment:
     return load(file)
 
 
-def _rows(workload: str, controls: tuple[str, ...] = CONTROLS, **metrics: Interval) -> list[ResultRow]:
+def _rows(workload: str, controls: tuple[str, ...] = CONGESTION_CONTROLS, **metrics: Interval) -> list[ResultRow]:
     return [
         result_row(
             settings={"transport.scheduler": scheduler, "transport.congestion_control": control},
             workload=workload,
-            metrics={**BASIC, **metrics},
+            metrics={**IN_EVERY_ROW, **metrics},
         )
         for scheduler in SCHEDULERS
         for control in controls

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.unit.made_results import make_results
-from tests.unit.test_report import BASIC, result_row
+from tests.unit.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.errors import InputError
 from mptcplab.figure.bars import draw_bars
@@ -343,7 +343,9 @@ def test_a_distribution_is_of_the_workload_that_has_items(tmp_path: Path, monkey
 
 def test_a_figure_has_the_unit_of_the_table() -> None:
     """Also where it shows a part of the results whose values alone would suit a smaller unit."""
-    rows = [result_row(settings={"x": x}, metrics={**BASIC, "gap_s": Interval(gap, 0.001, 3)}) for x, gap in VALUES]
+    rows = [
+        result_row(settings={"x": x}, metrics={**IN_EVERY_ROW, "gap_s": Interval(gap, 0.001, 3)}) for x, gap in VALUES
+    ]
     for shown, label in ((rows, "longest gap without data, s"), (rows[:1], "longest gap without data, ms")):
         figure = sweep_figure("t", shown, METRICS["gap_s"], "x")
         assert figure.y_label == label

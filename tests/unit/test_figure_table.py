@@ -80,7 +80,7 @@ def test_lines_with_the_same_settings_are_runs_of_a_point(tmp_path: Path) -> Non
 def test_a_setting_may_be_called_as_a_column_of_results_is(
     tmp_path: Path, text: str, metric: str, keys: tuple[str, ...]
 ) -> None:
-    """Only in tables of results, which have all basic metrics, are these no settings."""
+    """Only in tables of results, which have the metrics in every row, are these no settings."""
     found = _table(tmp_path, text, metric=metric)
     assert found.columns.keys == keys
     assert all(point.interval is not None and point.interval.n == 1 for point in found.points), "no runs are mixed"

@@ -12,10 +12,11 @@ from tests.unit.written import PATHS, WORKLOAD, Write
 
 from mptcplab.fields import Part, misnomers_of
 from mptcplab.scenario.document import ScenarioError
-from mptcplab.scenario.keys import Written, fields_of, meanings_of, union_members
+from mptcplab.scenario.keys import Written, fields_of, find_meant_key, meanings_of, union_members
 from mptcplab.scenario.load import load
 from mptcplab.workload.flow import Flow
 from mptcplab.workload.iperf3 import Iperf3
+from mptcplab.workload.registry import KINDS
 
 TWO_PATHS = PATHS + WORKLOAD
 ENDS = 'from = "client"\nto = "server"\n'
@@ -138,6 +139,10 @@ TABLES: dict[str, tuple[str, dict[str, str]]] = {
     ),
 }
 
+# A kind of workload without misnomers of its own has those of all kinds, and needs no entry above.
+for _kind, _model in KINDS.items():
+    TABLES.setdefault(_model.__name__, (f'{PATHS}[workloads.w]\nkind = "{_kind}"\n{ENDS}', {"at": "start"}))
+
 
 def _models_below(model: type[BaseModel], known: dict[str, type[BaseModel]]) -> dict[str, type[BaseModel]]:
     """Add ``model`` and the models of all tables below it to ``known``, by their names."""
@@ -176,6 +181,27 @@ def test_another_name_of_a_key_gets_the_key_as_its_hint(write: Write, table: str
         assert error.hint == f"did you mean `{key}`?", name
 
 
+@pytest.mark.parametrize("name", MODELS)
+def test_a_key_in_a_neighbours_table_is_shown_a_table_that_has_it(write: Write, name: str) -> None:
+    """In [repeats], whose own keys and misnomers are few. A key of several tables is shown the first of them.
+
+    A key that resembles a misnomer there is taken for it.
+    """
+    neighbour = MODELS["Repeats"]
+    text, _ = TABLES["Repeats"]
+    others = fields_of(MODELS[name]).keys() - fields_of(neighbour).keys()
+    for key in sorted(key for key in others if find_meant_key(key, [neighbour]) is None):
+        hint = _refusal(write, f"{text}{key} = 1\n").hint or ""
+        assert hint.startswith((f"`{key}` belongs in ", f"`{key}` belongs at ")), hint
+
+
+def test_a_key_of_several_kinds_of_workloads_is_shown_all(write: Write) -> None:
+    hint = _refusal(write, f"{TABLES['Record'][0]}retries = 1\n").hint
+    assert hint == '`retries` belongs in [workloads.NAME] with kind = "ftp" or "http"'
+    hint = _refusal(write, f"{TABLES['Record'][0]}playout = 1\n").hint
+    assert hint == '`playout` belongs in [workloads.NAME] with kind = "voip"'
+
+
 def test_every_table_of_the_language_is_tested() -> None:
     assert set(TABLES) == set(MODELS)
 
@@ -187,7 +213,9 @@ def test_a_misnomer_is_not_a_key_and_means_a_single_key(name: str) -> None:
     keys = fields_of(model).keys()
     misnomers = [other for key, others in misnomers_of(model).items() if key in keys for other in others]
     assert not keys & set(misnomers)
-    assert len(misnomers) == len(set(misnomers)), [other for other in misnomers if misnomers.count(other) > 1]
+    owners = {other: [key for key in keys if other in misnomers_of(model).get(key, ())] for other in misnomers}
+    twice = {other: names for other, names in owners.items() if len(names) > 1}
+    assert not twice, "each of these names means several keys: leave it to one of them, in the key's `misnomers`"
     assert all(other == other.casefold().replace("-", "_") for other in misnomers), "compared in this form"
     assert len(meanings_of(model)) == len(misnomers) > 0
 

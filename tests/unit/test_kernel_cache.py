@@ -118,8 +118,12 @@ def test_find_gives_the_variant_that_is_named(tmp_path: Path) -> None:
 def test_find_refuses_a_kernel_of_other_patches(tmp_path: Path) -> None:
     add(tmp_path, key="a" * 64)
     changed = KernelInputs(fragment=INPUTS.fragment, patches=(NamedFile("0001-a.patch", b"b"),))
-    with pytest.raises(MissingError, match="other patches or options"):
+    with pytest.raises(MissingError, match="other patches or options") as caught:
         find_kernel(cache=tmp_path, inputs=changed)
+    command, way_on = (caught.value.hint or "").splitlines()
+    assert command == "mptcplab kernel build"
+    assert way_on == "  or go on with the old one, by its name: --set kernel=7.2-aaaaaaaaaaaa"
+    assert find_kernel(way_on.partition("kernel=")[2], tmp_path, inputs=changed).key == "a" * 64
 
 
 def test_only_a_kernel_of_the_present_inputs_is_current(tmp_path: Path) -> None:

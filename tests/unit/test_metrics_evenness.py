@@ -37,7 +37,7 @@ def _mean_bps(curve: Delivery) -> float:
     ],
 )
 def test_seconds_are_slow_below_half_of_the_mean(seconds: list[float], share: float) -> None:
-    curve = _curve([rate for rate in seconds for _ in range(10)]).until_sent(10.0)
+    curve = _curve([rate for rate in seconds for _ in range(10)]).with_sent_until(10.0)
     assert slow_seconds_share(curve, 8 * 10 * 80.0) == pytest.approx(share)
 
 
@@ -50,7 +50,7 @@ def test_what_was_sent_and_did_not_arrive_counts() -> None:
     """A transfer that stalls until the run ends has slow seconds, and one that is complete has none."""
     curve = _curve([100.0] * 20 + [0.0] * 20)
     assert slow_seconds_share(curve, 800.0) == 0.0
-    assert slow_seconds_share(curve.until_sent(9.0), 800.0) == 0.5
+    assert slow_seconds_share(curve.with_sent_until(9.0), 800.0) == 0.5
 
 
 @pytest.mark.parametrize("curve", [_curve([100.0] * 9), _curve([100.0] * 9, step_s=2.0), _curve([])])

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.unit.made_manifest import manifest
 
 from mptcplab.metrics.catalog.recovery import recoveries, recovery_metrics, workload_recoveries
-from mptcplab.metrics.delivery import Delivery, delivery, earlier_rate, gap_s, recovery_s
+from mptcplab.metrics.delivery import Delivery, earlier_rate, gap_s, read_delivery, recovery_s
 from mptcplab.metrics.instants import Instant
 from mptcplab.metrics.subflows import ends_of
 from mptcplab.recording import samples
@@ -146,7 +146,7 @@ def _recording(folder: Path, workload: str = "flow", **events: Any) -> Recording
 def test_delivery_of_a_recording(tmp_path: Path, kind: str) -> None:
     recording = _recording(tmp_path, kind)
     (ends,) = ends_of(recording)
-    curve = delivery(recording, ends)
+    curve = read_delivery(recording, ends)
     assert curve is not None
     assert curve.rate(1, 3) == pytest.approx(16_000), "both connections together"
     assert curve.rate(4, 6) == 0
@@ -180,7 +180,7 @@ def test_the_pauses_of_one_workload_say_nothing_of_another(tmp_path: Path) -> No
     (tmp_path / "manifest.json").write_text(json.dumps(manifest(workloads)))
     gaps = {}
     for ends in ends_of(Recording(tmp_path)):
-        curve = delivery(Recording(tmp_path), ends)
+        curve = read_delivery(Recording(tmp_path), ends)
         assert curve is not None
         gaps[ends.workload] = gap_s(curve, 2.5, 4.9)
     assert gaps == {"ask": 3.0, "bulk": pytest.approx(0.1)}

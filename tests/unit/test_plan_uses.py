@@ -66,7 +66,7 @@ def test_nodes_declare_their_programs(kind: str) -> None:
 @pytest.mark.parametrize(
     "keys",
     [
-        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.example)),
+        *(keys for one in BEHAVIOURS for keys in (one.smallest, one.with_more_programs)),
         *({"discipline": name} for name in DISCIPLINES),
     ],
 )

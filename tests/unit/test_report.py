@@ -25,7 +25,7 @@ from mptcplab.report.table import Table, interval_text, number, number_columns, 
 from mptcplab.stats import Interval, mean_interval
 
 #: What every row has.
-BASIC = {
+IN_EVERY_ROW = {
     "goodput_mbps": mean_interval([95.0, 95.2, 95.4]),
     "duration_s": mean_interval([10.0, 10.0, 10.0]),
     "retransmitted_percent": mean_interval([0.1, 0.1, 0.1]),
@@ -37,7 +37,7 @@ def result_row(**changed: Any) -> ResultRow:
     plain: dict[str, Any] = {
         "settings": {"transport.protocol": "mptcp"},
         "workload": "bulk",
-        "metrics": BASIC,
+        "metrics": IN_EVERY_ROW,
         "mptcp": "2 subflows",
         "counts": (),
         "shares": {"access1>link1": 0.504, "access2>link2": 0.496},
@@ -92,7 +92,7 @@ def test_no_spread_is_printed_as_zero(half_width: float | None, digits: int | No
 
 
 def test_identical_runs_are_named_below_the_table() -> None:
-    same = result_row(metrics=BASIC | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
+    same = result_row(metrics=IN_EVERY_ROW | {"goodput_mbps": mean_interval([15.303698147062665] * 3)})
     table = result_table("t", [same])
     assert "15.3 (identical)" in table.rows[0]
     assert IDENTICAL_NOTE in table.notes
@@ -102,7 +102,7 @@ def test_identical_runs_are_named_below_the_table() -> None:
 def test_runs_with_one_identical_value_are_not_called_the_same() -> None:
     """A value with a floor, as an outage of 0 s, is often identical in runs that differ otherwise."""
     spread, floor = mean_interval([39.0, 39.9, 40.8]), mean_interval([0.0] * 3)
-    table = result_table("t", [result_row(metrics=BASIC | {"goodput_mbps": spread, "outage_s": floor})])
+    table = result_table("t", [result_row(metrics=IN_EVERY_ROW | {"goodput_mbps": spread, "outage_s": floor})])
     assert "0.00 (identical)" in table.rows[0]
     (note,) = (note for note in table.notes if note.startswith("(identical)"))
     assert "Where nothing else in the row varies" in note
@@ -110,7 +110,7 @@ def test_runs_with_one_identical_value_are_not_called_the_same() -> None:
 
 
 def test_identical_values_without_a_column_are_not_named() -> None:
-    row = result_row(metrics=BASIC | {"sent_mbps": mean_interval([5.0] * 3)})
+    row = result_row(metrics=IN_EVERY_ROW | {"sent_mbps": mean_interval([5.0] * 3)})
     table = result_table("t", [row])
     assert row.metrics["sent_mbps"].is_identical
     assert not any("(identical)" in cell for cell in table.rows[0])
@@ -212,7 +212,7 @@ def test_workloads_with_other_metrics_have_tables_of_their_own() -> None:
         for name in ("delay_mean_ms", "jitter_ms", "late_percent", "lost_percent", "mos")
     }
     rows = [
-        result_row(settings={"transport.scheduler": scheduler}, workload=workload, metrics=BASIC | metrics)
+        result_row(settings={"transport.scheduler": scheduler}, workload=workload, metrics=IN_EVERY_ROW | metrics)
         for scheduler in ("default", "blest")
         for workload, metrics in (("bulk", {}), ("objects", objects), ("call", calls), ("more", calls))
     ]

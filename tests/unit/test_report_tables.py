@@ -6,7 +6,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
-from tests.unit.test_report import BASIC, result_row
+from tests.unit.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.html_sweep import axes_of, sweep_drawing
@@ -33,7 +33,7 @@ def _rows() -> list[ResultRow]:
 
 def _row(scheduler: str, workload: str, metrics: dict[str, Interval], **changed: Any) -> ResultRow:
     settings = {"transport.scheduler": scheduler}
-    found = {**BASIC, "goodput_mbps": Interval(len(scheduler), 0.1, 3), **metrics}
+    found = {**IN_EVERY_ROW, "goodput_mbps": Interval(len(scheduler), 0.1, 3), **metrics}
     warnings = ("it was slow",) if workload == "call" else ()
     return result_row(
         settings=settings, workload=workload, metrics=found, scheduler=scheduler, warnings=warnings, **changed

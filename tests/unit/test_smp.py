@@ -10,7 +10,15 @@ from pathlib import Path
 
 import pytest
 from tests.smp.complaints import KNOWN, complaints_in, known_complaints, unknown
-from tests.smp.guest.choices import CONTROLS, COUPLED, FIRST_ENDPOINTS, NODES, OUR_SCHEDULERS, SCHEDULERS, SWITCHES
+from tests.smp.guest.choices import (
+    CONGESTION_CONTROLS,
+    COUPLED,
+    COUPLED_SETTINGS,
+    FIRST_ENDPOINTS,
+    NODES,
+    OUR_SCHEDULERS,
+    SCHEDULERS,
+)
 from tests.smp.guest.events import WEIGHTS, Event, Events
 from tests.smp.kernel import VARIANTS, WATCHED, inputs_of
 from tests.smp.machine import Machine
@@ -43,9 +51,10 @@ def test_every_algorithm_of_the_kernel_is_chosen_from() -> None:
     assert set(OUR_SCHEDULERS) == _registered("mptcp_sched_ops")
 
 
-def test_every_setting_of_the_coupled_controls_is_switched() -> None:
+def test_every_setting_of_the_coupled_congestion_controls_is_changed() -> None:
     names = set(re.findall(r'\{ "(coupled_\w+)"', (SOURCES / "net/mptcp/coupled_sysctl.c").read_text()))
-    assert {Path(file).name for file in SWITCHES} == names
+    known = {Path(file).name for file in COUPLED_SETTINGS}
+    assert known == names, "give COUPLED_SETTINGS in tests/smp/guest/choices.py each setting, with values to try"
 
 
 @pytest.mark.parametrize("node", NODES)
@@ -65,7 +74,7 @@ def test_events_use_every_kind_and_every_algorithm(node: str) -> None:
     kinds = Counter(event.kind for _, event in events)
     assert kinds.keys() == WEIGHTS.keys()
     written = _words(events)
-    assert not {*CONTROLS, *SCHEDULERS, "0", "1", "2", "3"} - written.keys()
+    assert not {*CONGESTION_CONTROLS, *SCHEDULERS, "0", "1", "2", "3"} - written.keys()
 
 
 @pytest.mark.parametrize("node", NODES)

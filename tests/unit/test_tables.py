@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 from tests.unit.made_results import make_results
-from tests.unit.test_report import BASIC, result_row
+from tests.unit.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.named import unit_of
@@ -138,7 +138,7 @@ def test_columns_have_the_names_that_figures_accept() -> None:
     keys = ("links.link1.delay", "links.access1.rate", "links.access2.rate")
     row = result_row(
         settings=dict.fromkeys(keys, "10"),
-        metrics={**BASIC, "completion_p95_s": Interval(0.4, 0.1, 3), "captured_s": Interval(4.0, 0.1, 3)},
+        metrics={**IN_EVERY_ROW, "completion_p95_s": Interval(0.4, 0.1, 3), "captured_s": Interval(4.0, 0.1, 3)},
     )
     table = result_table("t", [row], every=True)
     for name, head in (
@@ -162,7 +162,7 @@ def test_columns_have_the_names_that_figures_accept() -> None:
 def test_statistics_of_one_quantity_have_one_unit(latest: float, unit: str) -> None:
     names = ("completion_p50_s", "completion_p95_s", "completion_p99_s")
     values = dict(zip(names, (0.08, 0.4 if unit == "s" else 0.09, latest), strict=True))
-    row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
+    row = result_row(metrics={**IN_EVERY_ROW, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
     heads = result_table("t", [row]).headings
     assert [head for head in heads if "completion" in head] == [f"completion p{n} {unit}" for n in (50, 95, 99)]
     assert "s" in heads, "duration is another quantity"
@@ -171,7 +171,7 @@ def test_statistics_of_one_quantity_have_one_unit(latest: float, unit: str) -> N
 
 def test_metrics_that_only_json_has_do_not_change_the_unit_of_tables() -> None:
     values = {"delay_mean_ms": 40.0, "delay_max_ms": 2000.0, "delay_p50_ms": 300.0}
-    row = result_row(metrics={**BASIC, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
+    row = result_row(metrics={**IN_EVERY_ROW, **{name: Interval(value, 0.001, 3) for name, value in values.items()}})
     assert "delay ms" in result_table("t", [row]).headings
     heads = result_table("t", [row], every=True).headings
     assert {head.rpartition(" ")[2] for head in heads if head.startswith("delay")} == {"ms"}, "whatever is chosen"

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 from tests.unit.compared import output, row_of, write
-from tests.unit.test_report import BASIC, result_row
+from tests.unit.test_report import IN_EVERY_ROW, result_row
 
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.report.choosing import choose
@@ -28,7 +28,9 @@ def _first(table: Table) -> list[str]:
 
 def test_values_that_are_printed_alike_are_in_order() -> None:
     rows = [
-        result_row(settings={"transport.scheduler": name}, metrics={**BASIC, "goodput_mbps": Interval(value, None, 1)})
+        result_row(
+            settings={"transport.scheduler": name}, metrics={**IN_EVERY_ROW, "goodput_mbps": Interval(value, None, 1)}
+        )
         for name, value in CLOSE.items()
     ]
     table = result_table("t", rows)

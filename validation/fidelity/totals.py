@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from mptcplab.metrics.registry import BASIC
+from mptcplab.metrics.registry import IN_EVERY_ROW
 
 TOGETHER = "all together"
 _MIN_FLOWS = 2
@@ -31,6 +31,6 @@ def totals(rows: Sequence[_Row], flows: Iterable[str]) -> Iterator[_Row]:
             **{key: parts[0][key] for key in ("settings", "seeds", "runs", "kernel", "hz", "time")},
             "workload": TOGETHER,
             "mptcp": "",
-            **{key: {"values": [], "n": 0} for key in BASIC},
+            **{key: {"values": [], "n": 0} for key in IN_EVERY_ROW},
             "goodput_mbps": {"values": values, "n": len(values)},
         }

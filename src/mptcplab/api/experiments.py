@@ -12,6 +12,7 @@ from typing import Any
 from mptcplab.cache import hold_lock
 from mptcplab.campaign.failures import check_failures, find_missing, install_command, repeat_command
 from mptcplab.campaign.lab import CompletedRun
+from mptcplab.campaign.record import check_capabilities
 from mptcplab.campaign.rounds import Rounds, RunList
 from mptcplab.campaign.sweep import Report, RunOptions, Warn, execute, ignore
 from mptcplab.engine.defaults import DEFAULT_ENGINE
@@ -46,11 +47,15 @@ class TableLacks:
 
 
 def check_machine(runs: Iterable[Run], options: RunOptions, install: str) -> None:
-    """Refuse runs of which one would fail for want of a program, a kernel or memory.
+    """Refuse runs of which one would fail because of the engine, or for want of a program, a kernel or memory.
 
-    ``install`` is the command that gets what is missing.
+    ``install`` is the command that gets what is missing. Nobody is told to build a kernel for an engine that cannot
+    execute the runs.
+    :raises InputError: if the engine cannot execute a run.
     :raises MissingError: naming everything that is missing.
     """
+    runs = list(runs)
+    check_capabilities(runs, name=options.engine)
     errors = _find_missing(runs, options)
     if errors:
         raise combine_lacks({"the runs": errors}, install)

@@ -9,6 +9,7 @@ from pathlib import Path
 from mptcplab.api.beds import plan_beds
 from mptcplab.api.sources import Changes, open_source, override_texts
 from mptcplab.campaign.failures import find_missing, install_command
+from mptcplab.campaign.record import check_capabilities
 from mptcplab.doctor.lacks import Lacks, collect_lacks
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError
@@ -32,11 +33,13 @@ def find_lacks(
     number of test beds of :func:`mptcplab.api.reproduce_beds`. The result is false if nothing is missing. Nothing is
     installed.
 
-    :raises InputError: if there is no such file or study, or it is wrong.
+    :raises InputError: if there is no such file or study, or it is wrong, or the engine cannot execute its runs.
     """
     overrides = override_texts(set)
     texts = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
     runs = {user: some for name in dict.fromkeys(texts) for user, some in _runs(name, overrides, engine, beds)}
+    for some in runs.values():
+        check_capabilities(some, name=engine)
     lacking = {user: find_missing(some, engine=engine) for user, some in runs.items()}
     return collect_lacks(lacking, install_command(texts, overrides, engine=engine, beds=beds))
 

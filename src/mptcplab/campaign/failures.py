@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mptcplab.capture.tshark import tshark_path
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS, find_missing_tools
 from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.engine.memory import find_memory_missing
 from mptcplab.engine.protocol import WithMemory, WithNeeds, engine_kind
@@ -104,7 +105,8 @@ def find_missing(runs: Iterable[Run], *, engine: str = DEFAULT_ENGINE, on_cluste
     runs = list({id(run.point): run for run in runs}.values())
     by_subject: dict[str, MissingError] = {}
     memory = () if on_cluster else _memory(runs, engine)
-    for error in (*_compiler(), *_programs(runs, engine), *_tshark(runs), *_kernels(runs, engine), *memory):
+    programs = (*_compiler(), *_programs(runs, engine), *_tshark(runs), *_ebpf_tools(runs, engine))
+    for error in (*programs, *_kernels(runs, engine), *memory):
         by_subject.setdefault(error.subject, error)
     return list(by_subject.values())
 
@@ -137,6 +139,18 @@ def _tshark(runs: Iterable[Run]) -> Iterator[MissingError]:
         except MissingError as error:
             message = f"{error.message}, which computes the statistics of captures"
             yield MissingError(message, hint=error.hint, subject=error.subject, packages=error.packages)
+
+
+def _ebpf_tools(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:
+    """Yield an error for each thing that compiles and loads the eBPF programs of ``runs``."""
+    if not engine_kind(engine)[1].capabilities.bpf:
+        return
+    brings_programs = any(run.point.scenario.bpf for run in runs)
+    chosen = {
+        name for run in runs for name in compile_plan(run.point.scenario, seed=run.seed).needs.congestion_controls
+    }
+    if brings_programs or chosen.intersection(CONGESTION_CONTROLS):
+        yield from find_missing_tools(with_headers=brings_programs)
 
 
 def _kernels(runs: Iterable[Run], engine: str) -> Iterator[MissingError]:

@@ -83,13 +83,9 @@ def prepare_engines(
     :raises MissingError: if a kernel is not built or not obtained.
     """
     runs = list(runs)
+    check_capabilities(runs, name=name)
     name, kind = engine_kind(name)
-    points = list({id(run.point): run for run in runs}.values())
-    for run in points:
-        scenario = run.point.scenario
-        if kind.capabilities.has_limits or scenario.bpf:
-            kernel = scenario.kernel if scenario.is_set("kernel") else None
-            kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
+    points = _first_of_points(runs)
     versions = dict.fromkeys(run.point.scenario.kernel for run in runs)
     tools = compile_tools()
     if any(run.point.scenario.has_radios for run in points):
@@ -101,6 +97,24 @@ def prepare_engines(
         for run in points:
             engines.engine_for(run).check(compile_plan(run.point.scenario, seed=run.seed))
     return engines
+
+
+def check_capabilities(runs: Iterable[Run], *, name: str = DEFAULT_ENGINE) -> None:
+    """Check that engines of the kind ``name`` can execute ``runs``, whatever kernel they have. Needs no kernel.
+
+    :raises InputError: if a run needs something that they cannot do.
+    """
+    name, kind = engine_kind(name)
+    for run in _first_of_points(runs):
+        scenario = run.point.scenario
+        if kind.capabilities.has_limits or scenario.bpf:
+            kernel = scenario.kernel if scenario.is_set("kernel") else None
+            kind.capabilities.check(compile_plan(scenario, seed=run.seed), kernel=kernel, name=name)
+
+
+def _first_of_points(runs: Iterable[Run]) -> list[Run]:
+    """Return one run of each point."""
+    return list({id(run.point): run for run in runs}.values())
 
 
 def prepare_job(run: Run, engines: Engines) -> RunJob:

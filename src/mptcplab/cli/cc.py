@@ -36,17 +36,17 @@ def status(name: str, as_json: bool) -> None:
     _print([controls.status(name)], as_json)
 
 
-def _print(congestion_controls: list[CongestionControl], as_json: bool) -> None:
+def _print(states: list[CongestionControl], as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps([asdict(control) for control in congestion_controls]))
+        click.echo(json.dumps([asdict(state) for state in states]))
         return
-    for control in congestion_controls:
-        click.echo(f"{control.name:<8}{_words(control)}")
+    for state in states:
+        click.echo(f"{state.name:<8}{_words(state)}")
 
 
-def _words(control: CongestionControl) -> str:
-    if control.state == "taken":
+def _words(state: CongestionControl) -> str:
+    if state.state == "taken":
         return "taken: the kernel has another one of this name"
-    if control.subflows is None:
-        return control.state
-    return f"{control.state}, {control.subflows} subflows, {control.uncoupled} so far were left uncoupled"
+    if state.subflows is None:
+        return state.state
+    return f"{state.state}, {state.subflows} subflows, {state.uncoupled} so far were left uncoupled"

@@ -9,7 +9,11 @@ from pathlib import Path
 import click
 
 from mptcplab import api
-from mptcplab.kernel.build import find_tree
+from mptcplab.errors import InputError
+from mptcplab.kernel.build import BuildOptions, find_tree
+from mptcplab.kernel.cache import BUILD_COMMAND
+from mptcplab.kernel.data import DEFAULT_VERSION, build_options
+from mptcplab.kernel.develop import check_build, write_tree
 from mptcplab.kernel.inventory import KernelEntry, describe_kernel, list_entries, require_tree
 from mptcplab.kernel.stock import DEFAULT_STOCK, StockKernel, list_stock
 from mptcplab.plain_tables import align_columns
@@ -28,9 +32,10 @@ def build(
     wifi: bool,
     fixes: tuple[str, ...],
     patches: tuple[Path, ...],
+    check: bool,
     as_json: bool,
 ) -> None:
-    """Build a kernel and print its path."""
+    """Build a kernel and print its path, or check that it can be built."""
     # Only a build needs rich, and importing it takes longer than all of `kernel path`.
     from mptcplab.kernel.console import StderrReporter
 
@@ -45,6 +50,9 @@ def build(
         jobs=jobs,
         keep_tree=keep_tree,
     )
+    if check:
+        _check(version, source, options, as_json)
+        return
     with StderrReporter() as progress:
         built = api.build_kernel(version, source, options, progress=progress)
     if as_json:
@@ -53,6 +61,42 @@ def build(
     click.echo(f"Linux {built.release}: {built.executable}")
     if keep_tree:
         click.echo(f"Kept tree, for the next build: {find_tree(built)}")
+
+
+def _check(version: str | None, source: Path | None, options: BuildOptions, as_json: bool) -> None:
+    from mptcplab.kernel.console import StderrReporter
+
+    if options.keep_tree or options.jobs is not None:
+        raise InputError("--check compiles nothing and keeps nothing", hint="leave out --keep-tree and --jobs")
+    with StderrReporter() as progress:
+        checked = check_build(version, source, options, progress=progress)
+    if as_json:
+        click.echo(json.dumps(checked.to_json()))
+        return
+    number = len(checked.patches)
+    patches = "1 patch applies" if number == 1 else f"{number} patches apply"
+    lost = f"lacks {', '.join(checked.lost_options)}" if checked.lost_options else "has all of the lab's options"
+    click.echo(f"Linux {checked.version}: {patches}, and the configuration {lost}.")
+
+
+def tree(
+    folder: Path,
+    version: str | None,
+    source: Path | None,
+    plain: bool,
+    fixes: tuple[str, ...],
+    patches: tuple[Path, ...],
+) -> None:
+    """Write a tree for a developer, and print what to do with it."""
+    from mptcplab.kernel.console import StderrReporter
+
+    options = BuildOptions(plain=plain, fixes=fixes, patches=patches)
+    with StderrReporter() as progress:
+        written = write_tree(folder, version, source, options, progress=progress)
+    number = len(written.commits) - 1
+    click.echo(f"Linux {written.version}, {number} {'commit' if number == 1 else 'commits'} above: {written.path}")
+    words = [*([] if written.version == DEFAULT_VERSION else [written.version]), *build_options(options.variant)]
+    click.echo(f"Build a patch of it: {' '.join([BUILD_COMMAND, *words])} --keep-tree --patch FILE")
 
 
 def list_(as_json: bool) -> None:

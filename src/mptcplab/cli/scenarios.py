@@ -43,8 +43,8 @@ def init(
     force: bool,
 ) -> None:
     """Ask for what the options do not say, and write the scenario."""
-    is_output = str(file) == "-"
-    if not is_output and not force:
+    to_stdout = str(file) == "-"
+    if not to_stdout and not force:
         check_new_file(file)
     given = {name for name in ctx.params if ctx.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE}
     if not given - {"file", "force"} and sys.stdin.isatty() and sys.stderr.isatty():
@@ -61,7 +61,7 @@ def init(
         answers = Answers(name, paths, workload, time, amount, protocols, repeats, way, events)
     text = compose(answers)
     _check(text)
-    if is_output:
+    if to_stdout:
         click.echo(text, nl=False)
         return
     write_new_file(file, text, force=force)
@@ -172,17 +172,17 @@ def _kind(text: str) -> str:
 _MAX_LISTED = 20
 
 
-def import_(files: tuple[Path, ...], output: Path, title: str | None, force: bool) -> None:
+def import_(files: tuple[Path, ...], out: Path, title: str | None, force: bool) -> None:
     """Write the scenario, and list what is not in it."""
-    is_output = str(output) == "-"
-    if not is_output and not force:
-        check_new_file(output)
+    to_stdout = str(out) == "-"
+    if not to_stdout and not force:
+        check_new_file(out)
     imported = api.import_files(files, title)
-    if is_output:
+    if to_stdout:
         click.echo(imported.text, nl=False)
     else:
-        write_new_file(output, imported.text, force=force)
-        click.echo(f"Wrote {output}. Check it with `mptcplab show {output}`, then run it with `mptcplab run {output}`.")
+        write_new_file(out, imported.text, force=force)
+        click.echo(f"Wrote {out}. Check it with `mptcplab show {out}`, then run it with `mptcplab run {out}`.")
     for line in _summary(imported):
         click.echo(line, err=True)
 

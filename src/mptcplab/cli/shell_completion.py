@@ -256,11 +256,11 @@ def files_and_tables(_ctx: click.Context, incomplete: str) -> Iterable[str]:
 
 
 @_make_completion
-def controls(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
+def congestion_controls(_ctx: click.Context, _incomplete: str) -> Iterable[str]:
     """Return the congestion controls that have an eBPF program."""
-    from mptcplab.ebpf.objects import CONTROLS
+    from mptcplab.ebpf.objects import CONGESTION_CONTROLS
 
-    return CONTROLS
+    return CONGESTION_CONTROLS
 
 
 @_make_completion

@@ -50,7 +50,7 @@ def check_kernels() -> Iterator[Finding]:
         except MissingError as error:
             level = Level.BROKEN if is_default else Level.MISSING
             use = "every run" if is_default else f'scenarios with kernel = "{version}"'
-            yield Finding(f"kernel {version}", level, _summarize(error), use, str(error.hint))
+            yield Finding(f"kernel {version}", level, _summarize(error), use, error.command)
         else:
             default = kernel if is_default else default
             origin = f"from {kernel.package}" if kernel.package else f"built {kernel.built[:10]}"

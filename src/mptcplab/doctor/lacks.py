@@ -113,8 +113,9 @@ class Lacks:
     def to_error(self) -> MissingError:
         """Return one error that names everything, and the commands that get it."""
         by_hand = [f"or by hand: {self.command}"] if self.command else []
+        others = [f"or {lack.error.alternative}" for lack in self.lacks if lack.error.alternative]
         advice = [f"no command gets this: {text}" for text in self.advice]
-        hint = "\n  ".join([self.install_command, *by_hand, *advice])
+        hint = "\n  ".join([self.install_command, *by_hand, *others, *advice])
         return name_all([lack.error for lack in self.lacks], hint=hint)
 
 

@@ -129,7 +129,9 @@ def _with_gateway(**gateways: Any) -> Scenario:
 
 def _parts() -> Iterator[tuple[str, Scenario]]:
     """Yield scenarios with other parts that may need programs: links' behaviours and disciplines, keys of [record]."""
-    behaviours = (keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.example) if keys)
+    behaviours = (
+        keys for behaviour in BEHAVIOURS for keys in (behaviour.smallest, behaviour.with_more_programs) if keys
+    )
     for keys in (*behaviours, *({"rate": "1 Mbit/s", "discipline": name} for name in DISCIPLINES)):
         yield f"links with {' and '.join(keys)}", _build_scenario("flow", links=_link(**keys))
     for key, field in Record.model_fields.items():

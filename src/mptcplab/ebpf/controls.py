@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from mptcplab.ebpf.objects import CONTROLS, check_name, find_tool, object_file
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS, check_name, find_tool, object_file
 from mptcplab.errors import InputError, LabError, MissingError, reason
 
 # Runs bpftool, which loads eBPF programs and lists the loaded ones; turns its log into one sentence.
@@ -189,7 +189,7 @@ def status(name: str) -> CongestionControl:
 
 def states() -> list[CongestionControl]:
     """Return the state of all congestion controls that have a program."""
-    return [status(name) for name in CONTROLS]
+    return [status(name) for name in CONGESTION_CONTROLS]
 
 
 def _counter(number: int) -> int:

@@ -7,15 +7,18 @@ import hashlib
 import os
 import shutil
 import subprocess
+from collections.abc import Iterator
 from pathlib import Path
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
-from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.errors import InputError, LabError, MissingError, try_each
 from mptcplab.kernel.data import data_dir
 from mptcplab.prebuilt import find_shipped_folder
 
 #: The congestion controls that have a program, `bpf/NAME.bpf.c`.
-CONTROLS = ("lia", "olia", "balia", "wvegas")
+CONGESTION_CONTROLS = ("lia", "olia", "balia", "wvegas")
+#: Debian's package of the headers that users' programs include.
+LIBBPF = "libbpf-dev"
 #: 32 bit operations (v3) are what the headers mostly have; kernels since 5.1 have them. Type information needs -g.
 _FLAGS = ("-target", "bpf", "-mcpu=v3", "-O2", "-g", "-Wall", "-Wextra", "-Werror", "-nostdinc")
 #: Administrators' programs, which are not in the PATH of every root.
@@ -26,14 +29,37 @@ def find_tool(name: str) -> Path:
     """Return the path of the program ``name``. :raises MissingError: with the Debian package of the same name."""
     path = shutil.which(name, path=_SEARCH)
     if path is None:
-        raise MissingError(f"this machine has no '{name}'", hint=f"sudo apt-get install {name}")
+        raise MissingError(f"this machine has no '{name}'", subject=name, packages=(name,))
     return Path(path)
+
+
+def find_missing_tools(*, with_headers: bool) -> Iterator[MissingError]:
+    """Yield an error for each program that eBPF programs need: to compile them, and to read what they register.
+
+    ``with_headers``: also for the headers of libbpf, which programs of users include, and ours do not.
+    """
+    errors = dict(try_each(find_tool, ("clang", "bpftool")))
+    yield from errors.values()
+    if with_headers and not _has_headers("clang" if "clang" not in errors else "gcc"):
+        yield MissingError("this machine has no headers of libbpf", subject="headers of libbpf", packages=(LIBBPF,))
+
+
+def _has_headers(compiler: str) -> bool:
+    """Return whether ``compiler`` finds libbpf's headers; without that compiler it finds none."""
+    command = [compiler, "-E", "-x", "c", "-"]
+    try:
+        done = subprocess.run(command, input=b"#include <bpf/bpf_helpers.h>\n", capture_output=True, check=False)
+    except FileNotFoundError:
+        return False
+    return done.returncode == 0
 
 
 def check_name(name: str) -> str:
     """Return ``name``, if a congestion control of that name has a program. :raises InputError: otherwise."""
-    if name not in CONTROLS:
-        raise InputError(f"there is no eBPF program of '{name}'", hint=f"choose one of {', '.join(CONTROLS)}")
+    if name not in CONGESTION_CONTROLS:
+        raise InputError(
+            f"there is no eBPF program of '{name}'", hint=f"choose one of {', '.join(CONGESTION_CONTROLS)}"
+        )
     return name
 
 
@@ -88,5 +114,5 @@ def compile_program(source: Path, made: Path) -> None:
 
 
 if __name__ == "__main__":
-    for control in CONTROLS:
-        print(object_file(control))
+    for congestion_control in CONGESTION_CONTROLS:
+        print(object_file(congestion_control))

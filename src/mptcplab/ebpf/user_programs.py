@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
-from mptcplab.ebpf.objects import CONTROLS, find_tool
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS, LIBBPF, find_tool
 from mptcplab.errors import InputError, MissingError
 from mptcplab.kernel.stock import StockKernel, uncompress
 from mptcplab.plan.model import ProgramSource
@@ -153,7 +153,7 @@ def _name(made: Mapping[str, Any], content: bytes) -> str:
 # lack.
 
 #: Structs that a program can register here.
-CONTROL, SCHEDULER = "tcp_congestion_ops", "mptcp_sched_ops"
+CONGESTION_CONTROL, SCHEDULER = "tcp_congestion_ops", "mptcp_sched_ops"
 _PROGRAM = ".bpf.c"
 #: No path of this machine is in a program. Types of a kernel may use extensions of C that it is compiled with.
 _FLAGS = (
@@ -230,7 +230,7 @@ def _compile(name: str, work: Path) -> UserProgram:
 def _refusal(name: str, log: str) -> InputError | MissingError:
     """Return the error of a program that clang refuses with this output."""
     if missing := _LIBBPF.search(log):
-        return MissingError(f"'{name}' does not compile: {missing[0]}", hint="sudo apt-get install libbpf-dev")
+        return MissingError(f"'{name}' does not compile: {missing[0]}", subject="headers of libbpf", packages=(LIBBPF,))
     first = _ERROR.search(log)
     where = f"{first['file']}, line {first['line']}: {first['text']}" if first else "clang fails"
     shown = "\n".join(f"  {line}" for line in log.splitlines()[:_SHOWN_LINES])
@@ -240,12 +240,12 @@ def _refusal(name: str, log: str) -> InputError | MissingError:
 def _check(program: UserProgram, types: KernelTypes, kernel: StockKernel) -> None:
     """Check what a program registers. :raises InputError: if this kernel cannot have it."""
     if not program.registers:
-        hint = f'mark one with SEC(".struct_ops") struct {CONTROL} NAME = {{ … }}'
+        hint = f'mark one with SEC(".struct_ops") struct {CONGESTION_CONTROL} NAME = {{ … }}'
         raise InputError(f"'{program.file}' registers no congestion control", hint=hint)
     for entry in program.registers:
-        if entry.type not in (CONTROL, SCHEDULER):
+        if entry.type not in (CONGESTION_CONTROL, SCHEDULER):
             message = f"'{program.file}' registers a struct {entry.type}, which no scenario can use"
-            raise InputError(message, hint=f"write a struct {CONTROL}")
+            raise InputError(message, hint=f"write a struct {CONGESTION_CONTROL}")
         if entry.type not in types.registered:
             message = f"the stock kernel {kernel.release} cannot have a struct {entry.type} as an eBPF program"
             raise InputError(message, hint="use a kernel with CONFIG_BPF_JIT=y, as distributions' kernels have it")
@@ -259,7 +259,7 @@ def _check_names(programs: Iterable[UserProgram]) -> None:
     owners: dict[Registered, str] = {}
     for program in programs:
         for entry in program.registers:
-            if entry.type == CONTROL and entry.name in CONTROLS:
+            if entry.type == CONGESTION_CONTROL and entry.name in CONGESTION_CONTROLS:
                 message = f"'{program.file}' registers '{entry.name}', which is one of mptcplab's own programs"
                 raise InputError(message, hint=f'give it another name, like .name = "my_{entry.name}"')
             if entry in owners:

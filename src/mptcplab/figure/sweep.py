@@ -411,7 +411,7 @@ def _word(row: ResultRow | None, metric: Metric) -> str:
     interval = row.metrics.get(metric.name)
     if interval is None:
         return metric.display.never
-    return "" if interval.n == row.n or metric.basic else f"({interval.n} of {row.n})"
+    return "" if interval.n == row.n or metric.in_every_row else f"({interval.n} of {row.n})"
 
 
 def _missing_value_note(series: Mapping[str, Mapping[str, ResultRow]], metric: Metric) -> Iterator[str]:

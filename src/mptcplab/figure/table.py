@@ -16,7 +16,7 @@ from mptcplab.figure.choice import FigureChoice
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import find_key, named_metrics
-from mptcplab.metrics.registry import BASIC, METRICS, headline_metric
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, headline_metric
 from mptcplab.stats import Interval, mean_interval
 
 # The cells of a table's column, as text or as numbers.
@@ -202,7 +202,7 @@ def _ignored_columns(frame: pl.DataFrame, choice: FigureChoice) -> list[str]:
 
 def _is_of_results(frame: pl.DataFrame) -> bool:
     """Return whether a table has all metrics of results: in others, a column called ``flows`` is a setting."""
-    return {*BASIC} <= {*frame.columns}
+    return {*IN_EVERY_ROW} <= {*frame.columns}
 
 
 def _is_metric(name: str) -> bool:

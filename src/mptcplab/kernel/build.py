@@ -95,7 +95,7 @@ class BuildOptions:
 
 
 @dataclass(frozen=True)
-class _Recipe:
+class Recipe:
     """Everything that determines the kernel to build."""
 
     source: KernelSource
@@ -139,23 +139,10 @@ def build_kernel(
     :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
     :raises LabError: if the build fails.
     """
-    if version is not None and not VERSION_PATTERN.match(version):
-        raise InputError(
-            f"'{version}' is not a kernel version",
-            hint=f"write it as two numbers, such as {DEFAULT_VERSION}, or name a tarball or a tree with --source",
-        )
-    _check_parts(version, options)
     cache = cache or cache_root()
     progress = progress or SilentProgress()
-    require_tools(TOOLS)
-    compiler = compiler_version()
     with sigterm_as_interrupt():
-        origin = _origin(version, source, cache, progress)
-        actual = source_version(origin)
-        _check_version(actual, version)
-        _check_parts(actual, options)
-        inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
-        recipe = _Recipe(origin, actual, options.variant, inputs, compiler)
+        recipe = find_recipe(version, source, options, progress=progress, cache=cache, inputs=inputs)
         with _hold_lock(recipe.key[:KEY_CHARS], progress, cache):
             cached = find_by_key(recipe.key, cache)
             if cached is not None and (recipe.tree(cache).exists or not options.keep_tree):
@@ -163,11 +150,50 @@ def build_kernel(
             return _build(recipe, options, progress, cache)
 
 
-def _build(recipe: _Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> KernelBuild:
-    """Build the kernel and install it in the cache."""
-    kept = recipe.tree(cache)
-    name = recipe.key[:KEY_CHARS]
-    with make_work_folder(name, cache) as work, (work / "build.log").open("w") as log:
+def find_recipe(
+    version: str | None,
+    source: Path | None,
+    options: BuildOptions,
+    *,
+    progress: Reporter,
+    cache: Path,
+    inputs: KernelInputs | None = None,
+) -> Recipe:
+    """Return everything that determines the kernel of `version` or `source`, after a download if it takes one.
+
+    :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
+    """
+    require_tools(TOOLS)
+    compiler = compiler_version()
+    origin, actual = find_source(version, source, options, progress=progress, cache=cache)
+    inputs = with_patches(inputs or load_inputs(actual, variant=options.variant), options.patches)
+    return Recipe(origin, actual, options.variant, inputs, compiler)
+
+
+def find_source(
+    version: str | None, source: Path | None, options: BuildOptions, *, progress: Reporter, cache: Path
+) -> tuple[KernelSource, str]:
+    """Return the source of `version`, or `source`, with its version, after a download if it takes one.
+
+    :raises MissingError: if it cannot be downloaded. :raises InputError: for a bad version or source.
+    """
+    if version is not None and not VERSION_PATTERN.match(version):
+        raise InputError(
+            f"'{version}' is not a kernel version",
+            hint=f"write it as two numbers, such as {DEFAULT_VERSION}, or name a tarball or a tree with --source",
+        )
+    _check_parts(version, options)
+    origin = _origin(version, source, cache, progress)
+    actual = source_version(origin)
+    _check_version(actual, version)
+    _check_parts(actual, options)
+    return origin, actual
+
+
+@contextmanager
+def open_job(recipe: Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> Iterator[BuildJob]:
+    """Yield a job for `recipe` in a work folder that is removed. If it fails, its log is moved to the cache's logs."""
+    with make_work_folder(recipe.key[:KEY_CHARS], cache) as work, (work / "build.log").open("w") as log:
         job = BuildJob(
             inputs=recipe.inputs,
             source=recipe.source,
@@ -181,9 +207,17 @@ def _build(recipe: _Recipe, options: BuildOptions, progress: Reporter, cache: Pa
             log=log,
             progress=progress,
         )
-        with _reporting_failures(job, cache), _hold_lock(f"tree-{kept.base[:KEY_CHARS]}", progress, cache):
-            _compile(job, kept if options.keep_tree or kept.exists else None)
-            return install_entry(_assemble(job, kept), cache)
+        with _reporting_failures(job, cache):
+            yield job
+
+
+def _build(recipe: Recipe, options: BuildOptions, progress: Reporter, cache: Path) -> KernelBuild:
+    """Build the kernel and install it in the cache."""
+    kept = recipe.tree(cache)
+    lock = _hold_lock(f"tree-{kept.base[:KEY_CHARS]}", progress, cache)
+    with open_job(recipe, options, progress, cache) as job, lock:
+        _compile(job, kept if options.keep_tree or kept.exists else None)
+        return install_entry(_assemble(job, kept), cache)
 
 
 def find_tree(kernel: KernelBuild, cache: Path | None = None) -> Path | None:

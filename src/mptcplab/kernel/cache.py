@@ -173,10 +173,12 @@ def find_kernel(
     current = [entry for entry in entries if entry.inputs == digest]
     if not current:
         place = f"kernel {name} of {entries[0].package}" if entries[0].package else f"cached kernel {name}"
+        old = next((entry.path.name for entry in entries if not entry.given), "")
         raise MissingError(
             f"the {place} was built from other patches or options than the present ones{_refusal(name)}",
             subject=f"kernel {name} (stale)",
             command=command,
+            alternative=f"go on with the old one, by its name: --set kernel={old}" if old else "",
         )
     default = read_sha256(parsed[1], cache)
     return next((entry for entry in current if entry.source_sha256 == default), current[0])

@@ -279,9 +279,9 @@ def _hash(value: object) -> str:
 _PLAIN_VERSION = re.compile(r"\d+\.\d+(?:-(?!plain)[a-z]+[0-9]*)*")
 _NAME = re.compile(r'^\s*\.name\s*=\s*"([a-z0-9_]+)"', re.MULTILINE)
 _OPTION = re.compile(r"^CONFIG_TCP_CONG_([A-Z0-9]+)=y", re.MULTILINE)
-_NOT_A_CONTROL = "advanced"
+_NOT_A_CONGESTION_CONTROL = "advanced"
 #: What every kernel has.
-_CONTROL, _SCHEDULER = "reno", "default"
+_CONGESTION_CONTROL, _SCHEDULER = "reno", "default"
 
 
 def has_known_algorithms(kernel: str) -> bool:
@@ -299,7 +299,8 @@ def congestion_controls() -> frozenset[str]:
     """Return the names of congestion controls. :raises LabError: if the kernel's files are missing."""
     options = _OPTION.findall((data_dir() / "config" / "lab.config").read_text())
     return frozenset(
-        {_CONTROL, *(name.lower() for name in options), *_names("mptcp_*.c", "v09_*.c")} - {_NOT_A_CONTROL}
+        {_CONGESTION_CONTROL, *(name.lower() for name in options), *_names("mptcp_*.c", "v09_*.c")}
+        - {_NOT_A_CONGESTION_CONTROL}
     )
 
 

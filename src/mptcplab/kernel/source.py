@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+import fnmatch
 import hashlib
 import os
 import re
 import shutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
 from mptcplab.errors import InputError
-from mptcplab.kernel.process import CommandError, capture, run_logged
+from mptcplab.kernel.process import CommandError, build_environment, capture, run_logged
 
 # The data of a repository is never part of a source.
 SKIPPED = frozenset({".git"})
@@ -37,6 +38,8 @@ UNUSED = (
     "*/sound/*.[ch]",
     "*/tools/perf/*",
 )
+#: What tar prints about patterns without a file.
+_ABSENT = re.compile(r"Not found in archive|Exiting with failure status due to previous errors")
 
 
 @dataclass(frozen=True)
@@ -136,6 +139,33 @@ def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[st
             f"'{source.path.name}' does not contain a Linux source tree in a single top directory",
             hint="give a tarball of Linux as kernel.org or Debian makes it",
         )
+
+
+def unpack_some(source: KernelSource, target: Path, patterns: Iterable[str], *, log: TextIO) -> None:
+    """Create a copy of the files of the source whose names match one of `patterns`, which are patterns for a shell.
+
+    A pattern may be without a file. :raises InputError: for a tarball that cannot be read.
+    """
+    wanted = [f"*/{pattern}" for pattern in patterns]
+    target.mkdir()
+    if source.path.is_dir():
+        matches = re.compile("|".join(map(fnmatch.translate, wanted))).match
+        for path in _tree_files(source.path):
+            name = path.relative_to(source.path)
+            if matches(f"/{name.as_posix()}"):
+                (target / name).parent.mkdir(parents=True, exist_ok=True)
+                shutil.copy(path, target / name, follow_symlinks=False)
+        return
+    lines: list[str] = []
+    try:
+        run_logged(
+            ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
+             "--strip-components=1", "--no-same-owner", "--wildcards", *wanted],
+            log=log, env=build_environment(os.environ), on_line=lines.append,
+        )  # fmt: skip
+    except CommandError as error:
+        if not all(_ABSENT.search(line) for line in lines):
+            raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
 
 
 def source_version(source: KernelSource) -> str:

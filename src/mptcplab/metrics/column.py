@@ -41,8 +41,8 @@ class Display:
     number of decimals unless ``digits`` is set. Tables of the network divide values by ``per``, the size of the unit in
     the head. They colour a cell if the scope's check with the name ``check`` has a result.
 
-    A cell says ``never`` where all values are infinite. A column that is ``never_alone`` is also shown if no row of the
-    table has a value. ``note`` is printed below the table if the column is shown.
+    A cell says ``never`` where all values are infinite. A column that is ``shown_without_values`` is also
+    shown if no row of the table has a value. ``note`` is printed below the table if the column is shown.
 
     A metric with a ``headline`` is what workloads that have it are about, where goodput is not: it has a figure of its
     own, and of several the one with the highest number is drawn by default. The vertical axis of figures is labelled
@@ -57,7 +57,7 @@ class Display:
     per: float = 1
     check: str = ""
     never: str = "never"
-    never_alone: bool = True
+    shown_without_values: bool = True
     note: str = ""
     headline: int = 0
     axis: str = ""
@@ -254,9 +254,9 @@ class Metric(Column[Subject]):
     infinity if what it waits for did not happen within the run, which a cell shows as ``never``. docs/metrics.md has
     the metric in the table ``section``.
 
-    Every row of a table has the ``basic`` metrics. The others have columns where they have a meaning. Runs with
-    failures have metrics that are ``of_failures``, whatever their workloads. A metric that is ``signed`` may be
-    negative. Rankings put high values first if ``higher_is_better``, else low ones; of parts of a whole, no value is
+    Every row of a table has the metrics that are ``in_every_row``. The others have columns where they have a meaning.
+    Runs with failures have metrics that are ``of_failures``, whatever their workloads. A metric that is ``signed`` may
+    be negative. Rankings put high values first if ``higher_is_better``, else low ones; of parts of a whole, no value is
     better.
 
     A metric ``of_rows`` follows from runs of several points. It has no function, and cannot end a sweep's repeats;
@@ -265,7 +265,7 @@ class Metric(Column[Subject]):
     """
 
     section: str = ""
-    basic: bool = False
+    in_every_row: bool = False
     of_failures: bool = False
     signed: bool = False
     of_rows: bool = False

@@ -12,7 +12,7 @@ from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
-from mptcplab.metrics.registry import BASIC, METRICS
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
 
@@ -219,7 +219,7 @@ def _values_of(row: Mapping[str, Any], metric: str) -> dict[str, dict[int, float
             )
             for path, values in shares["paths"].items()
         }
-    described = {"seeds": row["seeds"]} | row[metric] if metric in BASIC else row.get("metrics", {}).get(metric)
+    described = {"seeds": row["seeds"]} | row[metric] if metric in IN_EVERY_ROW else row.get("metrics", {}).get(metric)
     if described is None or described["n"] == 0:
         return {}
     return {workload: dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))}

@@ -48,7 +48,7 @@ class Delivery:
         """The time of the last sample."""
         return float(self.times[-1])
 
-    def until_sent(self, time_s: float | None) -> Delivery:
+    def with_sent_until(self, time_s: float | None) -> Delivery:
         """Return this delivery of data that was sent until then."""
         return replace(self, sent_until_s=time_s)
 
@@ -131,7 +131,7 @@ def gap_s(delivery: Delivery, begin_s: float, until_s: float) -> float | None:
     return longest
 
 
-def delivery(recording: Recording, ends: Ends) -> Delivery | None:
+def read_delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return the delivery of a workload; None if nothing was sampled."""
     return _read_sampled(recording, ends) if ends.receiving is None else _read_reported(recording, ends.receiving)
 
@@ -208,13 +208,13 @@ def _add_curves(curves: Sequence[tuple[Numbers, Numbers]]) -> Delivery:
 # which may be seconds, but not for longer. Counted there, a failure would seem to interrupt nothing at first.
 
 
-def usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
+def read_usable_delivery(recording: Recording, ends: Ends) -> Delivery | None:
     """Return what was of use for a workload: messages in time, or else all data that arrived, until it was sent."""
     messages = workload_of(read_workload(recording, ends.workload)).timed_messages(recording, ends.workload)
     if messages is not None:
         return timely_delivery(messages)
-    curve = delivery(recording, ends)
-    return curve.until_sent(sent_until_s(recording, ends)) if curve is not None else None
+    curve = read_delivery(recording, ends)
+    return curve.with_sent_until(sent_until_s(recording, ends)) if curve is not None else None
 
 
 def timely_delivery(messages: TimedMessages) -> Delivery | None:
@@ -259,7 +259,7 @@ def common_span_s(recording: Recording) -> tuple[float, float] | None:
 
 def mean_jain_over_time(recording: Recording, begin_s: float, end_s: float) -> float | None:
     """Return the mean index over the windows of a span in which all workloads ran; None if it is unknown."""
-    curves = [delivery(recording, ends) for ends in ends_of(recording)]
+    curves = [read_delivery(recording, ends) for ends in ends_of(recording)]
     known = [curve for curve in curves if curve is not None]
     if len(known) < 2 or len(known) < len(curves):
         return None

@@ -362,13 +362,13 @@ _COLUMNS = (
         name="rx_mcs",
         definition="mean of the indices of these rates in 802.11n; unknown if none was",
         type=float,
-        display=Display(place=7, head="rx MCS", never_alone=False, note=_MCS_NOTE),
+        display=Display(place=7, head="rx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
     _number(
         name="tx_mcs",
         definition="the same of the rates at which it sent",
         type=float,
-        display=Display(place=8, head="tx MCS", never_alone=False, note=_MCS_NOTE),
+        display=Display(place=8, head="tx MCS", shown_without_values=False, note=_MCS_NOTE),
     ),
 )
 

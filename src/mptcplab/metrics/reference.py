@@ -38,7 +38,7 @@ def table(section: str) -> str:
 
 
 def _row(column: Column[Any], scope: Scope[Any] | None) -> list[str]:
-    is_shown = column.display.in_table or (isinstance(column, Metric) and column.basic)
+    is_shown = column.display.in_table or (isinstance(column, Metric) and column.in_every_row)
     head, meaning = column.heading, column.definition
     if scope is None:
         head = head.removesuffix(column.unit).rstrip() or head

@@ -16,7 +16,7 @@ _SECTIONS = ("basic", "messages", "requests", "failures", "paths", "cpu", "captu
 
 def _order(metric: Metric) -> tuple[bool, int, int]:
     section = _SECTIONS.index(metric.section) if metric.section in _SECTIONS else len(_SECTIONS)
-    return not metric.basic, section, metric.display.place
+    return not metric.in_every_row, section, metric.display.place
 
 
 def _all_metrics() -> dict[str, Metric]:
@@ -32,9 +32,9 @@ def _all_metrics() -> dict[str, Metric]:
 #: All metrics, in the order of columns.
 METRICS = _all_metrics()
 #: The metrics that every row has.
-BASIC = [name for name, metric in METRICS.items() if metric.basic]
-#: Names in JSON by the names that users type: nouns for the basic ones, names in JSON for the others.
-CALLED = {metric.noun if metric.basic else name: name for name, metric in METRICS.items()}
+IN_EVERY_ROW = [name for name, metric in METRICS.items() if metric.in_every_row]
+#: Names in JSON by the names that users type: nouns for metrics in every row, names in JSON for the others.
+CALLED = {metric.noun if metric.in_every_row else name: name for name, metric in METRICS.items()}
 
 
 def headline_metric(names: Iterable[str]) -> Metric:
@@ -46,12 +46,12 @@ def headline_metric(names: Iterable[str]) -> Metric:
 
 
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:
-    """Return the metrics of ``rows`` beside the basic ones, in order; with ``hidden``, also those not in tables."""
+    """Return the metrics that only some rows have, in order; with ``hidden``, also metrics that tables do not show."""
     there = {name for row in rows for name in row}
     return [
         name
         for name, metric in METRICS.items()
-        if name in there and not metric.basic and (metric.display.in_table or hidden)
+        if name in there and not metric.in_every_row and (metric.display.in_table or hidden)
     ]
 
 

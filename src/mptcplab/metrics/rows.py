@@ -24,7 +24,7 @@ from mptcplab.metrics.gateways import text_of_all
 from mptcplab.metrics.manifest import read_facts, read_label
 from mptcplab.metrics.measure import WorkloadMeasurement, measure
 from mptcplab.metrics.network import SCOPES, NetworkCounters, network_counters
-from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
 from mptcplab.metrics.subflows import MptcpCounts, use_of_all
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.recording.damage import reporting_damage
@@ -183,7 +183,7 @@ class ResultRow:
         return {
             name: interval
             for name, interval in self.known.items()
-            if interval is not None or METRICS[name].display.never_alone
+            if interval is not None or METRICS[name].display.shown_without_values
         }
 
     @property
@@ -201,7 +201,7 @@ class ResultRow:
         return {
             "settings": self.settings,
             "workload": self.workload,
-            **{name: self._metrics_document(name) for name in BASIC},
+            **{name: self._metrics_document(name) for name in IN_EVERY_ROW},
             "metrics": {name: self._metrics_document(name) for name in columns([self.known], hidden=True)},
             "mptcp": self.mptcp,
             **({"gateways": self.gateways} if self.gateways else {}),
@@ -229,15 +229,15 @@ class ResultRow:
 
     def seeds_of(self, metric: str) -> tuple[int, ...]:
         """Return the seeds of the runs that have a metric, in the order of its ``samples``."""
-        return self.metric_seeds.get(metric, self.seeds if metric in BASIC else ())
+        return self.metric_seeds.get(metric, self.seeds if metric in IN_EVERY_ROW else ())
 
     def _metrics_document(self, name: str) -> dict[str, Any]:
-        """Return a metric with the seeds of the runs that have it; for a basic metric only if some runs lack it.
+        """Return a metric with the seeds of the runs that have it; for a metric in every row only if some runs lack it.
 
         The runs in which it did not happen are ``never``.
         """
         seeds = self.seeds_of(name)
-        described = {} if name in BASIC and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
+        described = {} if name in IN_EVERY_ROW and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
         never = {"never": list(self.never[name])} if name in self.never else {}
         return {**self._metric(name, self.metrics.get(name)), **described, **never}
 
@@ -375,7 +375,7 @@ def reduce(members: Sequence[tuple[RunResult, WorkloadMeasurement]]) -> ResultRo
     """Return the row of all runs of one point and workload."""
     first, all_measured = members[0][0], [measured for _, measured in members]
     known = [dict.fromkeys((*measured.metrics, *measured.never)) for measured in all_measured]
-    shown = [*BASIC, *columns(known, hidden=True)]
+    shown = [*IN_EVERY_ROW, *columns(known, hidden=True)]
     never = {name: tuple(run.seed for run, measurement in members if name in measurement.never) for name in shown}
     shares = {run.seed: measurement.sockets.shares for run, measurement in members if measurement.sockets.shares}
     overlaps = _overlaps([(run.seed, run.earlier.get(measurement.workload, {})) for run, measurement in members])

@@ -87,8 +87,8 @@ class Behaviour(Generic[Keys]):
     at_bottleneck: ClassVar[bool] = False
     #: The keys of a minimal direction with this behaviour.
     smallest: ClassVar[Mapping[str, Any]]
-    #: The keys of a behaviour that uses programs which the smallest does not use; ``doctor`` learns of them by it.
-    example: ClassVar[Mapping[str, Any]] = {}
+    #: The keys of a direction that uses programs which the smallest does not use; ``doctor`` learns of them by it.
+    with_more_programs: ClassVar[Mapping[str, Any]] = {}
     variable: ClassVar[Mapping[str, VariableKey]] = {}
     #: Keys that have no effect without a rate.
     needs_rate: ClassVar[tuple[str, ...]] = ()

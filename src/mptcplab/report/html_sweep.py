@@ -12,7 +12,7 @@ from mptcplab.figure.lines import USUAL_SIZE, Figure
 from mptcplab.figure.sweep import leading_keys, line_keys, points_of, points_per_line, together_notes
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import unit_of
-from mptcplab.metrics.registry import BASIC, METRICS, columns, headline_metric
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns, headline_metric
 from mptcplab.metrics.rows import ResultRow
 from mptcplab.metrics.values import Unit, short_names, swept_values
 from mptcplab.report.html import Drawing
@@ -88,7 +88,7 @@ def _horizontal_axis(points: Sequence[Mapping[str, str]], axes: Sequence[Axis]) 
 
 def _metrics(rows: Sequence[ResultRow]) -> list[str]:
     """Return the metrics of a table; first the metric that the workloads are about, as in figures of the command."""
-    shown = [*BASIC, *columns(row.metrics for row in rows)]
+    shown = [*IN_EVERY_ROW, *columns(row.metrics for row in rows)]
     first = _headline_metric(rows)
     return list(dict.fromkeys([first.name, *shown])) if first.display.headline else shown
 

@@ -207,7 +207,7 @@ def _table(scope: Scope[Any], results: Sequence[RunResult], words: Words) -> Tab
 def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
     """Return the numbers of one scope, at least one row, means over seeds; numbers of links beside their settings."""
     scope, shown = rows[0].scope, rows[:_MAX_ROWS]
-    columns = [column for column in scope.shown if column.display.never_alone or any(_values(column, rows))]
+    columns = [column for column in scope.shown if column.display.shown_without_values or any(_values(column, rows))]
     heads = _LINK_HEADS if scope.name == LINKS.name else tuple(key.heading for key in scope.keys)
     keys = (*short_names(list(rows[0].settings)).values(), *heads)
     cells = (

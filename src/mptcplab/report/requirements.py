@@ -165,8 +165,8 @@ def _mptcp_faults(results: Sequence[RunResult]) -> Iterator[tuple[str, str]]:
 
 def _metrics_of(rows: Sequence[ResultRow], workload: str | None) -> list[str]:
     own_rows = [row for row in rows if workload in (None, row.workload)]
-    basic = [name for name, metric in METRICS.items() if metric.basic]
-    return [*basic, *columns((row.known for row in own_rows), hidden=True)]
+    in_every_row = [name for name, metric in METRICS.items() if metric.in_every_row]
+    return [*in_every_row, *columns((row.known for row in own_rows), hidden=True)]
 
 
 def _place(row: ResultRow) -> str:

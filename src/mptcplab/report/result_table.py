@@ -11,7 +11,7 @@ from dataclasses import replace
 from mptcplab.errors import InputError
 from mptcplab.kernel.config import clock_text, kernel_kind
 from mptcplab.metrics.named import OF_POINTS, OTHER_WORDS, find_key, names_of, unit_of, with_part
-from mptcplab.metrics.registry import BASIC, METRICS, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS, columns
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow
 from mptcplab.metrics.values import IDENTICAL, Unit, changed_keys_note, short_names
 from mptcplab.metrics.warnings import merge_similar_warnings
@@ -165,11 +165,11 @@ def _workloads(rows: Sequence[ResultRow]) -> list[_Filled]:
 
 def _metrics(rows: Sequence[ResultRow], *, every: bool, apart: bool) -> list[_Filled]:
     shown = columns((row.shown for row in rows), hidden=every)
-    basic = [_metric(name, rows) for name in BASIC]
+    in_every_row = [_metric(name, rows) for name in IN_EVERY_ROW]
     if every or apart or _are_alike(rows, shown):
-        return [*basic, *(_metric(name, rows) for name in shown)]
+        return [*in_every_row, *(_metric(name, rows) for name in shown)]
     units = {name: unit_of(METRICS[name], rows) for name in shown}
-    return [*basic, (TableColumn(_ALL_METRICS), tuple(_all_metrics(row, units) for row in rows))]
+    return [*in_every_row, (TableColumn(_ALL_METRICS), tuple(_all_metrics(row, units) for row in rows))]
 
 
 def _are_alike(rows: Sequence[ResultRow], shown: Sequence[str]) -> bool:
@@ -218,7 +218,7 @@ def _metric_text(row: ResultRow, name: str, unit: Unit) -> str:
     if interval is None:
         return ""
     text = unit.interval(interval) if metric.display.with_spread else unit.text(interval.mean)
-    shown = text if interval.n == row.n or metric.basic else f"{text} ({interval.n} of {row.n})"
+    shown = text if interval.n == row.n or metric.in_every_row else f"{text} ({interval.n} of {row.n})"
     return Cell(shown, interval.mean)
 
 
@@ -420,7 +420,7 @@ def _keys(rows: Sequence[ResultRow]) -> list[str]:
 
 
 def _names(rows: Sequence[ResultRow]) -> list[str]:
-    return [*BASIC, *columns((row.known for row in rows), hidden=True)]
+    return [*IN_EVERY_ROW, *columns((row.known for row in rows), hidden=True)]
 
 
 def _interval(row: ResultRow, name: str) -> tuple[_Cell, ...]:

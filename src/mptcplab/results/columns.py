@@ -18,7 +18,7 @@ from mptcplab.errors import InputError
 from mptcplab.lazy import pl
 from mptcplab.metrics.column import Column
 from mptcplab.metrics.network import SCOPES
-from mptcplab.metrics.registry import BASIC, METRICS
+from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS
 from mptcplab.metrics.rows import SOCKET_TEXTS
 from mptcplab.plain_tables import markdown_table
 
@@ -240,7 +240,7 @@ def type_of(frame: str, column: str) -> type[pl.DataType]:
 def types(frame: str) -> dict[str, type[pl.DataType]]:
     """Return the columns that a frame always has, with their types; of metrics, the ones of every workload."""
     metrics = METRICS if frame == "runs" else {}
-    names = (*RUN, *(name for name in FRAMES[frame] if name not in metrics), *(BASIC if metrics else ()))
+    names = (*RUN, *(name for name in FRAMES[frame] if name not in metrics), *(IN_EVERY_ROW if metrics else ()))
     return {name: type_of(frame, name) for name in names}
 
 

@@ -17,7 +17,7 @@ from mptcplab.metrics.manifest import Addresses, read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
 from mptcplab.metrics.radios import associations as associations_of
 from mptcplab.metrics.radios import radio_samples
-from mptcplab.metrics.registry import BASIC, columns
+from mptcplab.metrics.registry import IN_EVERY_ROW, columns
 from mptcplab.metrics.rows import SOCKET_TEXTS, ResultRow, RunResult, Settings
 from mptcplab.metrics.subflows import Ends, ends_of, gateways_of, inner_of, inner_rows, path_name, workload_rows
 from mptcplab.recording.record import Recording
@@ -224,7 +224,7 @@ def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
     return {
         **_labels(run),
         "workload": measured.workload,
-        **{name: measured.metrics.get(name) for name in BASIC},
+        **{name: measured.metrics.get(name) for name in IN_EVERY_ROW},
         "mptcp": sockets.use.text,
         "congestion_control": ", ".join(sockets.congestion),
         "scheduler": measured.scheduler,
@@ -238,7 +238,7 @@ def _run_row(run: RecordedRun, measured: WorkloadMeasurement) -> dict[str, Any]:
 
 def _table_row(row: ResultRow) -> dict[str, Any]:
     intervals: dict[str, float | None] = {}
-    for name in dict.fromkeys((*BASIC, *row.known)):
+    for name in dict.fromkeys((*IN_EVERY_ROW, *row.known)):
         value = row.metrics.get(name)
         ends = (value.low, value.high) if value is not None and value.half_width is not None else (None, None)
         intervals[name] = value.mean if value is not None else None

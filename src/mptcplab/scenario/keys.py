@@ -20,6 +20,7 @@ from mptcplab.fields import Line, LinkName, Misnomers, Tagged, Whole, misnomers_
 from mptcplab.gateway.base import Outage
 from mptcplab.gateway.registry import PROGRAMS
 from mptcplab.node.base import NodeBase
+from mptcplab.node.placed import WaypointKeys
 from mptcplab.node.registry import NODE_KINDS
 from mptcplab.node.transport import Endpoint, Limits, Transport
 from mptcplab.scenario.copies import Copies
@@ -30,6 +31,8 @@ from mptcplab.scenario.place import KeyPath
 from mptcplab.scenario.presets import LinkPresetName, Topology
 from mptcplab.scenario.record import MAX_REPEATS, Capture, Record, Repeats
 from mptcplab.scenario.schema import Scenario
+from mptcplab.scenario.steering import Steering
+from mptcplab.scenario.wifi import Radio, Wifi
 from mptcplab.workload.registry import KINDS
 
 
@@ -155,6 +158,10 @@ def _homes() -> tuple[tuple[type[BaseModel], str], ...]:
         *((model, f'in [gateways.NAME] with program = "{name}"') for name, model in PROGRAMS.items()),
         (Outage, "in outages of [gateways.NAME]"),
         (Repeats, "in repeats = { ... }"),
+        (Radio, "in [links.NAME.radio] of a link with radios"),
+        (WaypointKeys, "in a waypoint of a node with radios"),
+        (Steering, "in [steering]"),
+        (Wifi, "in [wifi]"),
     )
 
 
@@ -213,7 +220,11 @@ def find_meant_key(name: str, models: Sequence[type[BaseModel]]) -> str | None:
 
 def home(key: str) -> str | None:
     """Return where ``key`` belongs, as "in [table]"; None if no table has it."""
-    return next((table for model, table in _homes() if key in fields_of(model)), None)
+    table = next((table for model, table in _homes() if key in fields_of(model)), None)
+    if table is not None:
+        return table
+    kinds = [f'"{name}"' for name, kind in KINDS.items() if key in fields_of(kind)]
+    return f"in [workloads.NAME] with kind = {' or '.join(kinds)}" if kinds else None
 
 
 def _members(annotation: Any, part: str | int) -> list[Any]:

@@ -154,7 +154,7 @@ def _fairness(selected: SelectedTable, results: Iterable[RunResult]) -> dict[tup
 def _jain(result: RunResult, value: str) -> float | None:
     """Return the index of a run whose workloads ran at the same time and all have the metric; else None."""
     metric = JAIN[value]
-    if METRICS[metric].basic or result.jain is None:
+    if METRICS[metric].in_every_row or result.jain is None:
         return result.jain
     rates = [measurement.metrics[metric] for measurement in result.measured if metric in measurement.metrics]
     return jain_index(rates) if len(rates) == len(result.measured) else None

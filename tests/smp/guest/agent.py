@@ -12,13 +12,13 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from tests.smp.guest.choices import CONTROLS, PATHS, SCHEDULERS, TCP_PORT, address
+from tests.smp.guest.choices import CONGESTION_CONTROLS, PATHS, SCHEDULERS, TCP_PORT, address
 from tests.smp.guest.events import Event, Events
 
 #: Between two events of a node, on average; what they take comes on top.
 _GAP_S = 0.04
 _COMMAND_S = 20.0
-_CONTROL = re.compile(rf"\b({'|'.join(sorted(CONTROLS, key=len, reverse=True))})\b(?= wscale)")
+_CONTROL = re.compile(rf"\b({'|'.join(sorted(CONGESTION_CONTROLS, key=len, reverse=True))})\b(?= wscale)")
 
 
 def _quietly(command: Sequence[str], *, timeout_s: float) -> bool:
@@ -159,7 +159,7 @@ def _client(chance: random.Random) -> list[str]:
     if chance.random() < 0.5:
         command += ["--download"]
     if chance.random() < 0.7:
-        command += ["--congestion", chance.choice(CONTROLS), "--scheduler", chance.choice(SCHEDULERS)]
+        command += ["--congestion", chance.choice(CONGESTION_CONTROLS), "--scheduler", chance.choice(SCHEDULERS)]
     for option in ("--sndbuf", "--rcvbuf"):
         if chance.random() < 0.3:
             command += [option, chance.choice(("20000", "60000", "200000"))]

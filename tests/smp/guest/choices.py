@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 COUPLED = ("lia", "olia", "balia", "wvegas", "lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
-CONTROLS = (*COUPLED, "cubic", "reno")
+CONGESTION_CONTROLS = (*COUPLED, "cubic", "reno")
 OUR_SCHEDULERS = (
     "minrtt",
     "blest",
@@ -19,8 +19,12 @@ OUR_SCHEDULERS = (
 )
 SCHEDULERS = (*OUR_SCHEDULERS, "default")
 
-#: Files of settings that are 0 or 1, below /proc/sys.
-SWITCHES = ("net/mptcp/coupled_hystart", "net/mptcp/coupled_olia_best", "net/mptcp/coupled_count_idle")
+#: The settings of the coupled congestion controls: the file of each, below /proc/sys, and the values that are tried.
+COUPLED_SETTINGS = {
+    "net/mptcp/coupled_hystart": ("0", "1"),
+    "net/mptcp/coupled_olia_best": ("0", "1"),
+    "net/mptcp/coupled_count_idle": ("0", "1"),
+}
 
 NODES = ("client", "server")
 #: Each is a veth pair with an IPv4 and an IPv6 network.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import TypeVar
 
 from tests.smp.guest.choices import (
-    CONTROLS,
+    CONGESTION_CONTROLS,
+    COUPLED_SETTINGS,
     FIRST_ENDPOINTS,
     PATHS,
     SCHEDULERS,
-    SWITCHES,
     add_prefix,
     address,
     endpoint,
@@ -29,7 +29,7 @@ WEIGHTS = {
     "congestion control": 6,
     "scheduler": 6,
     "opportunistic": 3,
-    "switch": 3,
+    "coupled setting": 3,
     "weights": 3,
     "buffers": 2,
     "interface": 4,
@@ -70,10 +70,10 @@ class Events:
         self._without: set[tuple[int, bool]] = set()
         self._endpoints = set(FIRST_ENDPOINTS[node])
         self._makers: dict[str, Callable[[], Event]] = {
-            "congestion control": lambda: self._setting("net/ipv4/tcp_congestion_control", CONTROLS),
+            "congestion control": lambda: self._setting("net/ipv4/tcp_congestion_control", CONGESTION_CONTROLS),
             "scheduler": lambda: self._setting("net/mptcp/scheduler", SCHEDULERS),
             "opportunistic": lambda: self._setting("net/mptcp/scheduler_opportunistic", ("0", "1", "2", "3", "3", "3")),
-            "switch": lambda: self._setting(self._chance.choice(SWITCHES), ("0", "1")),
+            "coupled setting": lambda: self._setting(*self._chance.choice(tuple(COUPLED_SETTINGS.items()))),
             "weights": self._weights,
             "buffers": self._buffers,
             "interface": self._interface,
@@ -181,12 +181,12 @@ class Events:
 
     def _namespace(self) -> Event:
         """A namespace that ends while its connections are still there: `agent` fills it with one."""
-        control, scheduler = self._chance.choice(CONTROLS), self._chance.choice(SCHEDULERS)
+        congestion_control, scheduler = self._chance.choice(CONGESTION_CONTROLS), self._chance.choice(SCHEDULERS)
         script = (
             "ip link set lo up; ip mptcp endpoint add 127.0.0.2 subflow; ip mptcp limits set subflow 2; "
             "flow server --mptcp --port 9 --connections 2 >/dev/null & server=$!; "
             "sleep 0.3; flow client --mptcp --connect 127.0.0.1 --port 9 --connections 2 --bytes 300000 "
-            f"--congestion {control} --scheduler {scheduler} >/dev/null & client=$!; sleep 0.6; "
+            f"--congestion {congestion_control} --scheduler {scheduler} >/dev/null & client=$!; sleep 0.6; "
             # Either may have come to its end by then.
             "kill -KILL $client $server || :"
         )

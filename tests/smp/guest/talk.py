@@ -13,7 +13,7 @@ import threading
 import time
 from collections import Counter
 
-from tests.smp.guest.choices import CONTROLS, PATHS, SCHEDULERS, TALK_PORT, address
+from tests.smp.guest.choices import CONGESTION_CONTROLS, PATHS, SCHEDULERS, TALK_PORT, address
 
 IPPROTO_MPTCP = 262
 _SOL_MPTCP, _MPTCP_INFO, _MPTCP_SCHEDULER = 284, 1, 43
@@ -28,7 +28,7 @@ def _act(one: socket.socket, chance: random.Random, done: Counter[str]) -> None:
     action = chance.choice(("control", "control", "scheduler", "scheduler", "info"))
     done[f"socket: {action}"] += 1
     if action == "control":
-        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chance.choice(CONTROLS).encode())
+        one.setsockopt(socket.IPPROTO_TCP, socket.TCP_CONGESTION, chance.choice(CONGESTION_CONTROLS).encode())
     elif action == "scheduler":
         one.setsockopt(_SOL_MPTCP, _MPTCP_SCHEDULER, chance.choice(SCHEDULERS).encode())
     else:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from ctypes import CDLL, c_bool, c_char_p, c_int, c_int64, c_uint8, c_uint32, c_void_p
 from pathlib import Path
 from typing import Any
 
+from tests.unit.compiling import compile_c
 from tests.unit.coupled.library import HEADERS, HERE, ONE
 
 #: Of `kernel/net/mptcp/`. `coupled_sysctl.c` is nothing but the kernel's files and is tested in the lab.
@@ -51,7 +51,7 @@ def compile_controls(directory: Path) -> CDLL:
     strict = ["-O1", "-std=gnu11", "-Wall", "-Wextra", "-Wno-unused-parameter", "-Wno-sign-compare", "-Werror"]
     places = [option for place in (directory, HERE, HEADERS) for option in ("-I", str(place))]
     files = [str(HERE / "shim.c"), *(str(HEADERS / name) for name in SOURCES)]
-    subprocess.run(["gcc", *strict, *places, "-fPIC", "-shared", *files, "-o", str(linked)], check=True)
+    compile_c(["gcc", *strict, *places, "-fPIC", "-shared", *files, "-o", str(linked)])
     library = CDLL(str(linked))
     for name, (arguments, result) in _SIGNATURES.items():
         function = getattr(library, f"event_{name}")

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from ctypes import CDLL, POINTER, Structure, byref, c_bool, c_int32, c_int64, c_uint8, c_uint32, c_uint64
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+from tests.unit.compiling import compile_c
 from tests.unit.coupled.reference import Path as Reference
 
 HEADERS = Path(__file__).parents[3] / "kernel" / "net" / "mptcp"
@@ -152,7 +152,7 @@ def compile_library(directory: Path, headers: Path = HEADERS) -> Library:
     objects = []
     for name in ("library", "growth"):
         objects.append(str(directory / f"{name}.o"))
-        subprocess.run([*gcc, "-c", str(HERE / f"{name}.c"), "-o", objects[-1]], check=True)
+        compile_c([*gcc, "-c", str(HERE / f"{name}.c"), "-o", objects[-1]])
     linked = directory / "coupled.so"
-    subprocess.run(["gcc", "-shared", "-Wl,-z,defs", *objects, "-o", str(linked)], check=True)
+    compile_c(["gcc", "-shared", "-Wl,-z,defs", *objects, "-o", str(linked)])
     return Library(linked)

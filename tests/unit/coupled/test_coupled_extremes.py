@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import shutil
-import subprocess
 from fractions import Fraction
 from pathlib import Path as File
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.unit.compiling import compile_c
 from tests.unit.coupled.connections import PATIENT
 from tests.unit.coupled.library import HEADERS, ONE, PACKET, WARNINGS, CNumber, CPath, CVegas, Library, c_paths
 from tests.unit.coupled.reference import Path
@@ -144,7 +144,7 @@ def test_headers_compile_for_ebpf(tmp_path: File, compiler: list[str]) -> None:
     )
     source.write_text(_EBPF + headers + used)
     options = ["-O2", "-Wall", "-Wextra", "-Werror", "-D__bpf__", "-nostdinc", "-I", str(HEADERS)]
-    subprocess.run([*compiler, *options, "-c", str(source), "-o", str(made)], check=True)
+    compile_c([*compiler, *options, "-c", str(source), "-o", str(made)])
 
 
 @pytest.mark.parametrize("header", sorted(path.name for path in HEADERS.glob("coupled_*.h")))
@@ -153,4 +153,4 @@ def test_header_stands_alone(tmp_path: File, header: str) -> None:
     source = tmp_path / "alone.c"
     source.write_text(f'#include "{header}"\n#include "{header}"\n')
     strict = ["-Wdeclaration-after-statement", "-Wvla", "-mgeneral-regs-only"]
-    subprocess.run(["gcc", *WARNINGS, *strict, "-fsyntax-only", "-I", str(HEADERS), str(source)], check=True)
+    compile_c(["gcc", *WARNINGS, *strict, "-fsyntax-only", "-I", str(HEADERS), str(source)])

@@ -32,7 +32,7 @@ Connection = tuple[list[Path], int]
 RELATIVE = 2.0**-25
 #: Rounding to nearest may be off by half a unit; the reference itself is a float64.
 UNIT = 0.501 / ONE
-CONTROLS = ["lia", "olia", "olia_draft", "balia"]
+CONGESTION_CONTROLS = ["lia", "olia", "olia_draft", "balia"]
 
 
 def _olia(paths: list[Path], r: int, *, draft: bool) -> tuple[float, float]:
@@ -70,7 +70,7 @@ def _error(library: Library, control: str, paths: list[Path], r: int) -> float:
 
 
 @pytest.mark.parametrize("bits", [20, 30])
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_increase_in_bulk(library: Library, control: str, bits: int) -> None:
     """1,500 connections; windows up to 2^20 segments, and beyond to 2^30."""
     worst = largest = 0.0
@@ -85,7 +85,7 @@ def test_increase_in_bulk(library: Library, control: str, bits: int) -> None:
     assert largest <= RELATIVE
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
 @given(connection=connections() | connections(bits=30) | connections(bits=32))
 def test_increase(library: Library, control: str, connection: Connection) -> None:
@@ -115,7 +115,7 @@ def test_lia_and_balia_never_above_reno(library: Library, connection: Connection
     assert library.of("balia", paths, r) <= reno * (1 + RELATIVE) + 1
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
 @given(window=windows(30), rtt=st.integers(*RTT_US))
 def test_one_path_is_reno(library: Library, control: str, window: int, rtt: int) -> None:
@@ -124,7 +124,7 @@ def test_one_path_is_reno(library: Library, control: str, window: int, rtt: int)
     assert library.of("balia_ssthresh", path, 0) == max(2, window // 2)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
 @given(connection=connections(), data=st.data())
 def test_order_of_siblings_means_nothing(
@@ -140,7 +140,7 @@ def test_order_of_siblings_means_nothing(
     assert abs(difference) <= scale * RELATIVE + 2.01 / ONE
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
 @given(connection=connections(), factor=by_logarithm(2, 1000))
 def test_unit_of_time_means_nothing(library: Library, control: str, connection: Connection, factor: int) -> None:

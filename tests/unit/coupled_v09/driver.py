@@ -11,9 +11,11 @@ from ctypes import CDLL, c_bool, c_char_p, c_uint32, c_uint64
 from dataclasses import dataclass
 from pathlib import Path
 
+from tests.unit.compiling import compile_c
+
 HERE = Path(__file__).parent
 SOURCES = HERE.parents[2] / "kernel" / "net" / "mptcp"
-CONTROLS = ("lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
+CONGESTION_CONTROLS = ("lia_v09", "olia_v09", "balia_v09", "wvegas_v09")
 PATHS = 8
 INFINITE_SSTHRESH = 0x7FFFFFFF
 
@@ -110,7 +112,7 @@ def compile_driver(directory: Path, sources: Path = SOURCES, sanitizers: Sequenc
     flags = [f"-fsanitize={','.join(sanitizers)}", "-fno-sanitize-recover=all"] if sanitizers else []
     made = directory / "v09.so"
     command = ["gcc", *_WARNINGS, *flags, "-fPIC", "-shared", "-I", str(include), "-I", str(HERE), "-I", str(sources)]
-    subprocess.run([*command, *map(str, files), "-o", str(made)], check=True)
+    compile_c([*command, *map(str, files), "-o", str(made)])
     return made
 
 

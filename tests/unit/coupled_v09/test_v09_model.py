@@ -9,7 +9,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.unit.coupled_v09 import model
-from tests.unit.coupled_v09.driver import CONTROLS, Driver, Event, compile_driver, run_sanitized
+from tests.unit.coupled_v09.driver import CONGESTION_CONTROLS, Driver, Event, compile_driver, run_sanitized
 from tests.unit.coupled_v09.sequences import lifelike, senseless, timeout_beside_others
 from tests.unit.coupled_v09.traces import NAMES, recorded
 
@@ -31,7 +31,7 @@ def _agree(driver: Driver, control: str, events: list[Event]) -> None:
         assert found[i] == expected[i], f"event {i}, {event}"
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @PATIENT
 @given(events=_SEQUENCES)
 def test_random_events(driver: Driver, control: str, events: list[Event]) -> None:
@@ -39,12 +39,12 @@ def test_random_events(driver: Driver, control: str, events: list[Event]) -> Non
     _agree(driver, control, events)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_timeout_beside_others(driver: Driver, control: str) -> None:
     _agree(driver, control, timeout_beside_others())
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 @pytest.mark.parametrize("name", NAMES)
 def test_model_as_recorded(name: str, control: str) -> None:
     """The model is right, too: it does what was recorded from the out-of-tree kernel's code."""
@@ -59,7 +59,7 @@ def sanitized(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return compile_driver(tmp_path_factory.mktemp("sanitized"), sanitizers=("address", "undefined"))
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_memory(sanitized: Path, control: str) -> None:
     """Subflows join and leave all the time, each time another one as the last or the first of its connection."""
     events = senseless(7, 5000, 4)

@@ -7,7 +7,7 @@ import shutil
 from pathlib import Path
 
 import pytest
-from tests.unit.coupled_v09.driver import CONTROLS, OPERATIONS, SOURCES, Driver, Window, compile_driver
+from tests.unit.coupled_v09.driver import CONGESTION_CONTROLS, OPERATIONS, SOURCES, Driver, Window, compile_driver
 from tests.unit.coupled_v09.traces import NAMES, differences, recorded
 
 pytestmark = pytest.mark.slow
@@ -47,7 +47,7 @@ FAULTS = {
 }
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_as_recorded(driver: Driver, control: str) -> None:
     """Every window and threshold after every event, in connections of one path to four and one without sense."""
     assert not list(differences(driver, control))
@@ -58,7 +58,7 @@ def test_recordings_have_every_operation() -> None:
     assert used == set(OPERATIONS)
 
 
-@pytest.mark.parametrize("control", CONTROLS)
+@pytest.mark.parametrize("control", CONGESTION_CONTROLS)
 def test_recordings_tell_something(control: str) -> None:
     """After one acknowledgement of ten, at least, the window is another one."""
     acks = changes = 0

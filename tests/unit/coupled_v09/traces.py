@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from tests.unit.coupled_v09.driver import CONTROLS, HERE, INFINITE_SSTHRESH, Driver, Event, Window
+from tests.unit.coupled_v09.driver import CONGESTION_CONTROLS, HERE, INFINITE_SSTHRESH, Driver, Event, Window
 
 TRACES = HERE / "traces"
 NAMES = sorted(path.stem for path in TRACES.glob("*.txt"))
@@ -26,13 +26,16 @@ def _window(text: str) -> Window:
 
 
 def recorded(name: str, control: str) -> Trace:
-    """Read lines such as ``ack 0 2896 2 1 = 11,inf . . 12,inf``: what each of `CONTROLS` did; a dot is no change."""
+    """Read lines such as ``ack 0 2896 2 1 = 11,inf . . 12,inf``: what each of `CONGESTION_CONTROLS` did.
+
+    A dot means that the window has not changed.
+    """
     events, windows = [], []
     last: dict[int, Window] = {}
     for line in (TRACES / f"{name}.txt").read_text().splitlines():
         event, _, cells = line.partition(" = ")
         events.append(Event.parse(event))
-        cell = cells.split()[CONTROLS.index(control)]
+        cell = cells.split()[CONGESTION_CONTROLS.index(control)]
         if cell != ".":
             last[events[-1].path] = _window(cell)
         windows.append(last[events[-1].path])

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Sequence
 from ctypes import CDLL, POINTER, byref, c_int, c_uint32, c_uint64
 from pathlib import Path
@@ -12,6 +11,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.compiling import compile_c
 
 pytestmark = pytest.mark.slow
 
@@ -112,7 +112,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Runs:
     (folder / "runs.inc").write_text(text)
     made = folder / "runs.so"
     command = ["gcc", *WARNINGS, "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fPIC", "-shared"]
-    subprocess.run([*command, "-I", str(folder), str(HERE / "runs.c"), "-o", str(made)], check=True)
+    compile_c([*command, "-I", str(folder), str(HERE / "runs.c"), "-o", str(made)])
     return Runs(made)
 
 

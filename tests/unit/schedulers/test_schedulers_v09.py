@@ -9,13 +9,13 @@ kernel's `sched_v09.h`.
 from __future__ import annotations
 
 import json
-import subprocess
 from collections.abc import Mapping
 from ctypes import CDLL, POINTER, Structure, byref, c_bool, c_int, c_uint32
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.compiling import compile_c
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +58,7 @@ def v09(tmp_path_factory: pytest.TempPathFactory) -> Mapping[str, Any]:
     made = tmp_path_factory.mktemp("v09") / "v09.so"
     source = str(HERE / "library.c")
     command = ["gcc", *WARNINGS, "-fsanitize=undefined", "-fsanitize-undefined-trap-on-error", "-fPIC", "-shared"]
-    subprocess.run([*command, "-I", str(HEADERS), source, "-o", str(made)], check=True)
+    compile_c([*command, "-I", str(HEADERS), source, "-o", str(made)])
     library = CDLL(str(made))
     functions = {}
     for name, (arguments, result) in _SIGNATURES.items():

@@ -24,8 +24,13 @@ def declared() -> list[str]:
 def table_of(_: Path) -> str:
     """Return a row for each function: its name, the first line of its comment, and its return value."""
     sources = "\n".join(file.read_text() for file in files()[1:])
-    rows = [f"| `{name}` | {_comment(name, sources)} |" for name in declared()]
+    rows = [f"| `{name}` | {_in_full(_comment(name, sources))} |" for name in declared()]
     return "\n".join(["| function | what it does |", "| --- | --- |", *rows]) + "\n"
+
+
+def _in_full(text: str) -> str:
+    """Return a comment with the field's term: among congestion controls, the kernel's files say "controls"."""
+    return re.sub(r"(?<!congestion )\bcontrols\b", "congestion controls", text)
 
 
 def _comment(name: str, sources: str) -> str:
@@ -38,4 +43,8 @@ def _comment(name: str, sources: str) -> str:
         return "; ".join(" ".join(part.split()).rstrip(".") for part in parts)
     above = rf"/\* ((?:(?!\*/).)*?)\s*\*/\n[\w ]+[ *]{name}\("
     plain = re.search(above, sources, re.DOTALL)
-    return "see its definition" if plain is None else " ".join(re.sub(r"\n \* ?", " ", plain[1]).split()).rstrip(".")
+    if plain is not None:
+        return " ".join(re.sub(r"\n \* ?", " ", plain[1]).split()).rstrip(".")
+    if f"net.mptcp.{name}" in sources:
+        return f"the setting `net.mptcp.{name}`"
+    raise ValueError(f"{name} has no comment at its definition")

@@ -8,7 +8,7 @@ import click
 from mptcplab.cli import shell_completion
 from mptcplab.cli.options import defer_to, json_option
 
-_name = click.argument("name", metavar="NAME", shell_complete=shell_completion.controls)
+_name = click.argument("name", metavar="NAME", shell_complete=shell_completion.congestion_controls)
 
 
 @click.group()

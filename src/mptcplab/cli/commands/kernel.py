@@ -11,6 +11,23 @@ from mptcplab.cli import shell_completion
 from mptcplab.cli.options import defer_to, json_option, patch_option
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
 
+_source_option = click.option(
+    "--source",
+    type=click.Path(path_type=Path),
+    metavar="TARBALL|TREE",
+    help="Linux source to use instead of Debian's package; it is not changed.",
+)
+_plain_option = click.option(
+    "--plain", is_flag=True, help="Mainline's network stack without our changes. Selected as 7.2-plain."
+)
+_fix_option = click.option(
+    "--fix",
+    "fixes",
+    type=click.Choice(list(FIXES)),
+    multiple=True,
+    help="Include a fix for mainline that is not submitted yet. Repeatable. Selected as, for example, 7.2-window.",
+)
+
 
 @click.group()
 def kernel() -> None:
@@ -19,12 +36,7 @@ def kernel() -> None:
 
 @kernel.command()
 @click.argument("version", required=False, shell_complete=shell_completion.kernels)
-@click.option(
-    "--source",
-    type=click.Path(path_type=Path),
-    metavar="TARBALL|TREE",
-    help="Linux source to build instead of Debian's package; it is not changed.",
-)
+@_source_option
 @click.option("--jobs", type=click.IntRange(min=1), help="Compilers to run in parallel. Default: one per CPU.")
 @click.option("--keep-tree", is_flag=True, help="Keep the built tree (2 GB), so that later builds continue in it.")
 @click.option(
@@ -37,19 +49,12 @@ def kernel() -> None:
     show_default=True,
     help="Timer frequency of the kernel, in ticks per second. Selected as, for example, 7.2-hz100.",
 )
-@click.option(
-    "--plain", is_flag=True, help="Build mainline's network stack without our changes. Selected as 7.2-plain."
-)
+@_plain_option
 @click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
 @click.option("--wifi", is_flag=True, help="Let simulated radios push back, see docs/wifi.md. Selected as 7.2-wifi.")
-@click.option(
-    "--fix",
-    "fixes",
-    type=click.Choice(list(FIXES)),
-    multiple=True,
-    help="Include a fix for mainline that is not submitted yet. Repeatable. Selected as, for example, 7.2-window.",
-)
+@_fix_option
 @patch_option("Patch to apply after ours. Repeatable. The kernel is then selected by its path or hash.")
+@click.option("--check", is_flag=True, help="Only check that patches apply and the configuration is right.")
 @json_option
 @defer_to("mptcplab.cli.kernel:build")
 def build() -> None:
@@ -57,6 +62,24 @@ def build() -> None:
 
     A build takes about 4 minutes on 2 cores. A kernel that is already built is not built again. If its tree was kept
     (--keep-tree), only the files that changed are compiled: of kernel/net, of a git tree, or named by patches.
+    """
+
+
+@kernel.command(
+    epilog="\b\nExamples:\n  mptcplab kernel tree ~/linux-lab\n  mptcplab kernel tree ~/linux-plain 6.12 --plain\n"
+)
+@click.argument("folder", metavar="DIR", type=click.Path(path_type=Path))
+@click.argument("version", required=False, shell_complete=shell_completion.kernels)
+@_source_option
+@_plain_option
+@_fix_option
+@patch_option("Patch to commit after ours. Repeatable.")
+@defer_to("mptcplab.cli.kernel:tree")
+def tree() -> None:
+    """Write a git tree to the new folder DIR: Linux VERSION, with a commit for each of the lab's patches.
+
+    It is for making a patch: commit a change there, and build a kernel with what `git format-patch` writes, as
+    `mptcplab kernel build --patch FILE`. The tree takes 2 GB and a few minutes.
     """
 
 

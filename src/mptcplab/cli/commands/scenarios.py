@@ -91,8 +91,8 @@ def init() -> None:
 _IMPORT_EPILOG = """\b
 Examples:
   mptcplab import setup.sh > scenario.toml
-  mptcplab import topology.py --output scenario.toml
-  mptcplab import topo xp --output minitopo.toml --title 'Two paths of minitopo'
+  mptcplab import topology.py --out scenario.toml
+  mptcplab import topo xp --out minitopo.toml --title 'Two paths of minitopo'
   mptcplab import client.sh server.sh client-sysctl.conf -o report.toml
   mptcplab import /etc/config/network /etc/config/sqm -o router.toml
 
@@ -110,8 +110,8 @@ Files:
 @click.command("import", epilog=_IMPORT_EPILOG)
 @click.argument("files", metavar="FILE...", nargs=-1, required=True, type=click.Path(path_type=Path))
 @click.option(
-    "--output",
     "-o",
+    "--out",
     type=click.Path(path_type=Path, allow_dash=True),
     default="-",
     help="Write the scenario to this file, which must not exist. Default: standard output.",

@@ -13,8 +13,8 @@ from functools import cached_property
 from pathlib import Path
 
 from mptcplab.ebpf.controls import FIRST_VERSION, reason_of, verifier_lines, version_of
-from mptcplab.ebpf.objects import CONTROLS, find_tool, object_file
-from mptcplab.ebpf.user_programs import CONTROL, SCHEDULER, compile_user_programs, names_of
+from mptcplab.ebpf.objects import CONGESTION_CONTROLS, find_tool, object_file
+from mptcplab.ebpf.user_programs import CONGESTION_CONTROL, SCHEDULER, compile_user_programs, names_of
 from mptcplab.engine.needs import general_settings
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.root import contents, program_files
@@ -209,8 +209,8 @@ _SUFFIX = ".bpf.o"
 def check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
     """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
     own_programs = compile_user_programs(plan.bpf, kernel)
-    _check_clashes(names_of(own_programs, CONTROL), kernel, tree)
-    _check_controls(plan, kernel, tree, names_of(own_programs, CONTROL))
+    _check_clashes(names_of(own_programs, CONGESTION_CONTROL), kernel, tree)
+    _check_congestion_controls(plan, kernel, tree, names_of(own_programs, CONGESTION_CONTROL))
     needs = plan.needs
     has_schedulers = numbers(kernel.release)[:2] >= _FIRST_SCHEDULERS
     for name in needs.schedulers:
@@ -237,8 +237,8 @@ def _check_clashes(names: Sequence[str], kernel: StockKernel, tree: ModuleTree) 
             raise InputError(message, hint=f'give your program another name, like .name = "my_{name}"')
 
 
-def _check_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own_texts: Sequence[str]) -> None:
-    programmed = _controls_with_programs(plan, tree)
+def _check_congestion_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own_texts: Sequence[str]) -> None:
+    programmed = _with_ebpf_program(plan, tree)
     for name in programmed:
         if version_of(kernel.release) < FIRST_VERSION:
             message = f"the stock kernel {kernel.release} is too old for '{name}' as an eBPF program"
@@ -252,10 +252,10 @@ def _check_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own_texts
             raise InputError(message, hint=f"{_HINT}, or one of {known}")
 
 
-def _controls_with_programs(plan: Plan, tree: ModuleTree) -> list[str]:
+def _with_ebpf_program(plan: Plan, tree: ModuleTree) -> list[str]:
     """Return the congestion controls of ``plan`` that the kernel lacks and that have an eBPF program."""
     needed = plan.needs.congestion_controls if tree.is_known else ()
-    return [name for name in needed if name in CONTROLS and name not in tree.congestion_controls]
+    return [name for name in needed if name in CONGESTION_CONTROLS and name not in tree.congestion_controls]
 
 
 def program_contents(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> dict[str, tuple[bytes, bool]]:
@@ -272,7 +272,7 @@ def program_contents(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> dict[
 
 
 def _objects(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> Iterator[tuple[str, bytes]]:
-    for name in _controls_with_programs(plan, tree):
+    for name in _with_ebpf_program(plan, tree):
         yield f"{name}{_SUFFIX}", object_file(name).read_bytes()
     for program in compile_user_programs(plan.bpf, kernel):
         yield f"{start.OWN}{program.file}", program.content

@@ -7,7 +7,7 @@ from functools import partial
 
 from mptcplab.lazy import np
 from mptcplab.metrics.column import HIDDEN, Display, Metric, Subject
-from mptcplab.metrics.delivery import BACK, Delivery, delivery
+from mptcplab.metrics.delivery import BACK, Delivery, read_delivery
 
 # The metrics that every workload has, and the rate that its sender reports.
 
@@ -24,7 +24,7 @@ METRICS = (
         "[limitations](limitations.md#what-the-numbers-mean) for when that time begins and ends",
         source="bytes that the receiving program has read",
         value=lambda subject: subject.reading.goodput_bps / _BITS,
-        basic=True,
+        in_every_row=True,
     ),
     _entry(
         name="duration_s",
@@ -33,7 +33,7 @@ METRICS = (
         definition="the time over which goodput is computed",
         source="as for goodput",
         value=lambda subject: subject.reading.duration_s,
-        basic=True,
+        in_every_row=True,
         display=Display(head="s", with_spread=False),
     ),
     _entry(
@@ -45,7 +45,7 @@ METRICS = (
         "was seen",
         source="TCP_INFO of the sender: `bytes_retrans`, `bytes_sent`",
         value=lambda subject: subject.sockets.retransmitted_percent,
-        basic=True,
+        in_every_row=True,
         display=Display(head="retrans %", with_spread=False),
     ),
     _entry(
@@ -85,7 +85,7 @@ def rise_s(curve: Delivery) -> float | None:
 
 
 def _value(subject: Subject) -> float | None:
-    curve = delivery(subject.recording, subject.ends)
+    curve = read_delivery(subject.recording, subject.ends)
     return rise_s(curve) if curve is not None else None
 
 

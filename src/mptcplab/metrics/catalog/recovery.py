@@ -17,14 +17,14 @@ from mptcplab.metrics.delivery import (
     BEFORE_S,
     WINDOW_S,
     Delivery,
-    delivery,
     earlier_rate,
     gap_s,
     pauses_in,
+    read_delivery,
+    read_usable_delivery,
     recovery_s,
     request_times,
     sent_until_s,
-    usable_delivery,
 )
 from mptcplab.metrics.instants import Instant, changes_shape, follows_trace, instants
 from mptcplab.metrics.manifest import read_paths
@@ -58,11 +58,11 @@ class Recovery:
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     """Return the effects of all failures and restorations of links and gateways on a workload."""
     found_instants = instants(recording)
-    curve = delivery(recording, ends) if found_instants else None
+    curve = read_delivery(recording, ends) if found_instants else None
     if curve is None:
         return []
-    of_data = recoveries(curve.until_sent(sent_until_s(recording, ends)), found_instants)
-    usable = usable_delivery(recording, ends)
+    of_data = recoveries(curve.with_sent_until(sent_until_s(recording, ends)), found_instants)
+    usable = read_usable_delivery(recording, ends)
     if usable is None or not usable.is_messages:
         return of_data
     # A gap is one of all data. What came too late has no part in a rate.
@@ -151,7 +151,7 @@ METRICS = (
         noun="recovered",
         definition="time until the earlier rate was back, with the link or gateway still down",
         value=lambda subject: _recovery_time(subject, "recovery_after_failure_s"),
-        display=Display(never_alone=False, axis="recovery after the failure"),
+        display=Display(shown_without_values=False, axis="recovery after the failure"),
     ),
     _entry(
         name="recovery_after_restoration_s",
@@ -322,7 +322,7 @@ def _paths(subject: Subject) -> tuple[dict[str, float], dict[str, set[str]]]:
 
 def usable_curve(subject: Subject) -> Delivery | None:
     """Return what was of use for a workload over time; None in runs without failures, or if it is unknown."""
-    return usable_delivery(subject.recording, subject.ends) if instants(subject.recording) else None
+    return read_usable_delivery(subject.recording, subject.ends) if instants(subject.recording) else None
 
 
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:

@@ -81,7 +81,7 @@ class Delay(Behaviour[DelayKeys]):
     model = DelayKeys
     rank = 20
     smallest: ClassVar = {"delay": "10 ms"}
-    example: ClassVar = {"delay": "1 ms", "reorder": "1 %"}
+    with_more_programs: ClassVar = {"delay": "1 ms", "reorder": "1 %"}
     variable: ClassVar = {
         "delay": VariableKey(Duration, "new delay", {"delay_ms": 10**6}, largest=int(_MAX_DELAY)),
         "jitter": VariableKey(
