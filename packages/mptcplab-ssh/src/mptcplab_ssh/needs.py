@@ -11,10 +11,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from mptcplab.engine.needs import Need, general_settings, needs_of
-from mptcplab.engine.ssh.connection import SshConnection
-from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.errors import MissingError
 from mptcplab.plan.model import Plan
+from mptcplab_ssh.connection import SshConnection
+from mptcplab_ssh.fitting import Fitted
 
 _AVAILABLE = "/proc/sys/net/ipv4/tcp_available_congestion_control"
 _DEFAULT = "net.ipv4.tcp_congestion_control"

@@ -13,12 +13,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from mptcplab.engine.ssh import scripts
-from mptcplab.engine.ssh.clock import Answer, Clock
-from mptcplab.engine.ssh.connection import Lines, SshConnection
-from mptcplab.engine.ssh.fitting import Fitted
-from mptcplab.engine.ssh.saved import check_movable, parse_saved
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab_ssh import scripts
+from mptcplab_ssh.clock import Answer, Clock
+from mptcplab_ssh.connection import Lines, SshConnection
+from mptcplab_ssh.fitting import Fitted
+from mptcplab_ssh.saved import check_movable, parse_saved
 
 #: Commands of our scripts beyond a POSIX shell; the plan's own are checked as well.
 BASE = ("ip", "tc", "mount", "sleep", "cat", "ls", "mkdir", "mv", "rm", "cp", "chmod", "ln", "wc", "grep", "tr")

@@ -18,8 +18,8 @@ from types import TracebackType
 from typing import Self
 
 from mptcplab.engine.process import GUARD, PARENT
-from mptcplab.engine.ssh.inventory import MachineInventory
 from mptcplab.errors import LabError, MissingError
+from mptcplab_ssh.inventory import MachineInventory
 
 #: What to do after a machine has failed.
 AGAIN = "look at the machine, and run the same command again: it puts itself back when its lease ends"

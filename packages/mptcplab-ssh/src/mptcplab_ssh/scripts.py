@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 
-from mptcplab.engine.ssh.fitting import Fitted
 from mptcplab.steps import Call, Command, Counter, Program, Queue
+from mptcplab_ssh.fitting import Fitted
 
 #: The folder with a folder of every run on a machine. In memory: a restart of the machine ends it as well.
 ROOT = "/run/mptcplab-ssh"

@@ -18,10 +18,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import ClassVar
 
-from mptcplab.engine.ssh.machine import BASE
 from mptcplab.engine.stock.modules import ModuleTree
 from mptcplab.engine.stock.root import archive, contents, program_files
 from mptcplab.kernel.stock import StockKernel
+from mptcplab_ssh.machine import BASE
 
 from .bed import SSHD, Bed, Machine
 

@@ -14,21 +14,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import mptcplab_ssh
 from mptcplab.engine.protocol import engine_kind
-from mptcplab.engine.ssh.clock import Answer, Clock, Translation
-from mptcplab.engine.ssh.collect import to_lab_clock
-from mptcplab.engine.ssh.fitting import Fitted, fit, link_ends
-from mptcplab.engine.ssh.inventory import MachineInventory, load_inventory
-from mptcplab.engine.ssh.saved import Saved, check_movable
-from mptcplab.engine.ssh.scripts import files_of
-from mptcplab.engine.ssh.sockets import algorithms, parse_samples, parse_socket
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import load
 from mptcplab.steps import Queue
+from mptcplab_ssh.clock import Answer, Clock, Translation
+from mptcplab_ssh.collect import to_lab_clock
+from mptcplab_ssh.fitting import Fitted, fit, link_ends
+from mptcplab_ssh.inventory import MachineInventory, load_inventory
+from mptcplab_ssh.saved import Saved, check_movable
+from mptcplab_ssh.scripts import files_of
+from mptcplab_ssh.sockets import algorithms, parse_samples, parse_socket
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 EXAMPLE = ROOT / "examples/ssh/inventory.toml"
 SCENARIO = ROOT / "examples/ssh/two-cables.toml"
 MACHINES = '[nodes.a]\nhost = "a"\ninterfaces = { one = "eth1" }\n'
@@ -149,7 +150,7 @@ def test_scripts_are_valid_shell(shell: list[str]) -> None:
     )
     for part in fit(plan, inventory, name="x"):
         files = files_of(part, back={1: ["r true"], 2: []}, lease_seconds=20, events={}, interval_ns=10**8)
-        files["survey.sh"] = (ROOT / "src/mptcplab/engine/ssh/survey.sh").read_text()
+        files["survey.sh"] = (Path(mptcplab_ssh.__file__).with_name("survey.sh")).read_text()
         for name, text in files.items():
             if name.endswith(".sh"):
                 done = subprocess.run(shell, input=text, capture_output=True, text=True)
@@ -247,9 +248,12 @@ def test_the_error_of_a_clock_is_what_is_said(offset: int, ppm: int, delays: lis
         clock.add(Answer(now, now + out + back, there(now + out)))
         now += 10**9
     here = clock.to_our_clock()
-    for instant in range(0, now - 10**9, 10**9 // 3):
-        # The drift during a question's round trip and beyond the last moment is not part of the stated error.
-        assert abs(here.to_here(there(instant)) - instant) <= here.error_ns + _UNSTATED_NS, (instant, here.error_ns)
+    first_moment = sum(delays[0]) // 2
+    for instant in range(first_moment, now - 10**9, 10**9 // 3):
+        # The stated error holds between the moments, without the drift during a question's round trip. The line's slope
+        # may be wrong by the errors of two moments within a second, 1 %, and the translation follows the line.
+        stated_ns = here.error_ns + here.error_ns // 90
+        assert abs(here.to_here(there(instant)) - instant) <= stated_ns + _UNSTATED_NS, (instant, here.error_ns)
     assert here.to_here(there(0)) <= here.to_here(there(10**6))
 
 

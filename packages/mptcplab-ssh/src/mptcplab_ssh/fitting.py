@@ -12,7 +12,6 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from mptcplab.engine.ssh.inventory import InventoryInterface, InventoryMachine, MachineInventory
 from mptcplab.errors import InputError
 from mptcplab.fields import LOOPBACK
 from mptcplab.guest.nodes import PATH_MANAGER
@@ -20,6 +19,7 @@ from mptcplab.network.tables import FOLDER
 from mptcplab.plan.model import Plan, used_by
 from mptcplab.steps import Command, CommandLine, Counter, Program, Queue
 from mptcplab.workload.context import FLOW
+from mptcplab_ssh.inventory import InventoryInterface, InventoryMachine, MachineInventory
 
 _WIRE = ("ip", "link", "add")
 #: Commands that suit queues of packets, and so belong to shaping.

@@ -8,10 +8,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from mptcplab.engine.ssh.clock import Translation
-from mptcplab.engine.ssh.machine import MachineAgent
-from mptcplab.engine.ssh.scripts import SAMPLER
-from mptcplab.engine.ssh.sockets import Samples, algorithms, parse_samples
+from mptcplab_ssh.clock import Translation
+from mptcplab_ssh.machine import MachineAgent
+from mptcplab_ssh.scripts import SAMPLER
+from mptcplab_ssh.sockets import Samples, algorithms, parse_samples
 
 #: Absolute instants in the events of tools/flow.
 _INSTANTS = ("t_ns", "pause_at_ns", "asked_ns", "first_ns", "last_ns")

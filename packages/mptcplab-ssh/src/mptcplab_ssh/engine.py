@@ -18,20 +18,20 @@ from typing import Any, TypeVar
 from mptcplab.cache import cache_root, make_work_folder
 from mptcplab.engine.protocol import Capabilities, EngineKind, Outcome
 from mptcplab.engine.report import PLAN_HINT
-from mptcplab.engine.ssh.collect import write_events, write_machines, write_results
-from mptcplab.engine.ssh.connection import AGAIN, SshConnection
-from mptcplab.engine.ssh.fitting import Fitted, fit, link_ends
-from mptcplab.engine.ssh.inventory import MachineInventory, load_inventory
-from mptcplab.engine.ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey
-from mptcplab.engine.ssh.needs import trials_of, try_needs
-from mptcplab.engine.ssh.scripts import files_of
-from mptcplab.engine.ssh.timeline import Fleet, RemoteTimeline
 from mptcplab.engine.tools import static_flow_program
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.node.cpu import without_cpu_cost
 from mptcplab.plan.model import Plan
 from mptcplab.workload.context import FLOW
 from mptcplab.workload.failures import is_flow
+from mptcplab_ssh.collect import write_events, write_machines, write_results
+from mptcplab_ssh.connection import AGAIN, SshConnection
+from mptcplab_ssh.fitting import Fitted, fit, link_ends
+from mptcplab_ssh.inventory import MachineInventory, load_inventory
+from mptcplab_ssh.machine import BASE, MachineAgent, Survey, check_machine, clean, survey
+from mptcplab_ssh.needs import trials_of, try_needs
+from mptcplab_ssh.scripts import files_of
+from mptcplab_ssh.timeline import Fleet, RemoteTimeline
 
 _T = TypeVar("_T")
 

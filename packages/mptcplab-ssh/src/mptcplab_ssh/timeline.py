@@ -18,11 +18,11 @@ from typing import Any
 
 from mptcplab.engine.protocol import RunInterruptedError
 from mptcplab.engine.report import PLAN_HINT
-from mptcplab.engine.ssh.connection import AGAIN
-from mptcplab.engine.ssh.machine import MachineAgent
-from mptcplab.engine.ssh.scripts import SAMPLER
 from mptcplab.errors import LabError
 from mptcplab.plan.model import Plan
+from mptcplab_ssh.connection import AGAIN
+from mptcplab_ssh.machine import MachineAgent
+from mptcplab_ssh.scripts import SAMPLER
 
 _SECOND = 1_000_000_000
 _RENEWAL_NS = _SECOND
