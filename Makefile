@@ -50,6 +50,7 @@ STAMP := $(VENV)/.installed
 # What is a product of its own: the core does without these.
 PACKAGES := $(sort $(dir $(wildcard packages/*/pyproject.toml)))
 UNIT := tests/unit $(wildcard packages/*/tests/unit)
+LAB := tests/lab packages/mptcplab-export/tests/export
 
 .PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
@@ -69,7 +70,7 @@ quick: check programs
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
 test: check kernel kernel-lts test-packages test-proxies
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml tests/lab $(UNIT)
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml $(LAB) $(UNIT)
 
 check: venv
 	$(BIN)/ruff check .
@@ -82,7 +83,7 @@ unit: test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(UNIT)
 
 lab: kernel kernel-lts test-packages test-proxies
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(LAB)
 
 cpu-tests: kernel-cpu test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu

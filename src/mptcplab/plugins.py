@@ -54,7 +54,7 @@ def plugins() -> tuple[ModuleType, ...]:
 
 @cache
 def _entry_points() -> SelectableGroups:
-    """Return those of all installed packages. Finding them takes longer than choosing a group."""
+    """Return the entry points of all installed packages. Finding them takes longer than choosing a group."""
     return entry_points()
 
 

@@ -73,6 +73,8 @@ def test_a_scenario_is_resolved() -> None:
     ("words", "part", "package"),
     [
         (("run", "examples/two-paths.toml", "--engine", "ssh:lab.toml"), "engine 'ssh'", "mptcplab-ssh"),
+        (("plan", "examples/two-paths.toml", "--node", "client"), "format 'sh'", "mptcplab-export"),
+        (("plan", "examples/two-paths.toml", "--node", "client", "--format", "uci"), "format 'uci'", "mptcplab-export"),
     ],
 )
 def test_what_needs_a_package_names_it(words: tuple[str, ...], part: str, package: str) -> None:

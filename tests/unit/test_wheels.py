@@ -162,11 +162,11 @@ def test_wheels_of_a_release_are_all_there_and_no_others(tmp_path: Path) -> None
     assert len(wheels_in(tmp_path)) == len(names)
     other = tmp_path / "mptcplab_other-1-py3-none-any.whl"
     other.touch()
-    with pytest.raises(MissingError, match="not those of one release"):
+    with pytest.raises(MissingError, match="not the wheels of one release"):
         wheels_in(tmp_path)
     other.unlink()
     wheels_in(tmp_path)[0].unlink()
-    with pytest.raises(MissingError, match="not those of one release"):
+    with pytest.raises(MissingError, match="not the wheels of one release"):
         wheels_in(tmp_path)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds the wheels of a release: `mptcplab`, those of `packages/`, and `mptcplab-kernel` with what is compiled.
+"""Builds the wheels of a release: `mptcplab`, all of `packages/`, and `mptcplab-kernel` with what is compiled.
 
 python -m tools.wheels            all wheels, to dist/
 python -m tools.wheels.compare    builds them again from a copy of the checkout, and compares all bytes

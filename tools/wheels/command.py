@@ -35,6 +35,6 @@ def wheels_in(folder: Path) -> list[Path]:
     wheels = sorted(folder.glob("mptcplab[-_]*.whl"))
     names = [wheel.name.partition("-")[0].replace("_", "-") for wheel in wheels]
     if names != sorted(["mptcplab", "mptcplab-kernel", *PACKAGES]):
-        message = f"{folder} has the wheels {', '.join(names) or 'of nothing'}, which are not those of one release"
+        message = f"{folder} has the wheels {', '.join(names) or 'of nothing'}: not the wheels of one release"
         raise MissingError(message, hint="empty it, then `make wheels`")
     return wheels

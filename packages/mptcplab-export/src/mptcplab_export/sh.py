@@ -10,9 +10,10 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.parts import deletion, new_table
+from mptcplab.plan.export import File
 from mptcplab.steps import Command
+from mptcplab_export.model import Configuration, ExportInterface, Service
+from mptcplab_export.parts import deletion, new_table
 
 _STEP = """\
 # Run a command.

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.configuration import Route, Rule
-from mptcplab.export import parts
-from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.parts import deletion
+from mptcplab.plan.export import File
+from mptcplab_export import parts
+from mptcplab_export.model import Configuration, ExportInterface, Service
+from mptcplab_export.parts import deletion
 
 _NETWORKS = "etc/systemd/network"
 _UNITS = "etc/systemd/system"

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 
 from mptcplab.configuration import NftTable, Route, Rule
@@ -104,23 +104,6 @@ class Configuration:
     def routes_of(self, device: str) -> Iterator[Route]:
         """Yield the routes by ``device``."""
         return (route for route in self.routes if route.device == device)
-
-
-@dataclass(frozen=True)
-class File:
-    """A file of a format: its path on the machine, without the leading slash, and its mode."""
-
-    path: str
-    text: str
-    mode: int = 0o644
-
-
-@dataclass(frozen=True)
-class Format:
-    """A format of configurations. ``folder`` is where the machine keeps the files of programs."""
-
-    folder: str
-    write: Callable[[Configuration], tuple[File, ...]]
 
 
 # The interfaces of a real machine for the links of a node, as an operator names them.

@@ -13,7 +13,6 @@ from dataclasses import dataclass, replace
 
 from mptcplab.configuration import NftTable, Route, Rule
 from mptcplab.errors import InputError
-from mptcplab.export.model import Configuration, ExportEndpoint, ExportInterface, ExportLimits, Service
 from mptcplab.gateway.base import PASSWORD, SIDES, GatewayBase, GatewayContext, Prepared, Side
 from mptcplab.guest.nodes import PATH_MANAGER
 from mptcplab.network.frames import MTU
@@ -24,6 +23,7 @@ from mptcplab.scenario import gateways
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Program
+from mptcplab_export.model import Configuration, ExportEndpoint, ExportInterface, ExportLimits, Service
 
 # The part of gateways in a node's configuration: programs with their files, and the rules that redirect to them.
 

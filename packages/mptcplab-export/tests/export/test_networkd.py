@@ -9,16 +9,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import pytest
+from tests.lab.bench import MINUTE_NS, Bench, bare_plan
 from tests.unit.exported import configuration, everything
 
 from mptcplab.configuration import Route, Rule
-from mptcplab.export import networkd
-from mptcplab.export.model import Configuration
 from mptcplab.plan import links
 from mptcplab.scenario.network import Network
 from mptcplab.steps import Command, Program
-
-from .bench import MINUTE_NS, Bench, bare_plan
+from mptcplab_export import networkd
+from mptcplab_export.model import Configuration
 
 #: Without a /sys that can be written, networkd does not wait for udev, which the lab does not have.
 _INSTALL = """

@@ -16,11 +16,8 @@ from tests.unit.exported import FAMILIES, NODES, configuration, everything, file
 
 from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
-from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, ExportMachine, collect
-from mptcplab.export.model import Configuration, devices_of
-from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.export import format_named, format_names
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import FOLDER as RADIO_FILES
 from mptcplab.plan.radios import WATCHER
@@ -28,8 +25,12 @@ from mptcplab.recording.captures import PREFIX as CAPTURE
 from mptcplab.scenario.load import load
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command
+from mptcplab_export import sh
+from mptcplab_export.collect import PREFIX, ExportMachine, collect
+from mptcplab_export.model import Configuration, devices_of
+from mptcplab_export.registry import FORMATS
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[4]
 EXAMPLES = sorted(file for file in (ROOT / "examples").rglob("*.toml") if "title = " in file.read_text())
 CLAMP = ROOT / "tests" / "plugins" / "clamp.toml"
 
@@ -123,6 +124,11 @@ def test_the_scenario_with_everything_has_everything() -> None:
     assert any("port" in one.options for each in found for one in each.endpoints)
 
 
+def test_the_core_has_all_formats() -> None:
+    assert format_names() == list(FORMATS)
+    assert all(format_named(name) is FORMATS[name] for name in FORMATS)
+
+
 @pytest.mark.parametrize("form", FORMATS)
 @pytest.mark.parametrize("family", FAMILIES)
 def test_devices_take_the_places_of_links(form: str, family: str) -> None:
@@ -174,9 +180,14 @@ def test_notes_name_what_is_left_out_and_what_the_kernel_must_have() -> None:
     assert "mptcpize" not in "\n".join(configuration("pc").notes)
 
 
+def test_a_real_machine_asks_for_its_neighbours() -> None:
+    scenario = load(ROOT / "examples/two-paths.toml", overrides=["neighbours=known"]).points[0].scenario
+    assert any("known neighbours" in note for note in collect(scenario, "client", ExportMachine({})).notes)
+
+
 def test_a_kind_with_commands_of_its_own_is_refused() -> None:
     code = (
-        "from pathlib import Path; from mptcplab.export.collect import ExportMachine, collect\n"
+        "from pathlib import Path; from mptcplab_export.collect import ExportMachine, collect\n"
         "from mptcplab.scenario.load import load\n"
         f"collect(load(Path({str(CLAMP)!r})).points[0].scenario, 'tunnel', ExportMachine({{}}))"
     )

@@ -13,9 +13,10 @@ from collections.abc import Iterable, Iterator
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.errors import InputError
-from mptcplab.export import parts
-from mptcplab.export.model import Configuration, ExportInterface, File, Service
-from mptcplab.export.parts import table_lines
+from mptcplab.plan.export import File
+from mptcplab_export import parts
+from mptcplab_export.model import Configuration, ExportInterface, Service
+from mptcplab_export.parts import table_lines
 
 _NAME = re.compile(r"[^A-Za-z0-9_]")
 _OWN = "mptcplab"

@@ -5,10 +5,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from mptcplab.export.collect import ExportMachine, collect
-from mptcplab.export.model import Configuration
-from mptcplab.export.registry import FORMATS
 from mptcplab.scenario.schema import Scenario
+from mptcplab_export.collect import ExportMachine, collect
+from mptcplab_export.model import Configuration
+from mptcplab_export.registry import FORMATS
 
 _FLOW = {"kind": "flow", "size": "400 kB"}
 TABLES: dict[str, Any] = {

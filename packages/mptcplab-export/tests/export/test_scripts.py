@@ -11,11 +11,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.lab.bench import MINUTE_NS, Bench, LabOutput, bare_plan
 from tests.unit.exported import everything
 
 import mptcplab
-from mptcplab.export import sh
-from mptcplab.export.collect import PREFIX, SOURCE, ExportMachine, collect
 from mptcplab.plan import events, links
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
@@ -23,10 +22,10 @@ from mptcplab.scenario.load import load
 from mptcplab.scenario.network import Network
 from mptcplab.scenario.schema import Scenario
 from mptcplab.steps import Command, Counter, Program
+from mptcplab_export import sh
+from mptcplab_export.collect import PREFIX, SOURCE, ExportMachine, collect
 
-from .bench import MINUTE_NS, Bench, LabOutput, bare_plan
-
-EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
+EXAMPLES = Path(__file__).resolve().parents[4] / "examples"
 #: What makes a node, as the kernel has it at the end. Rules' counters differ with the packets that they met.
 STATE = {
     "addresses": ("ip", "-o", "address", "show", "scope", "global"),

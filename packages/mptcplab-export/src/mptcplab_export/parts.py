@@ -7,7 +7,8 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from mptcplab.configuration import NftTable
-from mptcplab.export.model import KERNEL_LIMITS, Configuration, File
+from mptcplab.plan.export import File
+from mptcplab_export.model import KERNEL_LIMITS, Configuration
 
 # Tables of nftables as files for ``nft -f``.
 

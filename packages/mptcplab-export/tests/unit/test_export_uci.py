@@ -10,9 +10,9 @@ from tests.unit.exported import FAMILIES, NODES, TABLES, files
 from tests.unit.uci_syntax import Section, UciError, check, parse
 
 from mptcplab.errors import InputError
-from mptcplab.export.collect import ExportMachine, collect
-from mptcplab.export.registry import FORMATS
 from mptcplab.scenario.schema import Scenario
+from mptcplab_export.collect import ExportMachine, collect
+from mptcplab_export.registry import FORMATS
 
 
 def _sections(node: str, family: str, package: str, **devices: str) -> list[Section]:
