@@ -23,7 +23,7 @@
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make site    the documentation as a site, to build/site, with every link checked; VERSION=0.2.0 keeps those of other versions
 # make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
-# make wheels  the two wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
+# make wheels  the wheels of a release, to dist/: builds them twice, compares all bytes, and tries them without a compiler
 # make image   the container image, of the wheels; `make image-check` runs an experiment in it
 # make deb     the Debian package, of the wheels, checked by lintian; `make deb-check` installs and tests it in an empty Debian
 # make release-check   everything that a release has to fulfil, all artifacts, and an experiment with each; two hours
@@ -47,6 +47,10 @@ SEED ?= 1
 unexport PYTHONDONTWRITEBYTECODE
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
+# What is a product of its own: the core does without these.
+PACKAGES := $(sort $(dir $(wildcard packages/*/pyproject.toml)))
+UNIT := tests/unit $(wildcard packages/*/tests/unit)
+LAB := tests/lab packages/mptcplab-export/tests/export
 
 .PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
@@ -62,11 +66,11 @@ demo:
 	@$(MAKE) --no-print-directory kernel
 
 quick: check programs
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' tests/unit
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' $(UNIT)
 
 # All in one go: while the last labs run, or wait, the other CPUs have unit tests to do.
 test: check kernel kernel-lts test-packages test-proxies
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml tests/lab tests/unit
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal --junitxml build/tests.xml $(LAB) $(UNIT)
 
 check: venv
 	$(BIN)/ruff check .
@@ -76,10 +80,10 @@ check: venv
 	$(BIN)/mypy
 
 unit: test-packages
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/unit
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(UNIT)
 
 lab: kernel kernel-lts test-packages test-proxies
-	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/lab
+	$(BIN)/pytest -q -n $(JOBS) --dist worksteal $(LAB)
 
 cpu-tests: kernel-cpu test-packages
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal tests/cpu
@@ -91,7 +95,7 @@ stock-tests: kernel-lts stock-kernel
 	$(BIN)/pytest -q tests/stock
 
 ssh-tests: stock-kernel ssh-packages
-	$(BIN)/pytest -q tests/ssh
+	$(BIN)/pytest -q packages/mptcplab-ssh/tests/ssh
 
 bpf: venv bpf-packages
 	$(BIN)/python -m mptcplab.ebpf.objects
@@ -153,9 +157,9 @@ wheelhouse: dist-wheels
 	rm -rf build/wheelhouse
 	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary=:all: --dest build/wheelhouse dist/mptcplab*.whl
 
-# Both wheels in dist/, built unless they are there.
+# All wheels in dist/, built unless they are there.
 dist-wheels:
-	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = 2 ] || $(MAKE) --no-print-directory wheels
+	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = $(words core kernel $(PACKAGES)) ] || $(MAKE) --no-print-directory wheels
 
 image: wheelhouse
 	$(BIN)/python -m tools.release.image
@@ -225,11 +229,11 @@ stock-kernel: programs stock-packages
 
 venv: packages $(STAMP)
 
-$(STAMP): pyproject.toml
+$(STAMP): pyproject.toml $(PACKAGES:=pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' $(PACKAGES:%=--editable %)
 # As pip compiles what it copies: a command takes half as long again if Python may not write bytecode itself.
-	$(BIN)/python -m compileall -q src/mptcplab
+	$(BIN)/python -m compileall -q src/mptcplab packages/*/src
 	touch $@
 
 kernel: programs

@@ -2,7 +2,8 @@
 """Find modules with kinds: this package's, and plugins from elsewhere.
 
 A plugin package lists its modules in the entry point group ``mptcplab.plugins``; the environment variable
-``MPTCPLAB_PLUGINS`` names single files, separated by ``:``.
+``MPTCPLAB_PLUGINS`` names single files, separated by ``:``. All of them are imported whenever kinds are needed. What is
+needed rarely, as an engine is, has a group of its own, a :class:`PackagedParts`: one part is imported when it is used.
 """
 
 from __future__ import annotations
@@ -13,15 +14,18 @@ import os
 import pkgutil
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache, cached_property
-from importlib.metadata import entry_points
+from importlib.metadata import EntryPoint, entry_points
 from pathlib import Path
 from types import ModuleType
-from typing import TYPE_CHECKING, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
-from mptcplab.errors import InputError
+from mptcplab.errors import InputError, MissingError
 
 if TYPE_CHECKING:
+    from importlib.metadata import SelectableGroups  # since Python 3.12 EntryPoints, which has the same `select`
+
     from pydantic import BaseModel
 
 VARIABLE = "MPTCPLAB_PLUGINS"
@@ -45,7 +49,46 @@ def _names_of(package: ModuleType) -> tuple[str, ...]:
 def plugins() -> tuple[ModuleType, ...]:
     """Import and return all plugins. :raises InputError: if a file cannot be imported."""
     named = [Path(name) for name in os.environ.get(VARIABLE, "").split(":") if name]
-    return (*(point.load() for point in entry_points(group=GROUP)), *map(_import_file, named))
+    return (*(point.load() for point in _entry_points().select(group=GROUP)), *map(_import_file, named))
+
+
+@cache
+def _entry_points() -> SelectableGroups:
+    """Return the entry points of all installed packages. Finding them takes longer than choosing a group."""
+    return entry_points()
+
+
+@dataclass(frozen=True)
+class PackagedParts:
+    """Parts of one kind that other packages have: each is an entry point of ``group``, whose name is the part's.
+
+    ``packages`` has the names of the parts in packages of this repository, so that an error can name a package that is
+    not installed.
+    """
+
+    group: str
+    kind: str
+    packages: Mapping[str, str]
+
+    @property
+    def names(self) -> list[str]:
+        """The parts of this repository's packages, installed or not, and of other installed packages."""
+        return list(dict.fromkeys([*self.packages, *self._installed]))
+
+    def load(self, name: str) -> Any:
+        """Import and return a part with a name of :attr:`names`. :raises MissingError: if its package is missing."""
+        point = self._installed.get(name)
+        if point is not None:
+            return point.load()
+        package = self.packages[name]
+        message = f"the {self.kind} '{name}' is in the package {package}, which is not installed"
+        extra = package.removeprefix("mptcplab-")
+        hint = f"pip install 'mptcplab[{extra}]'; in a checkout: pip install -e packages/{package}"
+        raise MissingError(message, hint=hint, subject=package)
+
+    @property
+    def _installed(self) -> dict[str, EntryPoint]:
+        return {point.name: point for point in _entry_points().select(group=self.group)}
 
 
 def _import_file(file: Path) -> ModuleType:

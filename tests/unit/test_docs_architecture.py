@@ -12,6 +12,8 @@ import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = ROOT / "src" / "mptcplab"
+#: Where the page's paths begin; of two files with a path, the first is meant.
+BASES = (PACKAGE, ROOT, *sorted((ROOT / "packages").glob("*/src")))
 PAGE = re.sub(r"^```.*?^```$", "", (ROOT / "docs" / "architecture.md").read_text(), flags=re.MULTILINE | re.DOTALL)
 _NAMED = re.compile(r"`((?:[\w.-]+/)*[\w.-]+?(?:/|\.(?:py|c|h|md|toml|txt|config|lab)|/[\w-]+))(?::([\w.]+))?`")
 #: In the recording's folder, or of a form that stands for many.
@@ -23,8 +25,8 @@ def _named() -> list[tuple[str, str]]:
 
 
 def _find(path: str) -> Path:
-    """The file or folder in the package or in the repository; where both have it, whichever comes first."""
-    return next((base / path for base in (PACKAGE, ROOT) if (base / path).exists()), PACKAGE / path)
+    """The file or folder, where it exists."""
+    return next((base / path for base in BASES if (base / path).exists()), PACKAGE / path)
 
 
 def _defined(body: list[ast.stmt], before: str = "") -> Iterator[str]:
@@ -45,7 +47,7 @@ def test_enough_is_named() -> None:
 @pytest.mark.parametrize(("path", "name"), _named())
 def test_what_is_named_is_there(path: str, name: str) -> None:
     file = _find(path)
-    assert file.exists(), f"{path}: neither in {PACKAGE} nor in {ROOT}"
+    assert file.exists(), f"{path}: in none of {BASES}"
     if name and file.suffix == ".py":
         assert name in set(_defined(ast.parse(file.read_text()).body)), f"{path} has no {name}"
     elif name:
@@ -55,4 +57,5 @@ def test_what_is_named_is_there(path: str, name: str) -> None:
 def test_every_room_is_described() -> None:
     rooms = {f"{one.name}/" for one in PACKAGE.iterdir() if (one / "__init__.py").exists()}
     rooms |= {one.name for one in PACKAGE.glob("*.py") if not one.name.startswith("__")}
-    assert rooms - set(re.findall(r"\*\*`([\w/.]+)`\*\*", PAGE)) == set()
+    rooms |= {f"packages/{file.parent.name}/" for file in (ROOT / "packages").glob("*/pyproject.toml")}
+    assert rooms - set(re.findall(r"\*\*`([\w/.-]+)`\*\*", PAGE)) == set()

@@ -22,7 +22,8 @@ from mptcplab.cli.main import commands, explain_usage
 from mptcplab.errors import InputError
 from mptcplab.results import open_results
 
-SOURCE = Path(__file__).resolve().parents[2] / "src" / "mptcplab"
+ROOT = Path(__file__).resolve().parents[2]
+SOURCES = [ROOT / "src" / "mptcplab", *sorted(ROOT.glob("packages/*/src/*"))]
 #: Errors that a user sees: message first, `hint=` beside it. `error` is Document.error: path, message, hint.
 _ERRORS = {
     "LabError",
@@ -151,7 +152,7 @@ def _outputs(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> It
         message = call.args[0]
     else:
         return
-    place = f"{file.relative_to(SOURCE)}:{call.lineno}"
+    place = f"{file.relative_to(ROOT)}:{call.lineno}"
     texts = [_text(part) for part in _local(message, scope)]
     for number, text in enumerate(texts):
         hint = hints[0] if hints and number == 0 else None
@@ -159,7 +160,7 @@ def _outputs(file: Path, call: ast.Call, scope: dict[str, list[ast.expr]]) -> It
             yield Output(place, text, _text(branch), bool(name not in _WITHOUT_HINT and not hints))
 
 
-ALL = [output for file in sorted(SOURCE.rglob("*.py")) for output in _calls(file)]
+ALL = [output for source in SOURCES for file in sorted(source.rglob("*.py")) for output in _calls(file)]
 MESSAGES = [(output.place, output.message) for output in ALL if output.message]
 HINTS = [(output.place, output.hint) for output in ALL if output.hint]
 

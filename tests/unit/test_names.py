@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Names in the package: functions are verbs or nouns, locals say what they hold, a class name is one thing."""
+"""Names in the code: functions are verbs or nouns, locals say what they hold, a class name is one thing."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from pathlib import Path
 from mptcplab.campaign import identity
 
 PACKAGE = Path(identity.__file__).parents[1]
+SOURCES = [PACKAGE, *sorted(PACKAGE.parents[1].glob("packages/*/src/*"))]
 #: Modules whose syntax is a part of every recording's identity (`campaign/identity.py`): a new name there makes all
 #: recordings be measured again, so it waits for a change that does so anyway.
 _RECORDER = {
@@ -52,8 +53,12 @@ _LOCALS = {"one", "found", "own"}
 
 
 def _modules() -> Iterator[tuple[Path, ast.Module]]:
-    for file in sorted(PACKAGE.rglob("*.py")):
+    for file in [file for folder in SOURCES for file in sorted(folder.rglob("*.py"))]:
         yield file, ast.parse(file.read_text())
+
+
+def _name(file: Path) -> str:
+    return "/".join(file.parts[file.parts.index("src") + 1 :])
 
 
 def _is_property(function: ast.FunctionDef) -> bool:
@@ -71,7 +76,7 @@ def _is_bad(name: str) -> bool:
 
 def test_functions_are_no_participles() -> None:
     bad = [
-        f"{file.relative_to(PACKAGE)}:{node.name}"
+        f"{_name(file)}:{node.name}"
         for file, tree in _modules()
         if file not in _RECORDER
         for node in ast.walk(tree)
@@ -95,7 +100,7 @@ def _bind(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 def test_locals_say_what_they_hold() -> None:
     bad = [
-        f"{file.relative_to(PACKAGE)}:{line}: {name}"
+        f"{_name(file)}:{line}: {name}"
         for file, tree in _modules()
         if file not in _RECORDER
         for line, name in _bind(tree)
@@ -109,7 +114,7 @@ def test_class_name_is_one_thing() -> None:
     for file, tree in _modules():
         for node in ast.walk(tree):
             if isinstance(node, ast.ClassDef):
-                modules[node.name].add(str(file.relative_to(PACKAGE)))
+                modules[node.name].add(_name(file))
     assert {name: sorted(files) for name, files in modules.items() if len(files) > 2} == {}
 
 

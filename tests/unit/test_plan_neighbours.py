@@ -9,7 +9,6 @@ from pathlib import Path
 import pytest
 
 from mptcplab.errors import Mistake
-from mptcplab.export.collect import ExportMachine, collect
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import Plan
 from mptcplab.plan.script import script
@@ -106,8 +105,6 @@ def test_without_a_wired_link_it_is_refused(tmp_path: Path) -> None:
     assert caught.value.kind is Mistake.IDLE
 
 
-def test_a_script_has_them_and_a_real_machine_has_not() -> None:
+def test_a_script_has_them() -> None:
     file = ROOT / "examples/two-paths.toml"
     assert "ip netns exec client ip neighbour add 10.0." in script(_plan(file, KNOWN), title="t")
-    scenario = load(file, overrides=[KNOWN]).points[0].scenario
-    assert any("known neighbours" in note for note in collect(scenario, "client", ExportMachine({})).notes)

@@ -17,13 +17,14 @@ pytest.importorskip("elftools", reason="the extra `wheels` is not installed")
 from tests.unit.test_kernel_cache import INPUTS as OF_ENTRIES
 from tests.unit.test_kernel_cache import fill
 from tools.wheels import contents
-from tools.wheels.build import build_kernel_wheel
+from tools.wheels.build import build_kernel_wheel, build_pure_wheel
+from tools.wheels.command import PACKAGES, wheels_in
 from tools.wheels.compare import compare
 from tools.wheels.contents import ReleasedKernel
 from tools.wheels.elf import elf_files, machine_of, needed_glibc, wheel_tag
 from tools.wheels.install import check_results
 
-from mptcplab import prebuilt
+from mptcplab import __version__, prebuilt
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.cache import KernelBuild, find_kernel, read_entry
 from mptcplab.kernel.data import KernelInputs, NamedFile, load_inputs
@@ -136,6 +137,37 @@ def test_two_builds_give_the_same_bytes_and_what_mptcplab_finds(
     found = find_kernel(cache=tmp_path / "cache", inputs=OF_ENTRIES)
     assert (found.key, found.tree, found.built) == ("a" * 64, "", "2020-02-02T00:00:00+00:00")
     assert found.package.startswith("mptcplab-kernel ")
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("name", PACKAGES)
+def test_a_package_needs_the_core_of_its_release(tmp_path: Path, name: str) -> None:
+    module = name.replace("-", "_")
+    with zipfile.ZipFile(build_pure_wheel(contents.ROOT / "packages" / name, tmp_path)) as wheel:
+        files = set(wheel.namelist())
+        metadata = wheel.read(f"{module}-{__version__}.dist-info/METADATA").decode()
+        points = wheel.read(f"{module}-{__version__}.dist-info/entry_points.txt").decode()
+    source = contents.ROOT / "packages" / name / "src"
+    expected = {str(path.relative_to(source)) for path in source.rglob("*") if path.is_file()}
+    packed = {path for path in files if ".dist-info/" not in path}
+    assert packed == {path for path in expected if "__pycache__" not in path}
+    assert f"Requires-Dist: mptcplab=={__version__}\n" in metadata
+    assert f"= {module}." in points
+
+
+def test_wheels_of_a_release_are_all_there_and_no_others(tmp_path: Path) -> None:
+    names = ["mptcplab", "mptcplab-kernel", *PACKAGES]
+    for name in names:
+        (tmp_path / f"{name.replace('-', '_')}-1-py3-none-any.whl").touch()
+    assert len(wheels_in(tmp_path)) == len(names)
+    other = tmp_path / "mptcplab_other-1-py3-none-any.whl"
+    other.touch()
+    with pytest.raises(MissingError, match="not the wheels of one release"):
+        wheels_in(tmp_path)
+    other.unlink()
+    wheels_in(tmp_path)[0].unlink()
+    with pytest.raises(MissingError, match="not the wheels of one release"):
+        wheels_in(tmp_path)
 
 
 def test_a_difference_of_a_byte_is_found(tmp_path: Path) -> None:

@@ -38,6 +38,7 @@ VALE = Recipe(
 CHECKED = (
     "*.md",
     "bench/*.py",
+    "packages/*/src/*.py",
     "src/*.py",
     "tools/*.py",
     "validation/*.py",

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""``python -m tools.wheels``: builds both wheels, and has auditwheel check the platform of the one with the kernel."""
+"""``python -m tools.wheels``: builds all wheels, and has auditwheel check the platform of the one with the kernel."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def main() -> None:
     out: Path = parser.parse_args().out
     for earlier in out.glob("mptcplab[-_]*.whl"):
         earlier.unlink()
-    pure, kernel = build_wheels(out, choose_kernels())
-    check_platform(kernel)
-    for wheel in (pure, kernel):
+    wheels = build_wheels(out, choose_kernels())
+    check_platform(wheels[-1])
+    for wheel in wheels:
         print(f"{wheel} ({wheel.stat().st_size / 1e6:.1f} MB)")
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Builds both wheels with hatchling. The same checkout gives the same bytes, in any folder and at any time."""
+"""Builds all wheels with hatchling. The same checkout gives the same bytes, in any folder and at any time."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
+from tools.wheels.command import PACKAGES
 from tools.wheels.contents import ROOT, ReleasedKernel, collect
 
 from mptcplab.errors import LabError
@@ -26,14 +27,17 @@ def source_epoch() -> int:
 
 
 def build_wheels(out: Path, kernels: Sequence[ReleasedKernel]) -> list[Path]:
-    """Build `mptcplab` and `mptcplab-kernel` to the folder `out`; return both paths in this order.
+    """Build `mptcplab`, its packages and `mptcplab-kernel` to the folder `out`; return their paths in this order.
 
     :raises MissingError: without a compiler. :raises LabError: if a build fails.
     """
-    return [
-        _build(ROOT, out, {"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"}),
-        build_kernel_wheel(out, kernels),
-    ]
+    projects = [ROOT, *(ROOT / "packages" / name for name in PACKAGES)]
+    return [*(build_pure_wheel(project, out) for project in projects), build_kernel_wheel(out, kernels)]
+
+
+def build_pure_wheel(project: Path, out: Path) -> Path:
+    """Build the wheel of Python code to the folder `out`, depending on its release. :raises LabError: if that fails."""
+    return _build(project, out, {"HATCH_BUILD_HOOK_ENABLE_CUSTOM": "true"})
 
 
 def build_kernel_wheel(out: Path, kernels: Sequence[ReleasedKernel]) -> Path:

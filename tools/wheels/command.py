@@ -12,6 +12,8 @@ from mptcplab.errors import LabError, MissingError
 
 #: The folder that `make wheels` builds to.
 DIST = Path("dist")
+#: The packages beside the core, by the names of their folders.
+PACKAGES = tuple(sorted(file.parent.name for file in Path(__file__).parents[2].glob("packages/*/pyproject.toml")))
 
 
 def run_main(main: Callable[[], None], *, name: str = "wheels") -> NoReturn:
@@ -26,10 +28,13 @@ def run_main(main: Callable[[], None], *, name: str = "wheels") -> NoReturn:
 
 
 def wheels_in(folder: Path) -> list[Path]:
-    """Return both wheels in a folder, the Python code's first. :raises MissingError: if there are not exactly two."""
-    found = sorted(folder.glob("mptcplab[-_]*.whl"))
-    if len(found) != 2:
-        raise MissingError(
-            f"{folder} has {len(found)} wheels of mptcplab instead of two", hint="empty it, then `make wheels`"
-        )
-    return found
+    """Return all wheels of a release in a folder, sorted by name.
+
+    :raises MissingError: if one is missing, or there are others.
+    """
+    wheels = sorted(folder.glob("mptcplab[-_]*.whl"))
+    names = [wheel.name.partition("-")[0].replace("_", "-") for wheel in wheels]
+    if names != sorted(["mptcplab", "mptcplab-kernel", *PACKAGES]):
+        message = f"{folder} has the wheels {', '.join(names) or 'of nothing'}: not the wheels of one release"
+        raise MissingError(message, hint="empty it, then `make wheels`")
+    return wheels

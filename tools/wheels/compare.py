@@ -34,7 +34,7 @@ def main() -> None:
         shutil.copytree(ROOT, copy, ignore=_not_copied)
         _build(copy, out)
         compare(first, wheels_in(out))
-    print(f"{' and '.join(wheel.name for wheel in first)}: the same bytes from another folder")
+    print(f"{', '.join(wheel.name for wheel in first)}: the same bytes from another folder")
 
 
 def compare(first: list[Path], second: list[Path]) -> None:

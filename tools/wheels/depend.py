@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: MIT
-"""A build hook of hatchling: `mptcplab` of a release depends on the `mptcplab-kernel` of the same release."""
+"""A build hook of hatchling: the wheels of a release depend on wheels of the same release.
+
+`mptcplab` depends on `mptcplab-kernel`, and the packages of `packages/` depend on `mptcplab`.
+"""
 
 from __future__ import annotations
 
@@ -17,4 +20,7 @@ class Depend(BuildHookInterface[Any]):
     def initialize(self, version: str, build_data: dict[str, Any]) -> None:
         """Add the dependency, except to an editable installation."""
         if version == "standard":
-            build_data["dependencies"].append(f"mptcplab-kernel=={self.metadata.version}; {_MARKER}")
+            version_of_all = self.metadata.version
+            is_core = self.metadata.core.name == "mptcplab"
+            dependency = f"mptcplab-kernel=={version_of_all}; {_MARKER}" if is_core else f"mptcplab=={version_of_all}"
+            build_data["dependencies"].append(dependency)

@@ -1,6 +1,8 @@
 # SPDX-License-Identifier: MIT
 """``python -m tools.wheels.install``: installs the wheels of dist/ in an empty environment and runs a scenario there.
 
+The core comes first, alone, and has to name a package that it lacks. The other packages come after that.
+
 Meanwhile no compiler can be called, and neither ethtool nor sysctl: in a mount namespace, an empty file is in the place
 of each. The environment gets the libraries from the index that pip uses.
 """
@@ -19,7 +21,7 @@ from pathlib import Path
 
 from tools.wheels.command import DIST, run_main, wheels_in
 
-from mptcplab.errors import LabError
+from mptcplab.errors import Exit, LabError
 
 #: Names of compilers and of what calls them, as patterns of the shell.
 _COMPILERS = (
@@ -41,11 +43,14 @@ _DISPENSABLE = ("ethtool", "sysctl")
 _FOLDERS = ("/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin")
 #: The scenario: the first of the documentation, for a second.
 _RUN = ("run", "@two-paths", "--repeats", "1", "--set", "workloads.bulk.duration=1 s")
+#: An engine of a package, with an inventory that does not exist: the package, if it is there, says so.
+_ENGINE = ("run", "@two-paths", "--engine", "ssh:no-inventory.toml")
 
 
 def main() -> None:
     """Install, run, and check what was used."""
-    pure, kernel = wheels_in(DIST)
+    wheels = wheels_in(DIST)
+    core = [wheel for wheel in wheels if wheel.name.startswith(("mptcplab-", "mptcplab_kernel-"))]
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         subprocess.run([sys.executable, "-m", "venv", str(folder / "venv")], check=True)
@@ -57,13 +62,24 @@ def main() -> None:
             "install",
             "--quiet",
         ]
-        subprocess.run([*pip, str(kernel.resolve()), str(pure.resolve())], check=True, env=_environment(folder))
+        command = str(folder / "venv" / "bin" / "mptcplab")
+        subprocess.run([*pip, *map(str, map(Path.resolve, core))], check=True, env=_environment(folder))
+        check_engine(folder, [command, *_ENGINE], Exit.MISSING)
         _run(folder, ["gcc", "--version"], is_expected=False)
         started = time.monotonic()
-        _run(folder, [str(folder / "venv" / "bin" / "mptcplab"), *_RUN, "--out", "results"])
+        _run(folder, [command, *_RUN, "--out", "results"])
         seconds = time.monotonic() - started
         check_results(folder)
+        subprocess.run([*pip, *map(str, map(Path.resolve, wheels))], check=True, env=_environment(folder))
+        check_engine(folder, [command, *_ENGINE], Exit.BAD_INPUT)
     print(f"mptcplab {' '.join(_RUN)}: {seconds:.0f} s, nothing was compiled")
+
+
+def check_engine(folder: Path, command: Sequence[str], status: Exit) -> None:
+    """Check that a command ends with a status. :raises LabError: if not."""
+    done = subprocess.run(command, cwd=folder, env=_environment(folder), capture_output=True, text=True, check=False)
+    if done.returncode != status:
+        raise LabError(f"`{shlex.join(command)}` ended with status {done.returncode}", hint=done.stderr.strip())
 
 
 def check_results(folder: Path) -> None:

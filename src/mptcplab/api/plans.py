@@ -7,11 +7,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mptcplab.errors import InputError
-from mptcplab.export.collect import ExportMachine, collect
-from mptcplab.export.model import File, devices_of
-from mptcplab.export.passwords import read_password
-from mptcplab.export.registry import FORMATS
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.export import File, format_named, format_names
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.scenario.document import name_hint
@@ -48,15 +45,12 @@ def export_node(
     ``password_file`` has the password of gateways. ``experiment.points[0].scenario`` is the scenario of a file.
 
     :raises InputError: if there is no such node, if the format cannot express it, or if a file cannot be read.
+    :raises MissingError: if the package of the format is not installed.
     """
-    if format not in FORMATS:
-        raise InputError(f"'{format}' is not a format", hint=f"use {', '.join(FORMATS)}")
+    names = format_names()
+    if format not in names:
+        raise InputError(f"'{format}' is not a format", hint=f"use {', '.join(names)}")
     if node not in scenario.nodes:
         raise InputError(f"the scenario has no node '{node}'", hint=name_hint(node, scenario.nodes))
-    links = [name for name, link in scenario.links.items() if node in link.between]
-    password = read_password(Path(password_file)) if password_file is not None else None
-    machine = ExportMachine(devices_of(devices, links), FORMATS[format].folder, password)
-    sides = {side for gateway in scenario.gateways.values() for side in (gateway.entry, gateway.exit)}
-    if password is not None and node not in sides:
-        raise InputError(f"--password-file has no effect: '{node}' has no gateway", hint="remove it")
-    return list(FORMATS[format].write(collect(scenario, node, machine)))
+    password_path = Path(password_file) if password_file is not None else None
+    return list(format_named(format).export(scenario, node, devices=devices, password_file=password_path))

@@ -11,8 +11,7 @@ import click
 
 from mptcplab import api
 from mptcplab.errors import InputError, reason
-from mptcplab.export.model import File
-from mptcplab.export.registry import FORMATS
+from mptcplab.plan.export import File, format_names
 from mptcplab.scenario.points import select_point
 
 
@@ -36,7 +35,7 @@ def plan(
             return
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
-        form = form or next(iter(FORMATS))
+        form = form or format_names()[0]
         files = api.export_node(chosen.scenario, node, form, devices=devices, password_file=password_file)
         if out is None:
             _print(files)

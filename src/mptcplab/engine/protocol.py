@@ -17,7 +17,7 @@ from mptcplab.engine.defaults import DEFAULT_ENGINE
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.lazy import load
 from mptcplab.plan.model import Plan
-from mptcplab.plugins import plugins
+from mptcplab.plugins import PackagedParts, plugins
 
 # The protocol of engines: an engine executes plans, and states its capabilities and its identity.
 
@@ -233,26 +233,32 @@ def interruptible() -> Iterator[Stop]:
 
 # All kinds of engines, by the names for ``--engine``. One is imported when it is chosen.
 #
-# A plugin (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
+# A package has the class of a kind as an entry point of the group ``mptcplab.engines``. A plugin file
+# (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
 
 #: The classes of our engines.
 _OWN = {
     DEFAULT_ENGINE: "mptcplab.engine.virtual.engine:Virtual",
     "stock": "mptcplab.engine.stock.engine:Stock",
     "local": "mptcplab.engine.local.engine:Local",
-    "ssh": "mptcplab.engine.ssh.engine:Ssh",
 }
+_PACKAGED = PackagedParts("mptcplab.engines", "engine", {"ssh": "mptcplab-ssh"})
 
 
 def engine_names() -> list[str]:
-    """Return the names of our engines and of plugins' engines."""
-    return list(dict.fromkeys([*_OWN, *_plugin_kinds()]))
+    """Return the names of our engines, of engines in packages of this repository, and of plugins' engines."""
+    return list(dict.fromkeys([*_OWN, *_PACKAGED.names, *_plugin_kinds()]))
 
 
 def kind_named(name: str) -> EngineKind:
-    """Return the kind of engine with a name of :func:`engine_names`."""
+    """Return the kind of engine with a name of :func:`engine_names`.
+
+    :raises MissingError: if its package is missing.
+    """
     found_kind = _plugin_kinds().get(name)
-    kind: EngineKind = load(_OWN[name])() if found_kind is None else found_kind
+    if found_kind is not None:
+        return found_kind
+    kind: EngineKind = load(_OWN[name])() if name in _OWN else _PACKAGED.load(name)()
     return kind
 
 
@@ -263,7 +269,8 @@ def _plugin_kinds() -> dict[str, EngineKind]:
 def engine_kind(text: str) -> tuple[str, EngineKind]:
     """Return the name and the kind of the engine that a user wrote: ``virtual``, ``stock``, ``stock:6.12``.
 
-    :raises InputError: if there is none, or if it has no images to choose from.
+    :raises InputError: if there is none, or if it has no images to choose from. :raises MissingError: if its package
+        is missing.
     """
     name, colon, image = text.partition(":")
     names = engine_names()

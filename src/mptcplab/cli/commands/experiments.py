@@ -113,7 +113,7 @@ def show() -> None:
 @click.option(
     "--format",
     "form",
-    type=DeferredChoice("mptcplab.export.registry:FORMATS"),
+    type=DeferredChoice("mptcplab.plan.export:format_names"),
     help="Format of the configuration: a shell script, files for systemd, or files for OpenWrt. Default: sh.",
 )
 @click.option(
