@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The emulated machine: QEMU interprets a CPU with protection keys, and a command runs there on this machine's files."""
+"""The emulated machine: QEMU interprets a CPU with protection keys; a command runs there on this machine's files."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from mptcplab.engine.stock.machine import qemu
 from mptcplab.engine.stock.modules import ModuleTree
 from mptcplab.engine.stock.root import archive, contents, program_files
 from mptcplab.engine.tools import find_program
-from mptcplab.errors import LabError
-from mptcplab.kernel.stock import StockKernel
+from mptcplab.errors import LabError, MissingError
+from mptcplab.kernel.stock import STOCK_COMMAND, StockKernel, stock_folder
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 _INIT = Path(__file__).with_name("init.sh")
@@ -27,7 +27,9 @@ _FOLDERS = ("/bin", "/dev", "/proc")
 #: Without cx16, as QEMU 7.2 computes some of its flags wrongly (mptcplab.engine.stock.machine); without what takes an
 #: interpreter time, and has nothing to do with protection keys.
 _CPU = "max,-cx16,-la57,-smap,-smep,-mpx"
-_OPTIONS = "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog clocksource=hpet no_timer_check rdinit=/init"
+_OPTIONS = (
+    "console=ttyS0 quiet panic=-1 oops=panic mitigations=off nowatchdog clocksource=hpet no_timer_check rdinit=/init"
+)
 
 
 @dataclass(frozen=True)
@@ -50,8 +52,8 @@ class Machine:
     def run(self, command: Sequence[str], seconds: float) -> Result:
         """Boot, run ``command`` in the folder of the repository, and return its result.
 
-        :raises MissingError: without QEMU or busybox. :raises LabError: if the machine does not end in ``seconds``, or
-            without a result.
+        :raises MissingError: without QEMU, busybox or a module.
+        :raises LabError: if the machine does not end in ``seconds``, or without a result.
         """
         shutil.rmtree(self.folder, ignore_errors=True)
         shared = self.folder / "shared"
@@ -83,8 +85,15 @@ class Machine:
 
     def _root(self) -> bytes:
         """Return the archive of what the machine needs until it has this machine's files."""
+        tree = ModuleTree(self.kernel)
+        missing = [name for name in _MODULES if not tree.has_module(name)]
+        if missing:
+            hint = (
+                f"obtain it again: rm -r {stock_folder() / self.kernel.release}; {STOCK_COMMAND} {self.kernel.version}"
+            )
+            raise MissingError(f"kernel {self.kernel.release} lacks modules: {', '.join(missing)}", hint=hint)
         busybox = find_program("busybox")
-        modules = ModuleTree(self.kernel).sort_by_dependency(_MODULES)
+        modules = tree.sort_by_dependency(_MODULES)
         order = "".join(f"{name}\n" for name, _ in modules)
         files = {
             "/init": (_INIT.read_bytes(), True),
@@ -100,8 +109,17 @@ class Machine:
         results = f"local,path={shared},mount_tag=results,security_model=none"
         return [
             *(str(qemu()), "-nodefaults", "-no-user-config", "-display", "none", "-no-reboot", "-monitor", "none"),
-            *("-machine", "pc,usb=off,vmport=off", "-accel", "tcg", "-cpu", _CPU, "-m", f"{self.memory_mb}"),
+            *(
+                "-machine",
+                "pc,usb=off,vmport=off",
+                "-accel",
+                "tcg,tb-size=512",
+                "-cpu",
+                _CPU,
+                "-m",
+                f"{self.memory_mb}",
+            ),
             *("-serial", f"file:{self.folder / 'console.txt'}", "-virtfs", root, "-virtfs", results),
-            *("-kernel", str(self.kernel.image), "-initrd", str(self.folder / "root.cpio"), "-append", _OPTIONS),
+            *("-kernel", str(self.kernel.image), "-initrd", str(self.folder / "root.cpio")),
+            *("-append", " ".join(_OPTIONS)),
         ]
-
