@@ -9,6 +9,7 @@
 # make wifi-tests  tests of the radio medium, which need a kernel of their own (docs/wifi.md): a build of some minutes, once
 # make stock-tests   tests of the engine for stock kernels (docs/engine-stock.md), which need QEMU and a kernel of Debian
 # make ssh-tests   tests of the engine for real machines (docs/engine-ssh.md), as root: sshd in namespaces and in QEMU
+# make pku-tests   tests on a CPU with protection keys, which QEMU emulates: programs in the lab kernel's process, and wild ones
 # make bpf     compile the congestion controls for eBPF (docs/ebpf.md)
 # make bpf-tests   tests of these: in stock kernels, and as root on this machine's kernel
 # make bench   speed, as ratios measured side by side
@@ -20,6 +21,7 @@
 # make fuzz    search for input that ends in a traceback; MINUTES=60 of it
 # make modes   the same bytes with user code in stubs and in the kernel: all examples, short studies and selftests; hours
 # make fuzz-syscalls  the same random system calls with user code in stubs and in the kernel; CALLS=1000000 of them
+#              `make fuzz-syscalls-pku` does so on an emulated CPU with protection keys, some twenty times slower
 # make setups  the same bytes on unlike installations: three root file systems of Debian, made as root; an hour
 # make site    the documentation as a site, to build/site, with every link checked; VERSION=0.2.0 keeps those of other versions
 # make paper   the description of mptcplab as a paper, to build/paper/mptcplab.pdf; its numbers are those of the documentation
@@ -52,8 +54,8 @@ PACKAGES := $(sort $(dir $(wildcard packages/*/pyproject.toml)))
 UNIT := tests/unit $(wildcard packages/*/tests/unit)
 LAB := tests/lab packages/mptcplab-export/tests/export
 
-.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
-	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
+.PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
+	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
 # The table first. Scenarios use another kernel by default, which is built then.
 demo:
@@ -97,6 +99,9 @@ stock-tests: kernel-lts stock-kernel
 ssh-tests: stock-kernel ssh-packages
 	$(BIN)/pytest -q packages/mptcplab-ssh/tests/ssh
 
+pku-tests: test-packages kernel stock-kernel pku-packages
+	$(BIN)/pytest -q -n 0 tests/pku
+
 bpf: venv bpf-packages
 	$(BIN)/python -m mptcplab.ebpf.objects
 
@@ -128,6 +133,10 @@ fuzz: test-packages
 
 fuzz-syscalls: test-packages kernel
 	$(BIN)/python -m tests.fuzz.syscalls --calls $(CALLS) --seed $(SEED)
+
+# A million calls take the emulated CPU days, 20,000 minutes.
+fuzz-syscalls-pku: test-packages kernel stock-kernel pku-packages
+	$(BIN)/python -m tests.pku --seconds 86400 $(BIN)/python -m tests.fuzz.syscalls --calls $(CALLS) --seed $(SEED)
 
 modes: test-packages kernel
 	MPTCPLAB_TEST_FORMS=all $(BIN)/pytest -q tests/lab/test_user_code.py
@@ -216,6 +225,9 @@ smp-packages:
 
 stock-packages:
 	@scripts/install-packages --stock
+
+pku-packages:
+	@scripts/install-packages --pku
 
 ssh-packages:
 	@scripts/install-packages --ssh

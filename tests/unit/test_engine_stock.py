@@ -241,11 +241,12 @@ def test_the_newest_release_comes_first_and_flavours_are_left_out() -> None:
         (f"./lib/modules/{RELEASE}/kernel/net/sched/sch_netem.ko.xz", "modules/kernel/net/sched/sch_netem.ko.xz"),
         (f"./lib/modules/{RELEASE}/kernel/drivers/net/veth.ko", "modules/kernel/drivers/net/veth.ko"),
         (f"./lib/modules/{RELEASE}/kernel/drivers/net/wireless/ath/ath9k.ko", None),
+        (f"./lib/modules/{RELEASE}/kernel/fs/9p/9p.ko.xz", "modules/kernel/fs/9p/9p.ko.xz"),
         (f"./lib/modules/{RELEASE}/kernel/drivers/gpu/drm/drm.ko", None),
         ("./usr/share/doc/linux-image/copyright", None),
     ],
 )
-def test_only_what_networks_need_is_kept(name: str, place: str | None) -> None:
+def test_only_what_networks_and_emulated_machines_need_is_kept(name: str, place: str | None) -> None:
     assert place_of(name, RELEASE) == (PurePosixPath(place) if place else None)
 
 

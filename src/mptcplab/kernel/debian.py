@@ -224,8 +224,8 @@ STOCK_TOOLS = {"apt-get": "apt", "apt-cache": "apt", "dpkg-deb": "dpkg", "zstd":
 #: The parts of a release in separate packages, see above.
 _PARTS = ("image", "binary", "modules", "base")
 _PORT = "drivers/char/virtio_console"
-#: The modules that are kept, below `kernel/`: networks, and the port for results. Of `drivers/net`, only the virtual
-#: devices directly in it.
+#: The modules that are kept, below `kernel/`: networks, the port for results, and what machines of `tests/pku` need to
+#: read files of the machine around them. Of `drivers/net`, only the virtual devices directly in it.
 _KEPT = (
     "net/",
     "lib/",
@@ -234,6 +234,7 @@ _KEPT = (
     "drivers/net/",
     "drivers/virtio/",
     "drivers/char/virtio_console",
+    *("fs/9p/", "fs/fscache/", "fs/netfs/", "fs/overlayfs/"),
 )
 _NOT_KEPT = re.compile(r"drivers/net/[^/]+/.*|net/(?:bluetooth|wireless|mac80211|ceph|rds|tipc|sunrpc|nfc|can|atm)/.*")
 

@@ -33,7 +33,7 @@ def main() -> None:
     findings = 0
     seeds = range(arguments.seed, arguments.seed + (arguments.calls + _AT_ONCE - 1) // _AT_ONCE)
     with tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-") as folder:
-        programs = compile_calls(Path(folder))
+        programs = compile_calls(Path(folder), tame=arguments.tame)
         for seed in seeds:
             finding = compare_modes(programs, arguments.kernel, seed, min(_AT_ONCE, arguments.calls))
             if finding is not None:
@@ -49,6 +49,7 @@ def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(prog="python -m tests.fuzz.syscalls", description=__doc__)
     parser.add_argument("--calls", type=int, default=1_000_000, help="system calls in all")
     parser.add_argument("--seed", type=int, default=1, help="the first seed")
+    parser.add_argument("--tame", action="store_true", help="no accesses to memory of others: without protection keys")
     parser.add_argument("--kernel", default="7.2", help="lab kernel: a version, or an entry of the cache")
     arguments: argparse.Namespace = parser.parse_args()
     return arguments

@@ -43,11 +43,15 @@ class Finding:
     reason: str
 
 
-def compile_calls(folder: Path) -> tuple[Path, ...]:
-    """Return the program in each form, compiled into ``folder``."""
+def compile_calls(folder: Path, *, tame: bool = False) -> tuple[Path, ...]:
+    """Return the program in each form, compiled into ``folder``.
+
+    A tame one makes the same kinds of calls, with wild addresses too, but accesses only its own memory itself.
+    """
+    flags = (*_FLAGS, *(("-DTAME",) if tame else ()))
     programs = tuple(folder / f"calls-{number}" for number in range(len(FORMS)))
     for program, form in zip(programs, FORMS, strict=True):
-        subprocess.run(["gcc", *_FLAGS, *form, *SOURCES, "-o", program], check=True)
+        subprocess.run(["gcc", *flags, *form, *SOURCES, "-o", program], check=True)
     return programs
 
 
