@@ -115,7 +115,8 @@ reasons: test-packages kernel
 	MPTCPLAB_REASONS=200 $(BIN)/pytest -q tests/lab/test_reasons.py -k ordinary
 
 fit: test-packages kernel
-	$(BIN)/python -m validation.blind_fit --folder build/fit --write
+	$(BIN)/python -m validation.blind_fit --set operators --folder build/fit/operators --write
+	$(BIN)/python -m validation.blind_fit --set products --folder build/fit/products --write
 	$(BIN)/python -m tools.docs.refresh docs/fit.md --only fit-blind
 
 fuzz: test-packages

@@ -6,14 +6,14 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from validation.blind_fit import COLLECTIONS, draw_lines, is_good, read_results
+from validation.blind_fit import COLLECTIONS, OPERATORS, is_good, read_results
 
-RESULTS = read_results()
+RESULTS = read_results(OPERATORS)
 
 
 @pytest.mark.parametrize("result", RESULTS, ids=lambda result: str(result["number"]))
 def test_every_line_is_within_ten_percent(result: dict[str, Any]) -> None:
-    drawn = draw_lines(result["number"])
+    drawn = OPERATORS.draw(result["number"]).lines
     for line, truth in zip(result["lines"], drawn, strict=True):
         assert line["truth"] == vars(truth), "the truth is what the program draws"
         assert is_good(line["errors"]), line
