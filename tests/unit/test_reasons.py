@@ -234,8 +234,25 @@ def test_a_late_subflow_with_a_small_window() -> None:
     both = Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))
     (finding,) = (finding for finding in explain(both) if finding.reason == "late-window")
     assert "limited by a receive window of 77 kB" in finding.text
+    others = Evidence(subflows=(*(both.subflows or ()), _subflow("c", *late)))
+    texts = [finding.text for finding in explain(others) if finding.reason == "late-window"]
+    assert ["subflow on b joined late" in text for text in texts] == [True, False], "a wait of its own is named for c"
     filled = tuple(replace(sample, rtt_s=0.1) for sample in late)
     assert "late-window" not in _keys(Evidence(subflows=(_subflow("a", *early), _subflow("b", *filled))))
+
+
+def test_a_wait_for_a_late_window_is_not_said_of_the_receive_buffer_too() -> None:
+    first = Sample(time_s=0.0, state="established", mss=1448, snd_wnd=800_000, unacked=100, cwnd=200, min_rtt_s=0.02)
+    early = tuple(replace(first, time_s=time / 10, rtt_s=0.03, busy_s=time / 10) for time in range(100))
+    late = tuple(
+        replace(sample, snd_wnd=77_000, unacked=52, cwnd=120, rtt_s=0.02, rwnd_limited_s=sample.time_s)
+        for sample in early[50:]
+    )
+    evidence = Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))
+    assert "late-window" in _keys(evidence)
+    assert "receive-buffer" not in _keys(evidence)
+    whole = tuple(replace(sample, rwnd_limited_s=sample.time_s) for sample in early)
+    assert "receive-buffer" in _keys(replace(evidence, subflows=(_subflow("a", *whole), _subflow("b", *late))))
 
 
 def test_several_waits_are_one_finding_with_the_longest() -> None:

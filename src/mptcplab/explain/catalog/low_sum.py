@@ -124,7 +124,8 @@ def _receive_buffer(evidence: Evidence) -> Iterator[Sign]:
         return
     receiver = evidence.expected.receiver if evidence.expected is not None else None
     maximum, need = _maximum(evidence, receiver, "net.ipv4.tcp_rmem"), _need_bytes(evidence)
-    share = _share(evidence.senders(), "rwnd_limited_s")
+    late = [subflow for subflow, *_ in _late_subflows(evidence)]  # They wait for their own window: see late-window.
+    share = _share([subflow for subflow in evidence.senders() if subflow not in late], "rwnd_limited_s")
     too_small = maximum is not None and need is not None and _WINDOW * maximum < need
     is_judged = maximum is not None and need is not None
     if not too_small and (is_judged or share < _LIMITED):
@@ -342,6 +343,14 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
 
 def _late_window(evidence: Evidence) -> Iterator[Sign]:
     """A subflow that joined late is limited by the window of a new connection."""
+    for subflow, window, largest in _late_subflows(evidence):
+        lines = (f"{subflow.name}: window {number(window / 1e3)} kB, the largest {number(largest / 1e3)} kB",)
+        values = {"path": subflow.name, "window": f"{window / 1e3:.3g}"}
+        yield Sign(lines=lines, values=values, where=subflow.name, strength=PROOF)
+
+
+def _late_subflows(evidence: Evidence) -> Iterator[tuple[Subflow, float, float]]:
+    """Yield late subflows that their window limited: with that window, and the largest one of their connection."""
     for group in of_connections(evidence.senders()).values():
         begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
         largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
@@ -349,11 +358,7 @@ def _late_window(evidence: Evidence) -> Iterator[Sign]:
             if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
                 window = _limiting_window(subflow, largest)
                 if window is not None:
-                    lines = (
-                        f"{subflow.name}: window {number(window / 1e3)} kB, the largest {number(largest / 1e3)} kB",
-                    )
-                    values = {"window": f"{window / 1e3:.3g}"}
-                    yield Sign(lines=lines, values=values, where=subflow.name, strength=PROOF)
+                    yield subflow, window, largest
 
 
 def _limiting_window(subflow: Subflow, largest: float) -> float | None:
@@ -562,7 +567,7 @@ REASONS = (
         title="A late subflow has a small window",
         needs=("subflows",),
         recognise=_late_window,
-        sentence="a subflow that joined late was limited by a receive window of {window} kB: mainline does not enlarge "
+        sentence="the subflow on {path} joined late and was limited by a receive window of {window} kB: mainline does not enlarge "
         "the buffer of a subflow that joins after the connection's has grown",
         cure="a larger default in tcp_rmem helps",
         confirm="the same with a default of 512 KiB",
