@@ -567,8 +567,8 @@ REASONS = (
         title="A late subflow has a small window",
         needs=("subflows",),
         recognise=_late_window,
-        sentence="the subflow on {path} joined late and was limited by a receive window of {window} kB: mainline does not enlarge "
-        "the buffer of a subflow that joins after the connection's has grown",
+        sentence="the subflow on {path} joined late and was limited by a receive window of {window} kB: mainline does "
+        "not enlarge the buffer of a subflow that joins after the connection's has grown",
         cure="a larger default in tcp_rmem helps",
         confirm="the same with a default of 512 KiB",
         explanation="Mainline enlarges the receive buffers of subflows when it enlarges the connection's "
