@@ -27,7 +27,7 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.evidence import (
     Path as NetworkPath,
 )
-from mptcplab.explain.reason import KINDS
+from mptcplab.explain.reason import HINT, KINDS
 from mptcplab.explain.reference import KERNEL, LAB, MEANINGS
 from mptcplab.explain.registry import explain, list_undecided, reasons
 from mptcplab.metrics.evidence import reasons_of_row
@@ -283,3 +283,58 @@ def test_evidence_of_two_sources_adds_up() -> None:
     both = counters.merge(sockets)
     assert (both.client, both.server) == (sockets.client, counters.server)
     assert both.connections == sockets.connections
+
+
+def test_a_join_that_a_server_without_a_listener_refuses() -> None:
+    client, server = {"MPCapableSYNTX": 1, "MPCapableSYNACKRX": 1, "MPJoinSynTx": 1}, {"MPCapableSYNRX": 1}
+    hosts = _host("client", client, {"TcpAttemptFails": 1}), _host("server", server, {"TcpOutRsts": 1})
+    assert _keys(Evidence(hosts=hosts)) == {"join-refused"}
+    silent = replace(hosts[1], counters={**(hosts[1].counters or {}), "TcpOutRsts": 0})
+    assert _keys(Evidence(hosts=(hosts[0], silent))) == {"join-syn-lost"}, "without a reset, it was lost on the way"
+
+
+def test_a_join_without_an_answer_needs_a_look_at_the_other_counters_of_the_client() -> None:
+    sent = {"MPCapableSYNTX": 1, "MPCapableSYNACKRX": 1, "MPJoinSynTx": 2}
+    assert _keys(Evidence(hosts=(_host("client", sent, {"TcpActiveOpens": 3}),))) == {"join-unanswered"}
+    assert _keys(Evidence(hosts=(_host("client", sent),))) == set()
+    refused = {"TcpActiveOpens": 3, "TcpAttemptFails": 1}
+    assert _keys(Evidence(hosts=(_host("client", sent, refused),))) == set(), "a reset is an answer"
+
+
+def test_a_reset_after_the_handshake_of_a_join() -> None:
+    resets = {"TcpEstabResets": 1}
+    client, server = _host("client", CLIENT | {"MPRstTx": 1}, resets), _host("server", SERVER | {"MPRstRx": 1}, resets)
+    assert "reset-after-join" in _keys(Evidence(hosts=(client, server)))
+    acked = Sample(time_s=1.0, state="established", bytes_acked=100_000)
+    used = (_subflow("a", acked), _subflow("b", acked, number=3))
+    assert "reset-after-join" not in _keys(Evidence(hosts=(client, server), subflows=used)), "both carried data"
+    removed = replace(client, counters={**(client.counters or {}), "MPTcpExtRmAddr": 1})
+    assert "reset-after-join" not in _keys(Evidence(hosts=(removed, server))), "its address was withdrawn"
+
+
+def test_a_backup_whose_flag_was_not_carried() -> None:
+    marked = Endpoint(address="10.0.4.2", flags=frozenset({"signal", "backup"}))
+    hosts = _host("client", CLIENT), _host("server", SERVER, endpoints=(marked,))
+    plain = replace(_subflow("b"), remote="10.0.4.2:5001", is_backup=False)
+    assert "backup-not-carried" in _keys(Evidence(hosts=hosts, subflows=(_subflow("a"), plain)))
+    backup = replace(plain, is_backup=True)
+    assert "backup-not-carried" not in _keys(Evidence(hosts=hosts, subflows=(_subflow("a"), backup)))
+
+
+def test_retransmissions_of_what_was_late() -> None:
+    late = {"MPTCPRetrans": 250_000, "OFOQueue": 280_000}
+    assert "early-retransmission" in _keys(Evidence(hosts=(_host("client", CLIENT | late),)))
+    rare = late | {"OFOQueue": 2_000_000}
+    assert "early-retransmission" not in _keys(Evidence(hosts=(_host("client", CLIENT | rare),)))
+
+
+def test_bbr_is_a_hint_where_round_trips_are_long() -> None:
+    sample = Sample(time_s=1.0, state="established", min_rtt_s=0.15, bytes_sent=1_000_000, bytes_retrans=60_000)
+    subflows = tuple(replace(_subflow(name, sample), congestion="bbr") for name in "ab")
+    (finding,) = (finding for finding in explain(Evidence(subflows=subflows)) if finding.reason.startswith("bbr"))
+    assert finding.strength == HINT
+    assert "6 % of the bytes were sent again" in finding.lines
+    short = tuple(replace(s, samples=(replace(sample, min_rtt_s=0.02),)) for s in subflows)
+    mixed = (subflows[0], replace(subflows[1], congestion="cubic"))
+    for others in (short, mixed):
+        assert "bbr-over-long-paths" not in _keys(Evidence(subflows=others))

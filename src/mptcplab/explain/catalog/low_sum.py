@@ -32,6 +32,10 @@ _MATHIS, _PART = 1.22, 0.3
 _BY_CHANCE = 4.0
 #: This many retransmitted segments show that it was not one unlucky loss.
 _MANY_SEGMENTS = 20
+#: Fewer segments that were sent again on another subflow say little.
+_MANY_RETRANSMISSIONS = 1000
+#: BBR is worth a word from this round trip in s on.
+_LONG_TRIP_S = 0.1
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
@@ -314,6 +318,36 @@ def _find_reinjection(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values=values, strength=STRONG, cost=_loss_of_rate(evidence))
 
 
+def _find_early_retransmission(evidence: Evidence) -> Iterator[Sign]:
+    """As much was sent again on another subflow as arrived out of order: what was sent again was late, and not lost."""
+    queued = max((host.known_count("OFOQueue") for host in evidence.hosts), default=0)
+    for host in evidence.hosts:
+        again = host.known_count("MPTCPRetrans")
+        if again >= _MANY_RETRANSMISSIONS and 0.5 * queued < again < 2 * queued:
+            values = {"host": host.name, "count": again, "queued": queued}
+            yield Sign(lines=counter_lines(host, "MPTCPRetrans", "OFOQueue"), values=values, strength=HINT)
+
+
+def _find_bbr(evidence: Evidence) -> Iterator[Sign]:
+    """BBR over long paths: it loses much where queues are shorter than a round trip, and needs more memory."""
+    sending = evidence.senders()
+    trips = [trip for subflow in sending if (trip := subflow.last("min_rtt_s") or subflow.last("rtt_s"))]
+    names = {subflow.congestion for subflow in sending if subflow.congestion}
+    if not names and evidence.expected is not None:
+        names = {evidence.expected.congestion or ""}
+    if names != {"bbr"} or max(trips, default=0.0) < _LONG_TRIP_S or not _is_low(evidence):
+        return
+    sent = sum(subflow.last("bytes_sent") or 0.0 for subflow in sending)
+    again = sum(subflow.last("bytes_retrans") or 0.0 for subflow in sending)
+    lines = (
+        *_sum_text(evidence),
+        f"congestion control bbr, round trip {number(1e3 * max(trips))} ms",
+        f"{number(100 * again / sent if sent else 0)} % of the bytes were sent again",
+    )
+    values = {"rtt": number(1e3 * max(trips))}
+    yield Sign(lines=lines, values=values, strength=HINT, cost=_loss_of_rate(evidence))
+
+
 def _application_slow(evidence: Evidence) -> Iterator[Sign]:
     """All subflows had nothing to send for most of the time."""
     for group in of_connections(evidence.senders()).values():
@@ -534,6 +568,39 @@ REASONS = (
         "net/mptcp/protocol.c).",
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
         why_no_scenario="Linux 7.2 sends again only after timeouts, which are few",
+    ),
+    Reason(
+        key="early-retransmission",
+        kind="low sum",
+        title="What is late is sent again",
+        needs=("counters",),
+        recognise=_find_early_retransmission,
+        sentence="{host} sent {count} segments again on another subflow, about as many as waited for earlier data "
+        "({queued}): they were late, and not lost",
+        cure="Linux 5.15 or later, whose timer for this follows the slower subflow; else see which path is late",
+        confirm="MPTCPRetrans and OFOQueue grow together",
+        explanation="The timer of MPTCP's own retransmissions was as short as the faster path's timeout.",
+        page="schedulers.md#opportunistic-retransmission-and-penalisation",
+        why_no_scenario="no kernel of the lab is so old",
+        after=("reinjections",),
+    ),
+    Reason(
+        key="bbr-over-long-paths",
+        kind="low sum",
+        title="BBR over long paths",
+        needs=("subflows",),
+        recognise=_find_bbr,
+        sentence="the subflows use BBR over paths with a round trip of {rtt} ms: where queues are shorter than that, "
+        "it sends far more again than CUBIC does, and the sockets need more memory",
+        cure="compare with CUBIC (`sysctl -w net.ipv4.tcp_congestion_control=cubic`), and raise the maxima of "
+        "net.ipv4.tcp_rmem, tcp_wmem and tcp_mem",
+        confirm="the same transfer with CUBIC is faster",
+        explanation="BBR has up to twice under way of what fits on the path, whatever is lost, and all subflows wait "
+        "for what one of them has to send again. Over two paths of 100 Mbit/s with 150 ms and queues of 50 ms, BBR "
+        "sends 6 to 7 % again in the lab, and CUBIC 0.3 %. With memory enough, both carry the same there (157 and 163 "
+        "Mbit/s, Linux 6.1 to 7.2); where sockets are short of memory, BBR falls to 73.",
+        page="machine.md#what-all-hosts-of-a-lab-share",
+        why_no_scenario="in the lab, BBR carries as much as CUBIC if there is memory enough",
     ),
     Reason(
         key="application-slow",

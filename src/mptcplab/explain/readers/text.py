@@ -290,6 +290,9 @@ class TextReader:
             ticks = [int(word) for word in cpu["ticks"].split() if len(word) <= 18]
             if len(ticks) < 5:
                 return False
+            if cpu["name"] in self._ticks:  # the next look
+                self._end_block()
+                self._begin(self._time_s, self._command)
             # Time as a guest is in the user's time, too.
             self._ticks[cpu["name"]] = (sum(ticks[:8]) - ticks[3] - ticks[4], sum(ticks[:8]))
             self._facts.note(cpu["name"], place)
