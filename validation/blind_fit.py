@@ -306,9 +306,12 @@ def _summary(results: list[dict[str, Any]]) -> str:
     )
     advice = [result["advice"] for result in results if "advice" in result]
     right = sum(entry["is_right"] for entry in advice)
+    certain = [entry for entry in advice if entry["is_certain"]]
+    certain_right = sum(entry["is_right"] for entry in certain)
     return (
         f"{good} of {len(lines)} lines are good. The interval of random loss has the true value in {covered}. "
-        f"The change has the right direction in {right} of {len(advice)} collections.\n\n"
+        f"The change has the right direction in {right} of {len(advice)} collections; in {len(certain)} of these it is "
+        f"certain on the twin, and right in {certain_right}.\n\n"
         "The first columns are the truth, with the interval of the fitted loss; then the errors of the fit; then the "
         "change, and its gain in goodput on the twin and on the true lines."
     )
