@@ -124,8 +124,9 @@ reasons: test-packages kernel
 	MPTCPLAB_REASONS=200 $(BIN)/pytest -q tests/lab/test_reasons.py -k ordinary
 
 fit: test-packages kernel
-	$(BIN)/python -m validation.blind_fit --folder build/fit --write
-	$(BIN)/python -m tools.docs.refresh docs/fit.md --only fit-blind
+	$(BIN)/python -m validation.blind_fit --set operators --folder build/fit/operators --write
+	$(BIN)/python -m validation.blind_fit --set products --folder build/fit/products --write
+	$(BIN)/python -m tools.docs.refresh docs/fit.md --only fit-blind --only fit-blind-products
 
 fuzz: test-packages
 	$(BIN)/pip install --quiet --editable '.[fuzz]'

@@ -16,6 +16,7 @@ import random
 import subprocess
 import sys
 import tomllib
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -32,10 +33,8 @@ from mptcplab.scenario.writing import uncomment, write_scenario
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ROOT / "tests" / "lab" / "programs"
-FILE = Path(__file__).with_suffix(".json")
-#: Collections in docs/fit.md.
+#: Collections of each set in docs/fit.md.
 COLLECTIONS = 20
-_SEED = "lines of operators"
 #: Connections of a speed test, its seconds, and the seconds of the transfer and of the whole collection.
 _CONNECTIONS, _TEST_S, _TRANSFER_S, _COLLECT_S = 64, 4, 8, 22
 #: A fitted value is good within this share, and a queue also within a frame, which is all that can be seen of it.
@@ -46,7 +45,6 @@ _TRIED = (
     "scheduler roundrobin",
     "fq_codel at every bottleneck",
     "larger buffers at both ends",
-    "TCP over the first line instead of MPTCP",
 )
 _REPEATS = 3
 _SCENARIO = """title = "Two lines that were drawn"
@@ -57,8 +55,8 @@ paths = 2
 
 [transport]
 protocol = "mptcp"
-tcp_rmem = ["4096 B", "131072 B", "64 MiB"]
-tcp_wmem = ["4096 B", "16384 B", "64 MiB"]
+tcp_rmem = ["4096 B", "131072 B", "{buffer} MiB"]
+tcp_wmem = ["4096 B", "16384 B", "{buffer} MiB"]
 
 {links}
 [workloads.transfer]
@@ -100,9 +98,36 @@ class DrawnLine:
         return "\n".join(lines) + "\n"
 
 
-def draw_lines(number: int) -> tuple[DrawnLine, DrawnLine]:
-    """Return the two lines of a collection: 2 to 200 Mbit/s, 5 to 150 ms, queues of 20 to 500 ms, loss up to 0.5 %."""
-    draw = random.Random(f"{_SEED} {number}")
+@dataclass(frozen=True)
+class Truth:
+    """What one collection is made of: two lines, and the largest buffer of a socket at both ends in MiB."""
+
+    lines: tuple[DrawnLine, DrawnLine]
+    buffer_mib: int
+
+    def scenario_text(self, seconds: int = _TRANSFER_S) -> str:
+        """Return the scenario with the drawn lines and one transfer."""
+        links = "\n".join(line.table(f"link{place}") for place, line in enumerate(self.lines, start=1))
+        return _SCENARIO.format(links=links, seconds=seconds, buffer=self.buffer_mib)
+
+
+@dataclass(frozen=True)
+class CollectionSet:
+    """Twenty collections that are drawn in one manner: how each is drawn, and the changes that are tried."""
+
+    name: str
+    draw: Callable[[int], Truth]
+    tried: tuple[str, ...]
+
+    @property
+    def file(self) -> Path:
+        """Return the file that has the recorded results."""
+        return Path(__file__).with_name(f"blind_fit_{self.name}.json")
+
+
+def draw_operators(number: int) -> Truth:
+    """Draw 2 to 200 Mbit/s, 5 to 150 ms, queues of 20 to 500 ms, loss up to 0.5 % in half; large buffers."""
+    draw = random.Random(f"lines of operators {number}")
 
     def between(low: float, high: float) -> float:
         return math.exp(draw.uniform(math.log(low), math.log(high)))
@@ -112,24 +137,43 @@ def draw_lines(number: int) -> tuple[DrawnLine, DrawnLine]:
         loss = draw.uniform(0, 0.005) if draw.random() < 0.5 else 0
         return DrawnLine(round(rate / 1000) * 1000, round(rtt / 2000) * 2000, round(queue), round(loss * 1e9))
 
-    return line(), line()
+    return Truth((line(), line()), 64)
 
 
-def scenario_text(lines: tuple[DrawnLine, DrawnLine], seconds: int = _TRANSFER_S) -> str:
-    """Return the scenario with the drawn lines and one transfer."""
-    links = "\n".join(line.table(f"link{place}") for place, line in enumerate(lines, start=1))
-    return _SCENARIO.format(links=links, seconds=seconds)
+def draw_products(number: int) -> Truth:
+    """Draw rates near those that are sold, queues by the round trip, rare or frequent loss, and the buffers.
+
+    The rate is within 15 % of a product's; the round trip is 8 to 120 ms, uniform; the queue 0.5 to 4 round trips,
+    at least 15 ms; two lines of five lose 0.01 to 1 %, uniform in the logarithm; the largest buffer of a socket is 1,
+    6 or 64 MiB.
+    """
+    draw = random.Random(f"products of carriers, 29 November 2026 {number}")
+
+    def line() -> DrawnLine:
+        rate = draw.choice((3e6, 6e6, 10e6, 16e6, 25e6, 40e6, 50e6, 75e6, 100e6)) * draw.uniform(0.85, 1.15)
+        rtt = draw.uniform(8e6, 120e6)
+        queue = max(rtt * draw.uniform(0.5, 4), 15e6)
+        loss = math.exp(draw.uniform(math.log(1e-4), math.log(1e-2))) if draw.random() < 0.4 else 0
+        return DrawnLine(round(rate / 1000) * 1000, round(rtt / 2000) * 2000, round(queue), round(loss * 1e9))
+
+    return Truth((line(), line()), draw.choice((1, 6, 64)))
 
 
-def collect(number: int, folder: Path) -> Path:
+#: The first set, with which three rules of the fit were found.
+OPERATORS = CollectionSet("operators", draw_operators, (*_TRIED, "TCP over the first line instead of MPTCP"))
+#: The second set, drawn when the rules were fixed. To give up a line is not among its changes.
+PRODUCTS = CollectionSet("products", draw_products, (*_TRIED, "congestion control lia"))
+SETS = {drawn.name: drawn for drawn in (OPERATORS, PRODUCTS)}
+
+
+def collect(truth: Truth, folder: Path) -> Path:
     """Record a collection, and return its archive. A folder that has one is not recorded again."""
     archive = folder / "out" / "client.tar.gz"
     if archive.is_file():
         return archive
     folder.mkdir(parents=True, exist_ok=True)
-    lines = draw_lines(number)
-    (folder / "truth.toml").write_text(scenario_text(lines))
-    (folder / "truth.json").write_text(json.dumps([asdict(line) for line in lines]))
+    (folder / "truth.toml").write_text(truth.scenario_text())
+    (folder / "truth.json").write_text(json.dumps(asdict(truth)))
     (folder / "collect.sh").write_text(collector_script())
     work = _WORK.format(
         folder=folder,
@@ -143,7 +187,7 @@ def collect(number: int, folder: Path) -> Path:
     words = [sys.executable, "-m", "mptcplab", "exec", "--scenario", "truth.toml", "--on", "client", "--no-stdin"]
     words += ["--expose", str(PROGRAMS), "--out", "out", "--stall", "120 s", "--", "sh", "work.sh"]
     done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False, env=dict(os.environ))
-    assert archive.is_file(), f"collection {number}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
+    assert archive.is_file(), f"{folder}: status {done.returncode}\n{done.stdout}\n{done.stderr}"
     return archive
 
 
@@ -169,21 +213,21 @@ def is_good(errors: dict[str, float]) -> bool:
     return abs(errors["rate"]) <= TOLERANCE and abs(errors["rtt"]) <= TOLERANCE and queue
 
 
-def fit_collection(number: int, folder: Path) -> tuple[Observation, list[dict[str, Any]]]:
+def fit_collection(truth: Truth, folder: Path) -> tuple[Observation, list[dict[str, Any]]]:
     """Record a collection unless it is there, fit it, and return truth, fitted values and errors of each line."""
-    observation = observe([collect(number, folder)])
+    observation = observe([collect(truth, folder)])
     rows = []
-    for truth, line in zip(draw_lines(number), fitted_lines(observation), strict=True):
+    for drawn, line in zip(truth.lines, fitted_lines(observation), strict=True):
         fitted = {"rate": float(line.rate.value), "rtt": float(line.rtt.value), "queue": float(line.queue.value)}
         kinds = {"rate": line.rate.kind, "rtt": line.rtt.kind, "queue": line.queue.kind}
         loss = {"value": float(line.loss.value), "low": line.loss.low, "high": line.loss.high}
-        errors = {name: float(error) for name, error in line_errors(truth, line).items()}
-        rows.append({"truth": asdict(truth), "fitted": fitted, "kinds": kinds, "loss": loss, "errors": errors})
+        errors = {name: float(error) for name, error in line_errors(drawn, line).items()}
+        rows.append({"truth": asdict(drawn), "fitted": fitted, "kinds": kinds, "loss": loss, "errors": errors})
     return observation, rows
 
 
-def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
-    """Try changes on the twin, and the advised one on the true lines.
+def try_advice(folder: Path, observation: Observation, tried: tuple[str, ...]) -> dict[str, Any]:
+    """Try the changes on the twin, and the advised one on the true lines.
 
     That is the most useful change that certainly helps; if none does, the change that certainly harms most; else
     the one with the largest effect, which is not certain. It is right if it has the same direction on the true lines,
@@ -192,7 +236,7 @@ def try_advice(folder: Path, observation: Observation) -> dict[str, Any]:
     names = {"controls": sorted(congestion_controls()), "schedulers": sorted(schedulers())}
     commented = build_twin(observation, controls=names["controls"], schedulers=names["schedulers"])
     twin = uncomment(commented)
-    changes = [change for change in list_changes(observation, twin, names) if change.words in _TRIED]
+    changes = [change for change in list_changes(observation, twin, names) if change.words in tried]
     (folder / "twin.toml").write_text(write_scenario(commented))
     advice = _ranked(folder / "twin.toml", twin, changes)
     certain = [row for row in advice if row.verdict == "helps"] or [row for row in advice if row.verdict == "harms"]
@@ -226,9 +270,9 @@ def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[A
     return rank(outcomes.pop(UNCHANGED), outcomes)
 
 
-def blind_table() -> str:
-    """Return the recorded results as the table of docs/fit.md, with a sentence that counts them."""
-    results = read_results()
+def blind_table(drawn: CollectionSet) -> str:
+    """Return the recorded results of a set as its table of docs/fit.md, with a sentence that counts them."""
+    results = read_results(drawn)
     rows = [
         "| | line | rate | round trip | queue | random loss | rate | round trip | queue | change | twin | true lines |",
         "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | --- | ---: | ---: |",
@@ -262,17 +306,20 @@ def _summary(results: list[dict[str, Any]]) -> str:
     )
     advice = [result["advice"] for result in results if "advice" in result]
     right = sum(entry["is_right"] for entry in advice)
+    certain = [entry for entry in advice if entry["is_certain"]]
+    certain_right = sum(entry["is_right"] for entry in certain)
     return (
         f"{good} of {len(lines)} lines are good. The interval of random loss has the true value in {covered}. "
-        f"The change has the right direction in {right} of {len(advice)} collections.\n\n"
+        f"The change has the right direction in {right} of {len(advice)} collections; in {len(certain)} of these it is "
+        f"certain on the twin, and right in {certain_right}.\n\n"
         "The first columns are the truth, with the interval of the fitted loss; then the errors of the fit; then the "
         "change, and its gain in goodput on the twin and on the true lines."
     )
 
 
-def read_results() -> list[dict[str, Any]]:
-    """Return the recorded evaluations of all collections."""
-    results: list[dict[str, Any]] = json.loads(FILE.read_text())
+def read_results(drawn: CollectionSet) -> list[dict[str, Any]]:
+    """Return the recorded evaluations of all collections of a set."""
+    results: list[dict[str, Any]] = json.loads(drawn.file.read_text())
     return results
 
 
@@ -280,21 +327,23 @@ def main() -> None:
     """Evaluate collections and print each; with ``--write``, record the evaluated ones."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("numbers", type=int, nargs="*", help="numbers of collections; by default all")
+    parser.add_argument("--set", choices=SETS, required=True, help="how the lines are drawn")
     parser.add_argument("--folder", type=Path, required=True, help="where collections and runs are kept")
     parser.add_argument("--no-advice", action="store_true", help="only fit")
     parser.add_argument("--write", action="store_true", help="record all for the table of docs/fit.md")
     arguments = parser.parse_args()
+    drawn = SETS[arguments.set]
     for number in arguments.numbers or range(1, COLLECTIONS + 1):
         folder = arguments.folder.resolve() / f"{number:02}"
-        observation, lines = fit_collection(number, folder)
+        observation, lines = fit_collection(drawn.draw(number), folder)
         result: dict[str, Any] = {"number": number, "lines": lines}
         if not arguments.no_advice:
-            result["advice"] = try_advice(folder, observation)
+            result["advice"] = try_advice(folder, observation, drawn.tried)
         (folder / "result.json").write_text(json.dumps(result))
         print(number, [is_good(line["errors"]) for line in lines], json.dumps(result), flush=True)
     if arguments.write:
         files = sorted(arguments.folder.glob("*/result.json"))
-        FILE.write_text(json.dumps([json.loads(file.read_text()) for file in files], indent=1) + "\n")
+        drawn.file.write_text(json.dumps([json.loads(file.read_text()) for file in files], indent=1) + "\n")
 
 
 if __name__ == "__main__":

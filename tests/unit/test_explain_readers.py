@@ -257,3 +257,22 @@ def test_any_text_becomes_facts(lines: list[str]) -> None:
 
 def test_a_listing_of_one_interface_does_not_show_what_is_down() -> None:
     assert host_of(read("5: eth1: <NO-CARRIER,BROADCAST,UP> mtu 1500\n")).down is None
+
+
+def test_two_outputs_of_proc_stat_are_two_looks() -> None:
+    facts = Facts("host")
+    text = "cpu0 100 0 0 900 0 0 0 0 0 0\n$ sleep 10; cat /proc/stat\ncpu0 1090 0 0 910 0 0 0 0 0 0\n"
+    TextReader(facts).read("stat.txt", text)
+    assert busy_share(facts) == pytest.approx(0.99)
+
+
+def test_connections_that_wait_at_the_only_look() -> None:
+    waiting = "SYN-SENT 0 0 192.0.2.1:{} 203.0.113.1:443\n"
+    facts = Facts("host")
+    TextReader(facts).read("ss.txt", "$ ss -Mn\n" + waiting.format(4001) + waiting.format(4002))
+    host = host_of(facts)
+    assert host.unanswered == ()
+    assert len(host.unanswered_at_a_look) == 2
+    timed = Facts("host")
+    TextReader(timed).read("ss.txt", "### 0 s: ss -Mn\n" + waiting.format(4001) + waiting.format(4002))
+    assert host_of(timed).unanswered_at_a_look == (), "several looks say whether it lasts"

@@ -27,7 +27,7 @@ from mptcplab.explain.evidence import (
 from mptcplab.explain.evidence import (
     Path as NetworkPath,
 )
-from mptcplab.explain.reason import KINDS
+from mptcplab.explain.reason import HINT, KINDS
 from mptcplab.explain.reference import KERNEL, LAB, MEANINGS
 from mptcplab.explain.registry import explain, list_undecided, reasons
 from mptcplab.metrics.evidence import reasons_of_row
@@ -234,8 +234,25 @@ def test_a_late_subflow_with_a_small_window() -> None:
     both = Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))
     (finding,) = (finding for finding in explain(both) if finding.reason == "late-window")
     assert "limited by a receive window of 77 kB" in finding.text
+    others = Evidence(subflows=(*(both.subflows or ()), _subflow("c", *late)))
+    texts = [finding.text for finding in explain(others) if finding.reason == "late-window"]
+    assert ["subflow on b joined late" in text for text in texts] == [True, False], "a wait of its own is named for c"
     filled = tuple(replace(sample, rtt_s=0.1) for sample in late)
     assert "late-window" not in _keys(Evidence(subflows=(_subflow("a", *early), _subflow("b", *filled))))
+
+
+def test_a_wait_for_a_late_window_is_not_said_of_the_receive_buffer_too() -> None:
+    first = Sample(time_s=0.0, state="established", mss=1448, snd_wnd=800_000, unacked=100, cwnd=200, min_rtt_s=0.02)
+    early = tuple(replace(first, time_s=time / 10, rtt_s=0.03, busy_s=time / 10) for time in range(100))
+    late = tuple(
+        replace(sample, snd_wnd=77_000, unacked=52, cwnd=120, rtt_s=0.02, rwnd_limited_s=sample.time_s)
+        for sample in early[50:]
+    )
+    evidence = Evidence(subflows=(_subflow("a", *early), _subflow("b", *late)))
+    assert "late-window" in _keys(evidence)
+    assert "receive-buffer" not in _keys(evidence)
+    whole = tuple(replace(sample, rwnd_limited_s=sample.time_s) for sample in early)
+    assert "receive-buffer" in _keys(replace(evidence, subflows=(_subflow("a", *whole), _subflow("b", *late))))
 
 
 def test_several_waits_are_one_finding_with_the_longest() -> None:
@@ -266,3 +283,58 @@ def test_evidence_of_two_sources_adds_up() -> None:
     both = counters.merge(sockets)
     assert (both.client, both.server) == (sockets.client, counters.server)
     assert both.connections == sockets.connections
+
+
+def test_a_join_that_a_server_without_a_listener_refuses() -> None:
+    client, server = {"MPCapableSYNTX": 1, "MPCapableSYNACKRX": 1, "MPJoinSynTx": 1}, {"MPCapableSYNRX": 1}
+    hosts = _host("client", client, {"TcpAttemptFails": 1}), _host("server", server, {"TcpOutRsts": 1})
+    assert _keys(Evidence(hosts=hosts)) == {"join-refused"}
+    silent = replace(hosts[1], counters={**(hosts[1].counters or {}), "TcpOutRsts": 0})
+    assert _keys(Evidence(hosts=(hosts[0], silent))) == {"join-syn-lost"}, "without a reset, it was lost on the way"
+
+
+def test_a_join_without_an_answer_needs_a_look_at_the_other_counters_of_the_client() -> None:
+    sent = {"MPCapableSYNTX": 1, "MPCapableSYNACKRX": 1, "MPJoinSynTx": 2}
+    assert _keys(Evidence(hosts=(_host("client", sent, {"TcpActiveOpens": 3}),))) == {"join-unanswered"}
+    assert _keys(Evidence(hosts=(_host("client", sent),))) == set()
+    refused = {"TcpActiveOpens": 3, "TcpAttemptFails": 1}
+    assert _keys(Evidence(hosts=(_host("client", sent, refused),))) == set(), "a reset is an answer"
+
+
+def test_a_reset_after_the_handshake_of_a_join() -> None:
+    resets = {"TcpEstabResets": 1}
+    client, server = _host("client", CLIENT | {"MPRstTx": 1}, resets), _host("server", SERVER | {"MPRstRx": 1}, resets)
+    assert "reset-after-join" in _keys(Evidence(hosts=(client, server)))
+    acked = Sample(time_s=1.0, state="established", bytes_acked=100_000)
+    used = (_subflow("a", acked), _subflow("b", acked, number=3))
+    assert "reset-after-join" not in _keys(Evidence(hosts=(client, server), subflows=used)), "both carried data"
+    removed = replace(client, counters={**(client.counters or {}), "MPTcpExtRmAddr": 1})
+    assert "reset-after-join" not in _keys(Evidence(hosts=(removed, server))), "its address was withdrawn"
+
+
+def test_a_backup_whose_flag_was_not_carried() -> None:
+    marked = Endpoint(address="10.0.4.2", flags=frozenset({"signal", "backup"}))
+    hosts = _host("client", CLIENT), _host("server", SERVER, endpoints=(marked,))
+    plain = replace(_subflow("b"), remote="10.0.4.2:5001", is_backup=False)
+    assert "backup-not-carried" in _keys(Evidence(hosts=hosts, subflows=(_subflow("a"), plain)))
+    backup = replace(plain, is_backup=True)
+    assert "backup-not-carried" not in _keys(Evidence(hosts=hosts, subflows=(_subflow("a"), backup)))
+
+
+def test_retransmissions_of_what_was_late() -> None:
+    late = {"MPTCPRetrans": 250_000, "OFOQueue": 280_000}
+    assert "early-retransmission" in _keys(Evidence(hosts=(_host("client", CLIENT | late),)))
+    rare = late | {"OFOQueue": 2_000_000}
+    assert "early-retransmission" not in _keys(Evidence(hosts=(_host("client", CLIENT | rare),)))
+
+
+def test_bbr_is_a_hint_where_round_trips_are_long() -> None:
+    sample = Sample(time_s=1.0, state="established", min_rtt_s=0.15, bytes_sent=1_000_000, bytes_retrans=60_000)
+    subflows = tuple(replace(_subflow(name, sample), congestion="bbr") for name in "ab")
+    (finding,) = (finding for finding in explain(Evidence(subflows=subflows)) if finding.reason.startswith("bbr"))
+    assert finding.strength == HINT
+    assert "6 % of the bytes were sent again" in finding.lines
+    short = tuple(replace(s, samples=(replace(sample, min_rtt_s=0.02),)) for s in subflows)
+    mixed = (subflows[0], replace(subflows[1], congestion="cubic"))
+    for others in (short, mixed):
+        assert "bbr-over-long-paths" not in _keys(Evidence(subflows=others))

@@ -66,7 +66,11 @@ class Twin:
     @property
     def document(self) -> dict[str, Any]:
         """The JSON document of ``mptcplab fit --no-run --json``."""
-        return {"scenario": str(self.file), "lines": [line.to_json() for line in self.observation.lines]}
+        return {
+            "scenario": str(self.file),
+            "lines": [line.to_json() for line in self.observation.lines],
+            "signs": list(self.observation.signs),
+        }
 
     def list_changes(self, *, tried: Changes = (), sample: int | None = None) -> list[Change]:
         """Return the changes that may help, the changes in ``tried``, and ``sample`` combinations of the first.

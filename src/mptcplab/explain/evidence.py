@@ -88,8 +88,8 @@ class Host:
     observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` belong to all its interfaces,
     without loopback. ``routes`` are the kernel's answers about routes from its endpoints to its peers, ``down`` are
     interfaces that are down or without a carrier. ``unanswered`` has the ends of connections whose first SYN got no
-    answer for longer than a moment. ``path_manager`` and
-    ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
+    answer for longer than a moment, ``unanswered_at_a_look`` those of several that waited at the only look.
+    ``path_manager`` and ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
     """
 
     name: str
@@ -103,6 +103,7 @@ class Host:
     routes: tuple[Route, ...] | None = None
     down: frozenset[str] | None = None
     unanswered: tuple[tuple[str, str], ...] | None = None
+    unanswered_at_a_look: tuple[tuple[str, str], ...] = ()
     path_manager: str | None = None
     protocol: str | None = None
 

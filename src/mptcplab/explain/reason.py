@@ -39,7 +39,7 @@ class Sign:
 class Finding:
     """A reason that applies. ``text`` is its sentence with the evidence and the cure: the note of a table's row.
 
-    ``times`` is how often it applied at the same place; the sentence is about the most costly one. ``is_noted`` is
+    ``times`` is how often it applied at the same place; the sentence is about the most costly. ``is_noted`` is
     copied from :class:`Reason`.
     """
 
@@ -60,7 +60,9 @@ class Finding:
     @property
     def text(self) -> str:
         """Return sentence and cure, without a full stop."""
-        times = f" (the longest of {self.times} times)" if self.times > 1 else ""
+        # Only waits have a length.
+        longest = "the longest of " if self.kind in ("waiting", "failover") else ""
+        times = f" ({longest}{self.times} times)" if self.times > 1 else ""
         return f"{self.sentence}{times}; {self.cure}"
 
     def document(self) -> dict[str, Any]:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
 from mptcplab.fit.packets import PathTrace
+from mptcplab.fit.signs import signs_in_packets
 from mptcplab.lazy import np
 from mptcplab.stats.intervals import median_interval
 
@@ -121,6 +122,7 @@ class Line:
     """One line in the direction of the payload, by the addresses of its sender and receiver.
 
     ``rate`` in bit/s, ``rtt`` without load and ``queue`` (the longest wait) in s, ``loss`` as a probability.
+    ``signs`` say what is on the way that a line does not have (:mod:`mptcplab.fit.signs`).
     ``back_rate`` is the rate of the other direction, None if nothing is known about it. ``loaded_s`` is the median
     round trip under load, None if unknown.
     """
@@ -135,6 +137,7 @@ class Line:
     back_rate: Estimate | None = None
     loaded_s: float | None = None
     sender_opens: bool = True
+    signs: tuple[str, ...] = ()
 
     @property
     def queue_bytes(self) -> float:
@@ -172,7 +175,17 @@ def estimate_line(trace: PathTrace, name: str) -> Line:
         loss=loss,
         loaded_s=loaded,
         sender_opens=trace.opened_by_sender is not False,
+        signs=tuple(_signs(trace, delays, queue, name)),
     )
+
+
+def _signs(trace: PathTrace, delays: _Delays, queue: Estimate, name: str) -> list[str]:
+    """Return the signs of queues that are not the twin's, in the packets that met a queue far from full."""
+    if delays.waits.size < _MIN_DELIVERIES:
+        return []
+    below = _NOT_NEARLY * queue.value
+    orders, waits = _waits_at_losses(trace, delays, queue.value)
+    return signs_in_packets(trace, name, delays.orders[delays.bounds < below], orders[waits < below])
 
 
 @dataclass(frozen=True)
@@ -308,7 +321,7 @@ def _queue_and_loss(trace: PathTrace, delays: _Delays, rate: Estimate) -> tuple[
     longest = float(np.median(top))
     frame_s = FRAME * 8 / rate.value
     full_from = min(_FULL * longest, longest - 2 * frame_s)
-    lost = _waits_at_losses(trace, delays, longest)
+    _, lost = _waits_at_losses(trace, delays, longest)
     in_full = int((lost >= full_from).sum())
     share_full = max(float((delays.bounds >= full_from).mean()), 1.0 / delays.bounds.size)
     if _is_full(in_full, lost.size, share_full):
@@ -330,28 +343,28 @@ def _queue_and_loss(trace: PathTrace, delays: _Delays, rate: Estimate) -> tuple[
     return queue, _share_lost(lost.size, trace.sent, is_bound=False)
 
 
-def _waits_at_losses(trace: PathTrace, delays: _Delays, longest: float) -> Floats:
-    """Return how long each lost packet would have waited, as its neighbours show.
+def _waits_at_losses(trace: PathTrace, delays: _Delays, longest: float) -> tuple[Floats, Floats]:
+    """Return the places of lost packets, and how long each would have waited, as its neighbours show.
 
-    It is as long as the one before it, less the time since then, or as long as the one after it if that left soon, for
-    packets in between whose delay is unknown fill the queue, too.
+    The wait is as long as the one before it, less the time since then, or as long as the one after it if that left
+    soon, for packets in between whose delay is unknown fill the queue, too.
     """
     orders = np.array([loss.order for loss in trace.losses], dtype=float)
     sent = np.array([loss.sent_s for loss in trace.losses])
     after = np.searchsorted(delays.orders, orders)
     is_known = after > 0
-    sent, after = sent[is_known], after[is_known]
+    orders, sent, after = orders[is_known], sent[is_known], after[is_known]
     before = after - 1
     after = np.minimum(after, delays.orders.size - 1)
     bounds = np.minimum(delays.bounds, longest)
     if not trace.at_sender:
         # The receiver does not know when a lost packet was sent: its neighbours' waits stand.
         neighbours: Floats = np.maximum(bounds[before], bounds[after])
-        return neighbours
+        return orders, neighbours
     drained = np.maximum(bounds[before] - np.maximum(sent - delays.sent[before], 0.0), 0.0)
     is_near = np.abs(delays.sent[after] - sent) <= longest
     waits: Floats = np.maximum(drained, np.where(is_near, bounds[after], 0.0))
-    return waits
+    return orders, waits
 
 
 def _is_full(in_full: int, lost: int, share_full: float) -> bool:

@@ -17,6 +17,7 @@ from mptcplab.explain.readers.host import subflows_of
 from mptcplab.explain.sources import read_texts
 from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line, round_trips_in
 from mptcplab.fit.packets import FlowTrace, PathReader, PathTrace
+from mptcplab.fit.signs import signs_at_hosts
 from mptcplab.fit.typed import Direction, TypedLine, complete_lines, line_of, read_typed
 
 #: A path is a line if it carried this share of all payload, and this number of bytes.
@@ -49,7 +50,8 @@ class Transfer:
 class Observation:
     """Everything that the twin is made of. ``settings`` are keys of a transport, each with where it was read.
 
-    ``backups`` are names of lines whose endpoint is a backup. ``notes`` say what was left out.
+    ``backups`` are names of lines whose endpoint is a backup. ``notes`` say what was left out, ``signs`` what is on the
+    way that the twin does not have.
     """
 
     name: str
@@ -58,6 +60,7 @@ class Observation:
     settings: dict[str, tuple[str, str]] = field(default_factory=dict)
     backups: frozenset[str] = frozenset()
     notes: tuple[str, ...] = ()
+    signs: tuple[str, ...] = ()
 
 
 def observe_all(files: Sequence[Path], typed: Sequence[TypedLine], direction: Direction) -> Observation:
@@ -119,6 +122,7 @@ def observe(paths: Sequence[Path]) -> Observation:
         settings=_settings(facts),
         backups=_backups(facts, lines),
         notes=tuple(sources.skipped),
+        signs=(*(sign for line in lines for sign in line.signs), *signs_at_hosts(facts)),
     )
 
 

@@ -29,6 +29,9 @@ _STAMP_S = 0.001
 #: the other.
 _BURST_S, _PROMPT_S = 0.001, 0.02
 _WRAP, _HALF_WRAP = 1 << 32, 1 << 31
+#: A gap at the receiver that would make more losses than this for each arrival, with some to begin with, is a gap of
+#: the capture: packets that nobody recorded.
+_LOSSES_AN_ARRIVAL, _FIRST_LOSSES = 10, 100
 #: Direction of a packet on the device ``any``: it was sent by the host itself.
 _OUTGOING = "4"
 
@@ -383,11 +386,12 @@ class PathReader:
         else:
             if half.highest is not None and start > half.highest:
                 lost = -(-(start - half.highest) // packet.length)
-                half.holes.append((half.highest, start))
-                for _ in range(lost):
-                    trace.sent += 1
-                    flow.sent += 1
-                    trace.losses.append(Loss(trace.sent, time_s))
+                most = _LOSSES_AN_ARRIVAL * (len(trace.deliveries) + _FIRST_LOSSES)
+                if len(trace.losses) + lost <= most:
+                    half.holes.append((half.highest, start))
+                    trace.losses += [Loss(trace.sent + number, time_s) for number in range(1, lost + 1)]
+                    trace.sent += lost
+                    flow.sent += lost
             half.highest = end
             trace.sent += 1
             flow.sent += 1

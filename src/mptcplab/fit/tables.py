@@ -33,6 +33,7 @@ def lines_table(observation: Observation) -> Table:
             ("loss", line.loss, format_share),
         ):
             notes.append(f"{noun} of {line.name} {estimate.origin(form)}.")
+    notes += [f"Warning: {sign}." for sign in observation.signs]
     columns = ("line", "payload", *number_columns("rate", "round trip", "queue", "random loss"))
     return Table.build(f"Lines of {observation.name}", columns, rows, notes)
 

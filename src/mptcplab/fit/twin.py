@@ -143,7 +143,7 @@ def set_key(tables: Mapping[str, Any], key: str, value: Any) -> dict[str, Any]:
 
 
 def limits_text(observation: Observation) -> str:
-    """Return what the twin does not know, for the heading of its file."""
+    """Return what the twin does not know or does not have, for the heading of its file."""
     unknown = [
         f"{noun} of {line.name}"
         for line in observation.lines
@@ -155,6 +155,7 @@ def limits_text(observation: Observation) -> str:
         )
         if not estimate.is_known
     ]
-    return (
+    identified = (
         f"Not identified: {', '.join(unknown)}." if unknown else "All rates, round trips, queues and losses are known."
     )
+    return "\n".join((identified, *(f"Warning: {sign}." for sign in observation.signs)))

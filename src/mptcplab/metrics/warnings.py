@@ -244,11 +244,11 @@ def late_window_warnings(recording: Recording, ends: Ends) -> Iterator[str]:
     if not (isinstance(first, int) and isinstance(last, int) and last - first >= _LATE_NS):
         return  # Nothing can have joined late. Most short runs end here.
     frame = window_limited_subflows(samples.filter(pl.col("program") == ends.sending))
-    for window in frame["window"]:
+    # Subflows of many connections may have the same window: a set without order would not do.
+    for size in dict.fromkeys(f"{window / 1e3:.3g} kB" for window in frame["window"]):
         yield (
-            f"a subflow that joined late was limited by a receive window of {window / 1e3:.3g} kB: mainline does not "
-            "enlarge the buffer of a subflow that joins after the connection's has grown; a larger default in tcp_rmem "
-            "helps"
+            f"a subflow that joined late was limited by a receive window of {size}: mainline does not enlarge the "
+            "buffer of a subflow that joins after the connection's has grown; a larger default in tcp_rmem helps"
         )
 
 

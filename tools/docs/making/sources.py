@@ -191,7 +191,12 @@ SOURCES: dict[str, Source] = {
     "fidelity-classes": Source(
         lambda _: fidelity_page.class_table(), inputs=(fidelity.FILE, clock.FILE), is_cheap=True
     ),
-    "fit-blind": Source(lambda _: blind_fit.blind_table(), inputs=(blind_fit.FILE,), is_cheap=True),
+    "fit-blind": Source(
+        lambda _: blind_fit.blind_table(blind_fit.OPERATORS), inputs=(blind_fit.OPERATORS.file,), is_cheap=True
+    ),
+    "fit-blind-products": Source(
+        lambda _: blind_fit.blind_table(blind_fit.PRODUCTS), inputs=(blind_fit.PRODUCTS.file,), is_cheap=True
+    ),
     "fidelity-older": Source(lambda _: older.table(), inputs=(older.FILE,), is_cheap=True),
     "fidelity-bursts": Source(lambda _: bursts.table(), inputs=(bursts.FILE, fidelity.FILE), is_cheap=True),
     "fidelity-commands": Source(lambda _: commands.table(), inputs=(commands.FILE, fidelity.FILE), is_cheap=True),

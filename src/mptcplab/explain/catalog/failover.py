@@ -158,6 +158,24 @@ def _address_removed(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=counter_lines(host, "RmAddrTx", "RmSubflow"), values=values, strength=HINT)
 
 
+def _backup_not_carried(evidence: Evidence) -> Iterator[Sign]:
+    """An endpoint is marked as backup and announced; the subflow to its address is an ordinary one."""
+    for host in evidence.hosts:
+        for endpoint in host.endpoints or ():
+            if not {"signal", "backup"} <= endpoint.flags:
+                continue
+            for subflow in evidence.subflows or ():
+                end = subflow.local if subflow.host == host.name else subflow.remote
+                if end.rpartition(":")[0].strip("[]") == endpoint.address and subflow.is_backup is False:
+                    yield Sign(
+                        lines=(f"{host.name}: endpoint {endpoint.text}", f"{subflow.name}: not a backup"),
+                        values={"address": endpoint.address},
+                        where=endpoint.address,
+                        strength=PROOF,
+                    )
+                    break
+
+
 def _find_aborts(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         count = host.known_count("MPFastcloseRx")
@@ -211,6 +229,23 @@ REASONS = (
         "several timeouts.",
         page="path-management.md#a-backup-with-the-kernels-path-manager",
         scenario="backup-late",
+    ),
+    Reason(
+        key="backup-not-carried",
+        kind="failover",
+        title="An announcement does not carry the flag of a backup",
+        needs=("endpoints", "subflows"),
+        recognise=_backup_not_carried,
+        sentence="the endpoint {address} is marked as backup, and the subflow to it is an ordinary one: ADD_ADDR does "
+        "not carry the flag",
+        cure="an endpoint with *subflow backup* for the client's second address, in place of the server's "
+        "announcement: `ip mptcp endpoint add ADDRESS dev DEVICE subflow backup`; or Linux 6.11 or later at the "
+        "server",
+        confirm="the flag `B` of `ss -ti`, and `backup=1` in `ip mptcp monitor`",
+        explanation="The host that joins sets the flag in its SYN, from its own endpoint. Since Linux 6.11 a server "
+        "sets it in its answer, too.",
+        page="path-management.md#a-backup-with-the-kernels-path-manager",
+        why_no_scenario="kernels of the lab set the flag in the answer",
     ),
     Reason(
         key="no-path-left",

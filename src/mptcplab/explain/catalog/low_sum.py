@@ -32,6 +32,10 @@ _MATHIS, _PART = 1.22, 0.3
 _BY_CHANCE = 4.0
 #: This many retransmitted segments show that it was not one unlucky loss.
 _MANY_SEGMENTS = 20
+#: Fewer segments that were sent again on another subflow say little.
+_MANY_RETRANSMISSIONS = 1000
+#: BBR is worth a word from this round trip in s on.
+_LONG_TRIP_S = 0.1
 #: Congestion controls that couple the subflows of a connection.
 _COUPLED = ("lia", "olia", "balia", "wvegas", "semicoupled")
 #: Round-trip times of this multiple of the shortest one show a standing queue, from this length in s on.
@@ -124,7 +128,8 @@ def _receive_buffer(evidence: Evidence) -> Iterator[Sign]:
         return
     receiver = evidence.expected.receiver if evidence.expected is not None else None
     maximum, need = _maximum(evidence, receiver, "net.ipv4.tcp_rmem"), _need_bytes(evidence)
-    share = _share(evidence.senders(), "rwnd_limited_s")
+    late = [subflow for subflow, *_ in _late_subflows(evidence)]  # They wait for their own window: see late-window.
+    share = _share([subflow for subflow in evidence.senders() if subflow not in late], "rwnd_limited_s")
     too_small = maximum is not None and need is not None and _WINDOW * maximum < need
     is_judged = maximum is not None and need is not None
     if not too_small and (is_judged or share < _LIMITED):
@@ -313,6 +318,36 @@ def _find_reinjection(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values=values, strength=STRONG, cost=_loss_of_rate(evidence))
 
 
+def _find_early_retransmission(evidence: Evidence) -> Iterator[Sign]:
+    """As much was sent again on another subflow as arrived out of order: what was sent again was late, and not lost."""
+    queued = max((host.known_count("OFOQueue") for host in evidence.hosts), default=0)
+    for host in evidence.hosts:
+        again = host.known_count("MPTCPRetrans")
+        if again >= _MANY_RETRANSMISSIONS and 0.5 * queued < again < 2 * queued:
+            values = {"host": host.name, "count": again, "queued": queued}
+            yield Sign(lines=counter_lines(host, "MPTCPRetrans", "OFOQueue"), values=values, strength=HINT)
+
+
+def _find_bbr(evidence: Evidence) -> Iterator[Sign]:
+    """BBR over long paths: it loses much where queues are shorter than a round trip, and needs more memory."""
+    sending = evidence.senders()
+    trips = [trip for subflow in sending if (trip := subflow.last("min_rtt_s") or subflow.last("rtt_s"))]
+    names = {subflow.congestion for subflow in sending if subflow.congestion}
+    if not names and evidence.expected is not None:
+        names = {evidence.expected.congestion or ""}
+    if names != {"bbr"} or max(trips, default=0.0) < _LONG_TRIP_S or not _is_low(evidence):
+        return
+    sent = sum(subflow.last("bytes_sent") or 0.0 for subflow in sending)
+    again = sum(subflow.last("bytes_retrans") or 0.0 for subflow in sending)
+    lines = (
+        *_sum_text(evidence),
+        f"congestion control bbr, round trip {number(1e3 * max(trips))} ms",
+        f"{number(100 * again / sent if sent else 0)} % of the bytes were sent again",
+    )
+    values = {"rtt": number(1e3 * max(trips))}
+    yield Sign(lines=lines, values=values, strength=HINT, cost=_loss_of_rate(evidence))
+
+
 def _application_slow(evidence: Evidence) -> Iterator[Sign]:
     """All subflows had nothing to send for most of the time."""
     for group in of_connections(evidence.senders()).values():
@@ -342,6 +377,14 @@ def _too_short_for_rate(evidence: Evidence) -> Iterator[Sign]:
 
 def _late_window(evidence: Evidence) -> Iterator[Sign]:
     """A subflow that joined late is limited by the window of a new connection."""
+    for subflow, window, largest in _late_subflows(evidence):
+        lines = (f"{subflow.name}: window {number(window / 1e3)} kB, the largest {number(largest / 1e3)} kB",)
+        values = {"path": subflow.name, "window": f"{window / 1e3:.3g}"}
+        yield Sign(lines=lines, values=values, where=subflow.name, strength=PROOF)
+
+
+def _late_subflows(evidence: Evidence) -> Iterator[tuple[Subflow, float, float]]:
+    """Yield late subflows that their window limited: with that window, and the largest one of their connection."""
     for group in of_connections(evidence.senders()).values():
         begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
         largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
@@ -349,11 +392,7 @@ def _late_window(evidence: Evidence) -> Iterator[Sign]:
             if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
                 window = _limiting_window(subflow, largest)
                 if window is not None:
-                    lines = (
-                        f"{subflow.name}: window {number(window / 1e3)} kB, the largest {number(largest / 1e3)} kB",
-                    )
-                    values = {"window": f"{window / 1e3:.3g}"}
-                    yield Sign(lines=lines, values=values, where=subflow.name, strength=PROOF)
+                    yield subflow, window, largest
 
 
 def _limiting_window(subflow: Subflow, largest: float) -> float | None:
@@ -531,6 +570,39 @@ REASONS = (
         why_no_scenario="Linux 7.2 sends again only after timeouts, which are few",
     ),
     Reason(
+        key="early-retransmission",
+        kind="low sum",
+        title="What is late is sent again",
+        needs=("counters",),
+        recognise=_find_early_retransmission,
+        sentence="{host} sent {count} segments again on another subflow, about as many as waited for earlier data "
+        "({queued}): they were late, and not lost",
+        cure="Linux 5.15 or later, whose timer for this follows the slower subflow; else see which path is late",
+        confirm="MPTCPRetrans and OFOQueue grow together",
+        explanation="The timer of MPTCP's own retransmissions was as short as the faster path's timeout.",
+        page="schedulers.md#opportunistic-retransmission-and-penalisation",
+        why_no_scenario="no kernel of the lab is so old",
+        after=("reinjections",),
+    ),
+    Reason(
+        key="bbr-over-long-paths",
+        kind="low sum",
+        title="BBR over long paths",
+        needs=("subflows",),
+        recognise=_find_bbr,
+        sentence="the subflows use BBR over paths with a round trip of {rtt} ms: where queues are shorter than that, "
+        "it sends far more again than CUBIC does, and the sockets need more memory",
+        cure="compare with CUBIC (`sysctl -w net.ipv4.tcp_congestion_control=cubic`), and raise the maxima of "
+        "net.ipv4.tcp_rmem, tcp_wmem and tcp_mem",
+        confirm="the same transfer with CUBIC is faster",
+        explanation="BBR has up to twice under way of what fits on the path, whatever is lost, and all subflows wait "
+        "for what one of them has to send again. Over two paths of 100 Mbit/s with 150 ms and queues of 50 ms, BBR "
+        "sends 6 to 7 % again in the lab, and CUBIC 0.3 %. With memory enough, both carry the same there (157 and 163 "
+        "Mbit/s, Linux 6.1 to 7.2); where sockets are short of memory, BBR falls to 73.",
+        page="machine.md#what-all-hosts-of-a-lab-share",
+        why_no_scenario="in the lab, BBR carries as much as CUBIC if there is memory enough",
+    ),
+    Reason(
         key="application-slow",
         kind="low sum",
         title="The application has nothing to send",
@@ -562,8 +634,8 @@ REASONS = (
         title="A late subflow has a small window",
         needs=("subflows",),
         recognise=_late_window,
-        sentence="a subflow that joined late was limited by a receive window of {window} kB: mainline does not enlarge "
-        "the buffer of a subflow that joins after the connection's has grown",
+        sentence="the subflow on {path} joined late and was limited by a receive window of {window} kB: mainline does "
+        "not enlarge the buffer of a subflow that joins after the connection's has grown",
         cure="a larger default in tcp_rmem helps",
         confirm="the same with a default of 512 KiB",
         explanation="Mainline enlarges the receive buffers of subflows when it enlarges the connection's "

@@ -238,6 +238,66 @@ def _not_accepted_yet(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
+def _join_refused(evidence: Evidence) -> Iterator[Sign]:
+    """The server's kernel resets joins at a port at which no socket listens any more."""
+    client, server = client_of(evidence), server_of(evidence)
+    sent, refused = joins_of(client), client.counter("TcpAttemptFails") or 0
+    resets = server.counter("TcpOutRsts") or 0
+    is_answered = client.known_count("MPJoinSynAckRx") or server.known_count("MPJoinSynRx")
+    if sent and refused and resets and not is_answered and not client.known_count("MPRstTx"):
+        if server.counter("TcpEstabResets") or _reset_answers(server):
+            return
+        lines = (
+            *counter_lines(client, "MPJoinSynTx"),
+            f"{client.name}: TcpAttemptFails {refused}",
+            *counter_lines(server, "MPJoinSynRx"),
+            f"{server.name}: TcpOutRsts {resets}",
+        )
+        yield Sign(lines=lines, values={"joins": plural(min(sent, refused), "join"), "server": server.name})
+
+
+def _join_unanswered(evidence: Evidence) -> Iterator[Sign]:
+    """With the client's counters alone: its joins got neither an answer nor a reset."""
+    client, server = client_of(evidence), evidence.server
+    sent = joins_of(client)
+    if not sent or client.known_count("MPJoinSynAckRx") or (server is not None and server.counters is not None):
+        return
+    others = ("MPJoinSynTxConnectErr", "MPJoinSynTxBindErr", "MPRstTx", "MPRstRx", "MPFastcloseRx")
+    if not client.counter("TcpActiveOpens"):
+        return  # nstat leaves zeros out: without another counter of TCP, nobody looked at these.
+    if client.counter("TcpAttemptFails") or any(client.known_count(name) for name in others):
+        return
+    lines = counter_lines(client, "MPJoinSynTx", "MPJoinSynAckRx")
+    yield Sign(lines=lines, values={"joins": plural(sent, "join"), "client": client.name})
+
+
+def _reset_after_join(evidence: Evidence) -> Iterator[Sign]:
+    """A subflow was established, and one end reset it because the segments that followed had no option."""
+    client, server = client_of(evidence), server_of(evidence)
+    others = ("MPFastcloseTx", "MPFastcloseRx", "RmAddr", "RmAddrTx", "RmSubflow", "MPFailTx", "MPFailRx")
+    if any(host.known_count(name) for host in (client, server) for name in others):
+        return
+    for host, other in ((client, server), (server, client)):
+        resets = min(host.known_count("MPRstTx"), other.known_count("MPRstRx"))
+        is_open = all(end.counter("TcpEstabResets") for end in (client, server))
+        if resets and is_open and server.known_count("MPJoinAckRx") and not _carried_by_joined(evidence):
+            boxes = tuple(middlebox_lines(evidence, "dss"))
+            lines = (
+                *counter_lines(server, "MPJoinAckRx"),
+                *counter_lines(host, "MPRstTx"),
+                *counter_lines(other, "MPRstRx"),
+                *boxes,
+            )
+            values = {"host": host.name, "count": plural(resets, "joined subflow")}
+            yield Sign(lines=lines, values=values, strength=PROOF if boxes else STRONG)
+
+
+def _carried_by_joined(evidence: Evidence) -> bool:
+    """Return whether more than one subflow of the sender had payload acknowledged, as far as samples are known."""
+    acked = [subflow for subflow in evidence.senders() if (subflow.last("bytes_acked") or 0) > _STUCK_SEGMENTS * 1500]
+    return len(acked) > 1
+
+
 def _join_syn_lost(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
     sent, arrived = joins_of(client), server.count("MPJoinSynRx")
@@ -629,14 +689,61 @@ REASONS = (
         recognise=_anywhere("MPJoinSynTxConnectErr"),
         sentence="{count} of {host} could not be sent (MPJoinSynTxConnectErr): no route from that address",
         cure="a rule and a table per address: `ip rule add from ADDRESS table N`, `ip route add default via GATEWAY "
-        "dev "
-        "DEVICE table N`",
+        "dev DEVICE table N`; a program that adds the endpoint has to wait for them",
         confirm="`ip route get SERVER from ADDRESS`",
         explanation="Linux chooses the route by the destination. A second address needs rules of its own, or the SYN "
         "leaves by the first interface, or not at all.",
         page=_PAGE,
         scenario="join-without-route",
         after=("link-local-announced",),
+    ),
+    Reason(
+        key="join-refused",
+        kind="no subflow",
+        title="Nobody listens for the join any more",
+        needs=("client counters", "server counters"),
+        recognise=_join_refused,
+        sentence="{server} refused {joins} of the client with a reset: no socket listens at that port any more",
+        cure="let the server's program go on listening after it has accepted a connection; or give an endpoint of the "
+        "server a port of its own: `ip mptcp endpoint add ADDRESS dev DEVICE port PORT signal`",
+        confirm="`ss -tlM` at the server while the connection runs lists no socket with this port",
+        explanation="A join is accepted by the socket that listens. Programs for a single connection, such as "
+        "`nc -l` and many media servers, close theirs at the first. An endpoint with a port has a socket of the "
+        "kernel's that listens there.",
+        page=_PAGE,
+        why_no_scenario="servers of the lab listen until they end",
+    ),
+    Reason(
+        key="join-unanswered",
+        kind="no subflow",
+        title="Joins get no answer",
+        needs=("client counters",),
+        recognise=_join_unanswered,
+        sentence="{joins} of {client} got neither an answer nor a reset: on that line, MPTCP's option is dropped, or "
+        "nothing leads to the server",
+        cure="if a ping from that address works, tell the operator of the line that it drops TCP option 30; until "
+        "then, a tunnel over that line hides the option",
+        confirm="`ping -I DEVICE SERVER`; MPJoinSynRx in `nstat -az` at the server does not grow",
+        explanation="The client repeats the SYN after 1, 2, 3, ... s. Without the server's counters it is not known "
+        "whether the SYN or its answer is lost.",
+        page=_LINKS,
+        why_no_scenario="in a run the counters of both ends are known: see join-syn-lost",
+    ),
+    Reason(
+        key="reset-after-join",
+        kind="no subflow",
+        title="A subflow is reset after its handshake",
+        needs=("client counters", "server counters"),
+        recognise=_reset_after_join,
+        sentence="{count} of {host} passed the handshake and was then reset: the segments that followed had no option "
+        "of MPTCP any more",
+        cure="find the device on that path that removes the options later, such as a proxy or an accelerator; leave "
+        "the path out until then",
+        confirm="a capture at both ends of that path: segments with DSS leave one end, and arrive without it",
+        explanation="RFC 8684, section 3.7, asks for a reset of such a subflow while others work. Kernels "
+        "before 2025 may not reset it, and the connection then stalls at its end.",
+        page=_LINKS,
+        scenario="reset-after-join",
     ),
     Reason(
         key="join-syn-lost",
@@ -651,6 +758,7 @@ REASONS = (
         "address gets no answer, it is the route and not the option.",
         page=_LINKS,
         scenario="join-syn-lost",
+        after=("join-refused",),
     ),
     Reason(
         key="join-option-stripped",
@@ -665,7 +773,7 @@ REASONS = (
         "back.",
         page=_LINKS,
         scenario="join-option-stripped",
-        after=("server-join-refused",),
+        after=("server-join-refused", "join-refused"),
     ),
     Reason(
         key="join-answer-lost",

@@ -74,7 +74,7 @@ def _first_unanswered(evidence: Evidence) -> Iterator[Sign]:
     for host in evidence.hosts:
         if any(host.known_count(name) for name in _OPTION_DROPPED):
             continue
-        waiting = host.unanswered or ()
+        waiting = host.unanswered or host.unanswered_at_a_look
         if waiting:
             local = waiting[0][0].rpartition(":")[0].strip("[]")
             others = [endpoint.address for endpoint in host.endpoints or () if endpoint.address != local]
@@ -85,7 +85,7 @@ def _first_unanswered(evidence: Evidence) -> Iterator[Sign]:
                     "local": local,
                     "others": f", although {host.name} has {' and '.join(others[:2])} too" if others else "",
                 },
-                strength=STRONG if others else HINT,
+                strength=STRONG if host.unanswered and others else HINT,
             )
 
 

@@ -70,6 +70,7 @@ class Facts:
     routes: list[Route] = field(default_factory=list)
     cpu_ticks: list[dict[str, tuple[int, int]]] = field(default_factory=list)
     dropped: dict[str, int] = field(default_factory=dict)
+    disciplines: dict[str, str] = field(default_factory=dict)
     kernel: str | None = None
     recognised_lines: int = 0
     kinds: set[str] = field(default_factory=set)

@@ -19,6 +19,8 @@ _MIN_LOOKS, _LOOKS = 4, 2
 _OPENED, _ACCEPTED = ("MPTcpExtMPCapableSYNTX",), ("MPTcpExtMPCapableSYNRX", "MPTcpExtMPCapableACKRX")
 #: Timeouts of a SYN, or looks at the sockets, and connections at the same time, that are more than a moment's loss.
 _UNANSWERED, _TOGETHER = 2, 3
+#: Connections that wait at the only look, and are worth a hint.
+_SEVERAL = 2
 _OPENING, _LOOPBACK = "SYN-SENT", "lo"
 _LISTENING, _NO_PEER = "LISTEN", ("*:*", "0.0.0.0:*", "[::]:*")
 _KERNEL_BUILT_IN = {"0": "kernel", "1": "userspace"}
@@ -38,6 +40,7 @@ def host_of(facts: Facts, opens: bool | None = None) -> Host:
         events=None if facts.events is None else tuple(facts.events),
         routes=tuple(_routes(facts)) or None,
         unanswered=_find_unanswered(facts),
+        unanswered_at_a_look=_find_waiting(facts),
         # Only a listing of all interfaces shows what is missing: it has the loopback, too.
         down=frozenset(facts.down - facts.up) if _LOOPBACK in facts.up | facts.down else None,
         path_manager=_path_manager(facts),
@@ -146,6 +149,20 @@ def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
     """Return the ends of MPTCP connections that wait for the first SYN/ACK, unless that may be chance."""
     if "ss" not in facts.kinds:
         return None
+    waiting = _count_looks(facts)
+    enough = len(waiting) >= _TOGETHER or any(count >= _UNANSWERED for count in waiting.values())
+    return tuple(waiting) if enough else ()
+
+
+def _find_waiting(facts: Facts) -> tuple[tuple[str, str], ...]:
+    """Return the ends of several connections that wait at the only look at the sockets: a moment, or longer."""
+    waiting = _count_looks(facts)
+    has_times = any(row.time_s is not None for row in facts.sockets)
+    return tuple(waiting) if len(waiting) >= _SEVERAL and not has_times else ()
+
+
+def _count_looks(facts: Facts) -> dict[tuple[str, str], int]:
+    """Return the ends of MPTCP connections that wait for the first SYN/ACK, with the looks or timeouts of each."""
     waiting: dict[tuple[str, str], int] = {}
     for row in facts.sockets:
         flags = row.fields.get("flags", "").lower() if mptcp.ULP in row.words else ""
@@ -153,8 +170,7 @@ def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
         if row.state == _OPENING and is_first:
             looks = waiting.get((row.local, row.remote), 0) + (row.protocol == "mptcp")
             waiting[row.local, row.remote] = max(looks, mptcp.whole(row.fields.get("backoff")) or 0)
-    enough = len(waiting) >= _TOGETHER or any(count >= _UNANSWERED for count in waiting.values())
-    return tuple(waiting) if enough else ()
+    return waiting
 
 
 def _port(end: str) -> str:

@@ -52,6 +52,8 @@ _OLD_COUNTERS = (
     "RmAddr",
     "RmSubflow",
 )
+#: Queueing disciplines that only pass on to others, or do nothing.
+_NO_DISCIPLINE = ("noqueue", "mq", "ingress", "clsact", "pfifo_fast", "fq")
 _MAX_LINE = 20_000
 _MAX_COUNT = 2**64
 
@@ -290,6 +292,9 @@ class TextReader:
             ticks = [int(word) for word in cpu["ticks"].split() if len(word) <= 18]
             if len(ticks) < 5:
                 return False
+            if cpu["name"] in self._ticks:  # the next look
+                self._end_block()
+                self._begin(self._time_s, self._command)
             # Time as a guest is in the user's time, too.
             self._ticks[cpu["name"]] = (sum(ticks[:8]) - ticks[3] - ticks[4], sum(ticks[:8]))
             self._facts.note(cpu["name"], place)
@@ -297,6 +302,8 @@ class TextReader:
             return True
         if (qdisc := _QDISC.match(line)) is not None:
             self._qdisc = qdisc["device"]
+            if qdisc["kind"] not in _NO_DISCIPLINE:
+                self._facts.disciplines.setdefault(self._qdisc, qdisc["kind"])
             self._facts.recognise("tc")
             return True
         if self._qdisc is not None and (sent := _SENT.match(line)) is not None:
