@@ -415,7 +415,7 @@ def test_without_the_framework(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(commands, ["serve"])
     assert isinstance(done.exception, MissingError)
     assert done.exception.status == Exit.MISSING
-    assert done.exception.hint == "pip install 'mptcplab[serve]'"
+    assert done.exception.hint == f"{sys.executable} -m pip install 'flask>=3.0'"
 
 
 def test_two_servers_have_two_tokens_and_cookies() -> None:
