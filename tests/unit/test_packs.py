@@ -285,6 +285,18 @@ def test_a_mistake_is_reported_with_the_packs_name_and_without_its_folder(tmp_pa
     assert "cache/mptcplab/tmp" not in shown.output + str(shown.exception)
 
 
+def test_a_pipe_is_a_scenario(tmp_path: Path) -> None:
+    """A look at its beginning would take that from the reader."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[SCENARIO.format(link1=RATE)])
+    writer.start()
+    shown = CliRunner().invoke(commands, ["show", str(pipe)])
+    writer.join()
+    assert shown.exit_code == 0, shown.exception
+    assert "two paths" in shown.output
+
+
 def test_escapes_in_the_question_do_not_reach_the_terminal(tmp_path: Path) -> None:
     text = f'question = "a\\u001b[2Jb"\n{SCENARIO.format(link1=RATE)}'
     pack = tmp_path / "s.mptcplab.zip"
