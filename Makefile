@@ -45,6 +45,8 @@ export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
+# What is in the wheels.
+WHEEL_SOURCES := src kernel bpf examples tools/flow tools/radio tools/sampler tools/proxies tools/wheels scripts README.md pyproject.toml
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 
@@ -150,12 +152,13 @@ wheels: kernel kernel-studies
 
 # The wheels and those of all libraries, for Debian's Python: what image and package install without an index.
 wheelhouse: dist-wheels
-	rm -rf build/wheelhouse
-	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary=:all: --dest build/wheelhouse dist/mptcplab*.whl
+	scripts/collect-wheels $(BIN)/python build/wheelhouse
 
-# Both wheels in dist/, built unless they are there.
-dist-wheels:
-	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = 2 ] || $(MAKE) --no-print-directory wheels
+# Both wheels in dist/, built unless they are there and no file that belongs to them is newer.
+dist-wheels: venv
+	@[ "$$(ls dist/mptcplab[-_]*.whl 2>/dev/null | wc -l)" = 2 ] && \
+		[ -z "$$(find $(WHEEL_SOURCES) -type f -not -path '*/__pycache__/*' -newer "$$(ls dist/mptcplab-*.whl)" -print -quit)" ] || \
+		$(MAKE) --no-print-directory wheels
 
 image: wheelhouse
 	$(BIN)/python -m tools.release.image
@@ -164,12 +167,17 @@ image-check: wheelhouse
 	@scripts/install-packages --setups
 	$(BIN)/python -m tools.release.image --check
 
-# Built of the committed or changed checkout alike; lintian reads the result.
+# Built of the committed or changed checkout alike, and not again without a change; lintian reads the result.
 deb: wheelhouse deb-packages
-	dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
-	mkdir -p dist
-	mv ../mptcplab_*.deb ../mptcplab_*.buildinfo ../mptcplab_*.changes dist/
-	lintian --fail-on error,warning --tag-display-limit 0 dist/mptcplab_*.changes
+	@version=$$(dpkg-parsechangelog --show-field Version) && package=dist/mptcplab_$${version}_amd64.deb && \
+	if [ -f "$$package" ] && [ -z "$$(find debian build/wheelhouse -type f -newer "$$package" -print -quit)" ]; then \
+		echo "$$package is up to date"; \
+	else \
+		set -x && rm -f dist/mptcplab_*.deb dist/mptcplab_*.buildinfo dist/mptcplab_*.changes && \
+		dpkg-buildpackage --build=binary --no-sign --no-check-builddeps && mkdir -p dist && \
+		lintian --fail-on error,warning --tag-display-limit 0 ../mptcplab_$${version}_amd64.changes && \
+		mv ../mptcplab_$${version}_amd64.* dist/ && touch "$$package"; \
+	fi
 
 deb-check: deb
 	@scripts/install-packages --setups

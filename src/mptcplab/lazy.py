@@ -7,6 +7,7 @@ of an extra may be missing: :func:`extra_command` returns the command that gets 
 
 from __future__ import annotations
 
+import os
 import shlex
 import sys
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Numbers", "extra_command", "install_command", "lazy_names", "load", "np", "pl"]
+__all__ = ["Numbers", "extra_command", "install_command", "lazy_names", "load", "module_environment", "np", "pl"]
 
 _PACKAGE = "mptcplab"
 
@@ -66,6 +67,14 @@ def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[
         return value
 
     return find
+
+
+def module_environment() -> dict[str, str]:
+    """Return the environment of a process that finds the modules where this one found them.
+
+    Debian's package has them in a folder of its own, which only its command knows.
+    """
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
 
 
 def extra_command(extra: str) -> str:
