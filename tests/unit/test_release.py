@@ -56,6 +56,11 @@ def test_a_version_is_written_to_all_files(checkout: Path) -> None:
     check_changelog(checkout, NEXT)
     changes = (checkout / "CHANGELOG.md").read_text()
     assert f"## [Unreleased]\n\n## [{NEXT}] - 2027-01-02\n\n### Added\n" in changes
+    assert "No version has been released" not in changes
+    assert f"\nversion: {NEXT}\ndate-released: 2027-01-02\n" in (checkout / "CITATION.cff").read_text()
+    workflows = "".join((checkout / name).read_text() for name in ("docs/ci.md", "action.yml", "ci/install"))
+    assert f"OWNER/mptcplab@v{NEXT}\n" in workflows
+    assert __version__ not in workflows
     debian = (checkout / "debian" / "changelog").read_text()
     assert debian.startswith(f"mptcplab ({NEXT}) bookworm; urgency=medium\n")
     assert "  Sat, 02 Jan 2027 03:04:05 +0000\n" in debian
