@@ -379,6 +379,16 @@ def test_what_cannot_be_had_from_the_web(site: str, path: str, words: str) -> No
     assert caught.value.message.isprintable()
 
 
+@pytest.mark.parametrize(
+    "address", ["ftp://example.org/s.toml", "file:///etc/hostname", "git+ssh://h/\x1b[2J"], ids=ascii
+)
+def test_an_address_of_another_kind(address: str) -> None:
+    done = CliRunner().invoke(commands, ["run", address])
+    assert isinstance(done.exception, InputError)
+    assert done.exception.message.endswith(" is neither an HTTP nor an HTTPS address")
+    assert done.exception.message.isprintable()
+
+
 def test_nobody_answers() -> None:
     with pytest.raises(InputError, match="cannot be reached"):
         fetch("http://127.0.0.1:1/s.toml")
