@@ -49,19 +49,29 @@ unexport PYTHONDONTWRITEBYTECODE
 WHEEL_SOURCES := src kernel bpf examples tools/flow tools/radio tools/sampler tools/proxies tools/wheels scripts README.md pyproject.toml
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
+LIBRARY_STAMP := $(VENV)/.library
 
 .PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
-	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
+	library programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
-# The table first. Scenarios use another kernel by default, which is built then.
+# The table first, and before it only what it needs. Its kernel is built while pip downloads. Scenarios use another kernel
+# by default, which is built then.
 demo:
 	@scripts/announce-demo $(VENV) $(WHEELS)
-	@$(MAKE) --no-print-directory venv
-	@[ -z "$(WHEELS)" ] || $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel
-	@$(MAKE) --no-print-directory kernel-studies
+	@if [ -n "$(WHEELS)" ]; then \
+		$(MAKE) --no-print-directory library && \
+		$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel && \
+		{ $(BIN)/mptcplab kernel path 7.2-hz250-window >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --hz 250 --fix window; }; \
+	else \
+		$(MAKE) --no-print-directory packages && \
+		{ $(MAKE) --no-print-directory library & libraries=$$!; \
+		PYTHONPATH=src $(PYTHON) -m mptcplab.kernel --hz 250 --fix window; kernel=$$?; \
+		wait $$libraries && exit $$kernel; }; \
+	fi
+	@packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 	$(BIN)/mptcplab reproduce subramani2018/4.1 --quick
 	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
-	@$(MAKE) --no-print-directory kernel
+	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
 
 quick: check programs
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' tests/unit
@@ -237,6 +247,15 @@ $(STAMP): pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]'
 # As pip compiles what it copies: a command takes half as long again if Python may not write bytecode itself.
+	$(BIN)/python -m compileall -q src/mptcplab
+	touch $(LIBRARY_STAMP) $@
+
+# What users need, without the tools for maintainers.
+library: packages $(LIBRARY_STAMP)
+
+$(LIBRARY_STAMP): pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[serve]'
 	$(BIN)/python -m compileall -q src/mptcplab
 	touch $@
 
