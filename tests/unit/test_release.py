@@ -309,4 +309,18 @@ def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, st
 
 
 def test_the_demonstration_builds_no_kernel_where_it_gets_a_wheel(tmp_path: Path) -> None:
-    assert _announce(tmp_path, "", "dist") == ["Install", "Install", "Make"]
+    (tmp_path / f"mptcplab_kernel-0.1.0-py3-none-manylinux_2_35_{os.uname().machine}.whl").touch()
+    assert _announce(tmp_path, "", str(tmp_path)) == ["Install", "Install", "Make"]
+
+
+@pytest.mark.parametrize("wheel", ["mptcplab_kernel-0.1.0-py3-none-manylinux_2_35_s390x.whl", "", "mptcplab-0.1.0.whl"])
+def test_wheels_of_another_architecture_are_refused_before_anything_is_done(tmp_path: Path, wheel: str) -> None:
+    (tmp_path / "wheels").mkdir()
+    if wheel:
+        (tmp_path / "wheels" / wheel).touch()
+    script = [ROOT / "scripts" / "announce-demo", tmp_path / "venv", tmp_path / "wheels"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"WHEELS={tmp_path}/wheels has no lab kernels for this machine: ")
+    assert len(done.stderr.splitlines()) == 2
