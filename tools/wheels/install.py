@@ -59,8 +59,11 @@ def main() -> None:
         ]
         subprocess.run([*pip, str(kernel.resolve()), str(pure.resolve())], check=True, env=_environment(folder))
         _run(folder, ["gcc", "--version"], is_expected=False)
+        mptcplab = str(folder / "venv" / "bin" / "mptcplab")
+        # Reads every scenario, also those that extend others.
+        _run(folder, [mptcplab, "examples"])
         started = time.monotonic()
-        _run(folder, [str(folder / "venv" / "bin" / "mptcplab"), *_RUN, "--out", "results"])
+        _run(folder, [mptcplab, *_RUN, "--out", "results"])
         seconds = time.monotonic() - started
         check_results(folder)
     print(f"mptcplab {' '.join(_RUN)}: {seconds:.0f} s, nothing was compiled")
