@@ -47,25 +47,37 @@ export MPTCPLAB_FRESH_TESTS = $(FRESH)
 SEED ?= 1
 # The tests start some hundred Python processes, each of which would compile our modules again.
 unexport PYTHONDONTWRITEBYTECODE
+# What is in the wheels.
+WHEEL_SOURCES := src packages kernel bpf examples tools/flow tools/radio tools/sampler tools/proxies tools/wheels scripts README.md pyproject.toml
 # Everything that decides what is installed into the virtual environment.
 STAMP := $(VENV)/.installed
 # What is a product of its own: the core does without these.
 PACKAGES := $(sort $(dir $(wildcard packages/*/pyproject.toml)))
 UNIT := tests/unit $(wildcard packages/*/tests/unit)
 LAB := tests/lab packages/mptcplab-export/tests/export
+LIBRARY_STAMP := $(VENV)/.library
 
 .PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
-	programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
+	library programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
-# The table first. Scenarios use another kernel by default, which is built then.
+# The table first, and before it only what it needs. Its kernel is built while pip downloads. Scenarios use another kernel
+# by default, which is built then.
 demo:
 	@scripts/announce-demo $(VENV) $(WHEELS)
-	@$(MAKE) --no-print-directory venv
-	@[ -z "$(WHEELS)" ] || $(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel
-	@$(MAKE) --no-print-directory kernel-studies
+	@if [ -n "$(WHEELS)" ]; then \
+		$(MAKE) --no-print-directory library && \
+		$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel && \
+		{ $(BIN)/mptcplab kernel path 7.2-hz250-window >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --hz 250 --fix window; }; \
+	else \
+		$(MAKE) --no-print-directory packages && \
+		{ $(MAKE) --no-print-directory library & libraries=$$!; \
+		PYTHONPATH=src $(PYTHON) -m mptcplab.kernel --hz 250 --fix window; kernel=$$?; \
+		wait $$libraries && exit $$kernel; }; \
+	fi
+	@packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 	$(BIN)/mptcplab reproduce subramani2018/4.1 --quick
 	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
-	@$(MAKE) --no-print-directory kernel
+	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
 
 quick: check programs
 	$(BIN)/pytest -q -n $(JOBS) --dist worksteal -m 'not slow' $(UNIT)
@@ -164,12 +176,13 @@ wheels: kernel kernel-studies
 
 # The wheels and those of all libraries, for Debian's Python: what image and package install without an index.
 wheelhouse: dist-wheels
-	rm -rf build/wheelhouse
-	$(BIN)/pip download --quiet --disable-pip-version-check --only-binary=:all: --dest build/wheelhouse dist/mptcplab*.whl
+	scripts/collect-wheels $(BIN)/python build/wheelhouse
 
-# All wheels in dist/, built unless they are there.
-dist-wheels:
-	@[ "$$(ls dist/mptcplab*.whl 2>/dev/null | wc -l)" = $(words core kernel $(PACKAGES)) ] || $(MAKE) --no-print-directory wheels
+# All wheels in dist/, built unless they are there and no file that belongs to them is newer.
+dist-wheels: venv
+	@[ "$$(ls dist/mptcplab[-_]*.whl 2>/dev/null | wc -l)" = $(words core kernel $(PACKAGES)) ] && \
+		[ -z "$$(find $(WHEEL_SOURCES) -type f -not -path '*/__pycache__/*' -newer "$$(ls dist/mptcplab-*.whl)" -print -quit)" ] || \
+		$(MAKE) --no-print-directory wheels
 
 image: wheelhouse
 	$(BIN)/python -m tools.release.image
@@ -178,12 +191,17 @@ image-check: wheelhouse
 	@scripts/install-packages --setups
 	$(BIN)/python -m tools.release.image --check
 
-# Built of the committed or changed checkout alike; lintian reads the result.
+# Built of the committed or changed checkout alike, and not again without a change; lintian reads the result.
 deb: wheelhouse deb-packages
-	dpkg-buildpackage --build=binary --no-sign --no-check-builddeps
-	mkdir -p dist
-	mv ../mptcplab_*.deb ../mptcplab_*.buildinfo ../mptcplab_*.changes dist/
-	lintian --fail-on error,warning --tag-display-limit 0 dist/mptcplab_*.changes
+	@version=$$(dpkg-parsechangelog --show-field Version) && package=dist/mptcplab_$${version}_amd64.deb && \
+	if [ -f "$$package" ] && [ -z "$$(find debian build/wheelhouse -type f -newer "$$package" -print -quit)" ]; then \
+		echo "$$package is up to date"; \
+	else \
+		set -x && rm -f dist/mptcplab_*.deb dist/mptcplab_*.buildinfo dist/mptcplab_*.changes && \
+		dpkg-buildpackage --build=binary --no-sign --no-check-builddeps && mkdir -p dist && \
+		lintian --fail-on error,warning --tag-display-limit 0 ../mptcplab_$${version}_amd64.changes && \
+		mv ../mptcplab_$${version}_amd64.* dist/ && touch "$$package"; \
+	fi
 
 deb-check: deb
 	@scripts/install-packages --setups
@@ -246,6 +264,15 @@ $(STAMP): pyproject.toml $(PACKAGES:=pyproject.toml)
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[dev]' $(PACKAGES:%=--editable %)
 # As pip compiles what it copies: a command takes half as long again if Python may not write bytecode itself.
+	$(BIN)/python -m compileall -q src/mptcplab packages/*/src
+	touch $(LIBRARY_STAMP) $@
+
+# What users need, without the tools for maintainers.
+library: packages $(LIBRARY_STAMP)
+
+$(LIBRARY_STAMP): pyproject.toml $(PACKAGES:=pyproject.toml)
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/pip install --quiet --disable-pip-version-check --editable '.[serve]' $(PACKAGES:%=--editable %)
 	$(BIN)/python -m compileall -q src/mptcplab packages/*/src
 	touch $@
 

@@ -1,14 +1,18 @@
 # SPDX-License-Identifier: MIT
 """Libraries, and names of packages, that are imported at their first use: no command waits for what it does not need.
 
-Importing numpy and polars takes longer than most commands. Modules get both from here, as ``np`` and ``pl``.
+Importing numpy and polars takes longer than most commands. Modules get both from here, as ``np`` and ``pl``. Libraries
+of an extra may be missing: :func:`extra_command` returns the command that gets them.
 """
 
 from __future__ import annotations
 
+import os
+import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from importlib import import_module
+from importlib.util import find_spec
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +23,9 @@ if TYPE_CHECKING:
 
     Numbers = NDArray[np.float64]
 
-__all__ = ["Numbers", "lazy_names", "load", "np", "pl"]
+__all__ = ["Numbers", "extra_command", "install_command", "lazy_names", "load", "module_environment", "np", "pl"]
+
+_PACKAGE = "mptcplab"
 
 
 class _Library(ModuleType):
@@ -61,3 +67,55 @@ def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[
         return value
 
     return find
+
+
+def module_environment() -> dict[str, str]:
+    """Return the environment of a process that finds the modules where this one found them.
+
+    Debian's package has them in a folder of its own, which only its command knows.
+    """
+    return os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+
+
+def extra_command(extra: str) -> str:
+    """Return the command that installs what an extra of mptcplab needs.
+
+    It names the libraries and not mptcplab: mptcplab may have come as a file, and no index may have it.
+    """
+    from importlib import metadata
+
+    from packaging.requirements import Requirement
+
+    try:
+        required = [Requirement(text) for text in metadata.requires(_PACKAGE) or []]
+    except metadata.PackageNotFoundError:
+        return install_command(["--editable", f".[{extra}]"])
+    libraries = [
+        f"{requirement.name}{requirement.specifier}"
+        for requirement in required
+        if requirement.marker and f'extra == "{extra}"' in str(requirement.marker)
+    ]
+    return install_command(libraries)
+
+
+def install_command(packages: Sequence[str]) -> str:
+    """Return the command that installs packages for the Python that runs mptcplab.
+
+    A system's Python that pip must not change (PEP 668) gets none: mptcplab is then installed in an environment first.
+    """
+    python = sys.executable
+    if find_spec("pip") is None and not _is_externally_managed():
+        return shlex.join(["uv", "pip", "install", "--python", python, *packages])
+    command = shlex.join([python, "-m", "pip", "install", *packages])
+    if _is_externally_managed():
+        return f"in an environment that has mptcplab (python3 -m venv FOLDER): {command.replace(python, 'python', 1)}"
+    return command
+
+
+def _is_externally_managed() -> bool:
+    """Return whether another program than pip looks after the packages of this Python."""
+    import sysconfig
+    from pathlib import Path
+
+    is_environment = sys.prefix != sys.base_prefix
+    return not is_environment and Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").is_file()

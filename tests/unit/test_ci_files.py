@@ -173,9 +173,16 @@ def test_the_key_of_the_cache_changes_with_the_kernel(venv: Path, tmp_path: Path
     assert os.listdir(commands) == ["mptcplab"], "python and pip of later steps stay theirs"
     assert (Path(commands) / "mptcplab").samefile(venv / "bin" / "mptcplab")
     assert f"$HOME/.local/share/mptcplab/{Path(commands).relative_to(venv.parent)}" in str(TEMPLATE)
-    other, _ = run(script, venv, MPTCPLAB_KERNEL_OPTIONS="--hz 250")
-    assert values["cache-key"] not in other.stdout
-    assert "cache-key=mptcplab-" in other.stdout
+    # A cache is written once: what makes other files has another key.
+    patch = tmp_path / "fix.patch"
+    keys = [values["cache-key"]]
+    for change in ("HZ", "first", "second", "selftests"):
+        patch.write_text(change)
+        options = {"HZ": "--hz 250", "selftests": ""}.get(change, f"--patch {patch}")
+        selftests = "diag" if change == "selftests" else "none"
+        other, _ = run(script, venv, MPTCPLAB_KERNEL_OPTIONS=options, MPTCPLAB_SELFTESTS=selftests)
+        keys += re.findall("^cache-key=(mptcplab-[0-9a-f]{16})$", other.stdout, re.M)
+    assert len(set(keys)) == len(keys) == 5
 
 
 def test_the_action_passes_each_input_to_the_scripts() -> None:

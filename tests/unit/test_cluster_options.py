@@ -41,7 +41,7 @@ def test_missing_dask_is_named_with_its_cure(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setattr(builtins, "__import__", without)
     with pytest.raises(MissingError) as error, cluster.connect("local"):
         pass
-    assert error.value.hint == "pip install 'mptcplab[cluster]'"
+    assert error.value.hint == f"{sys.executable} -m pip install 'distributed>=2024.5'"
 
 
 @pytest.mark.parametrize("address", ["local:0", "local:many", "local:-1", "local:٣", "local:9999999"])

@@ -10,6 +10,7 @@ import re
 import resource
 import shutil
 import sys
+import sysconfig
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 
+from mptcplab import lazy
 from mptcplab.cli.main import main
 from mptcplab.doctor import DoctorReport, Finding, Level, host, kernel, programs
 from mptcplab.doctor.examine import merge_installs
@@ -186,6 +188,28 @@ def test_python_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     assert set(lacking) == {"every command"}
     assert lacking["every command"].level == Level.BROKEN
     assert lacking["every command"].command == f"{sys.executable} -m pip install 'rich>=999'"
+
+
+@pytest.mark.parametrize(
+    ("has_pip", "is_environment", "command"),
+    [
+        (True, True, "/an/environment/python -m pip install 'flask>=3.0'"),
+        (False, True, "uv pip install --python /an/environment/python 'flask>=3.0'"),
+        (True, False, "python -m pip install 'flask>=3.0'"),
+        (False, False, "python -m pip install 'flask>=3.0'"),
+    ],
+)
+def test_the_command_for_an_extra_fits_the_installation(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, has_pip: bool, is_environment: bool, command: str
+) -> None:
+    """It names the library: an index may not have mptcplab, and Debian's Python takes no packages of pip."""
+    (tmp_path / "EXTERNALLY-MANAGED").touch()
+    monkeypatch.setattr(sysconfig, "get_path", lambda _: str(tmp_path))
+    monkeypatch.setattr(sys, "executable", "/an/environment/python")
+    monkeypatch.setattr(sys, "prefix", "/an/environment" if is_environment else sys.base_prefix)
+    monkeypatch.setattr(lazy, "find_spec", lambda _: has_pip or None)
+    expected = command if is_environment else f"in an environment that has mptcplab (python3 -m venv FOLDER): {command}"
+    assert lazy.extra_command("serve") == expected
 
 
 def test_extras_are_in_one_line_and_nothing_to_fix(monkeypatch: pytest.MonkeyPatch) -> None:

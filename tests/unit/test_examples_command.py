@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import shutil
+import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -13,6 +15,9 @@ from tests.unit.commanded import output_of
 from mptcplab.cli import shell_completion
 from mptcplab.errors import Exit, InputError
 from mptcplab.scenario.examples import find_example, list_examples
+from mptcplab.scenario.extends import read
+
+ROOT = Path(__file__).resolve().parents[2]
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -91,3 +96,19 @@ def test_names_are_completed() -> None:
         ]
 
     assert "@handover" in completed("@hand")
+
+
+def test_the_wheel_has_all_that_its_examples_extend(tmp_path: Path) -> None:
+    """In a checkout, an example can extend any file; in an installed package, only what is beside it there."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    included = project["tool"]["hatch"]["build"]["targets"]["wheel"]["force-include"]
+    for source, target in included.items():
+        if source == "examples":
+            shutil.copytree(ROOT / source, tmp_path / target)
+        elif source.endswith(".toml"):
+            (tmp_path / target).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(ROOT / source, tmp_path / target)
+    files = sorted((tmp_path / included["examples"]).rglob("*.toml"))
+    assert len(files) > 100
+    for file in files:
+        read(file)

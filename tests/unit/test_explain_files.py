@@ -8,7 +8,10 @@ import io
 import json
 import os
 import tarfile
+import zipfile
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Literal
 
 import pytest
 from click.testing import CliRunner, Result
@@ -28,9 +31,15 @@ def command(*words: str | Path) -> Result:
     return CliRunner().invoke(commands, [str(word) for word in words])
 
 
-def archive(path: Path, members: dict[str, bytes], kind: bytes = tarfile.REGTYPE, target: str = "") -> Path:
+def archive(
+    path: Path,
+    members: dict[str, bytes],
+    kind: bytes = tarfile.REGTYPE,
+    target: str = "",
+    form: Literal["w", "w:gz"] = "w:gz",
+) -> Path:
     """Write an archive as our script does, with any members."""
-    with tarfile.open(path, "w:gz") as tar:
+    with tarfile.open(path, form) as tar:
         for name, content in members.items():
             member = tarfile.TarInfo(name)
             member.size, member.type, member.linkname = len(content), kind, target
@@ -113,6 +122,77 @@ def test_a_bomb_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> N
     (tmp_path / "b.txt.gz").write_bytes(gzip.compress(b"a" * (1 << 20)))
     with pytest.raises(InputError, match="more than 0 MiB"):
         read_sources([tmp_path / "b.txt.gz"])
+
+
+def header(kind: bytes, size: int) -> bytes:
+    """Return the header of a long name or of attributes, which announces its size."""
+    member = tarfile.TarInfo("header")
+    member.type, member.size = kind, size
+    return member.tobuf(tarfile.GNU_FORMAT)
+
+
+@pytest.mark.parametrize("kind", [tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE])
+def test_a_bomb_in_a_header_is_refused(tmp_path: Path, kind: bytes) -> None:
+    """tarfile reads the name of a member at once, whatever size it announces: a file of 4 MB fills 4 GB of memory."""
+    (tmp_path / "a.tar.gz").write_bytes(gzip.compress(header(kind, 4 << 30) + bytes(1 << 20)))
+    with pytest.raises(InputError, match="a name or attributes of more than 64 KiB") as caught:
+        read_sources([tmp_path / "a.tar.gz"])
+    assert caught.value.hint
+
+
+def test_headers_that_follow_each_other_without_end(tmp_path: Path) -> None:
+    """tarfile calls itself for each of them."""
+    long_name = header(tarfile.GNUTYPE_LONGNAME, 1) + b"a" + bytes(511)
+    (tmp_path / "a.tar.gz").write_bytes(gzip.compress(long_name * 3000))
+    with pytest.raises(InputError, match=r"a\.tar\.gz is a broken archive"):
+        read_sources([tmp_path / "a.tar.gz"])
+
+
+def test_two_files_of_one_name(tmp_path: Path) -> None:
+    path = tmp_path / "a.tar"
+    with tarfile.open(path, "w") as tar:
+        for content in (b"MPTcpExtAddAddr 1 0.0\n", b"MPTcpExtAddAddr 5 0.0\n"):
+            member = tarfile.TarInfo("nstat.txt")
+            member.size = len(content)
+            tar.addfile(member, io.BytesIO(content))
+    found = read_sources([path])
+    assert found.understood == ["nstat.txt"]
+    assert found.skipped == ["nstat.txt: a second time in the archive"]
+
+
+@pytest.mark.parametrize(
+    ("names", "shown"),
+    [
+        (("x" * 90 + "/a/nstat.txt", "x" * 90 + "/b/nstat.txt"), (f"...{'x' * 65}/{end}/nstat.txt" for end in "ab")),
+        (("\udcff/nstat.txt", "\udcfe/nstat.txt"), ("?/nstat.txt", "?/nstat.txt (2)")),
+        (("nstat.txt", "NSTAT.txt"), ("nstat.txt", "NSTAT.txt")),
+    ],
+    ids=["long", "undecodable", "case"],
+)
+def test_names_that_look_alike_are_two_files(tmp_path: Path, names: tuple[str, str], shown: Iterable[str]) -> None:
+    members = dict.fromkeys(names, b"MPTcpExtAddAddr 1 0.0\n")
+    assert read_sources([archive(tmp_path / "a.tar.gz", members)]).understood == list(shown)
+
+
+def test_an_archive_in_an_archive_is_left_out_and_named(tmp_path: Path) -> None:
+    inner = archive(tmp_path / "inner.tar", {"nstat.txt": b"MPTcpExtAddAddr 1 0.0\n"}, form="w")
+    packed = io.BytesIO()
+    with zipfile.ZipFile(packed, "w", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("zeros", bytes(1 << 20))
+    members = {"inner.tar": inner.read_bytes(), "a.zip": packed.getvalue(), "nstat.txt": b"MPTcpExtAddAddr 1 0.0\n"}
+    found = read_sources([archive(tmp_path / "a.tar.gz", members)])
+    assert found.understood == ["nstat.txt"]
+    assert found.skipped == ["inner.tar: an archive in an archive", "a.zip: neither a text nor a capture"]
+
+
+def test_a_folder_of_bombs_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(collection, "MAX_ARCHIVE_BYTES", 1 << 20)
+    folder = tmp_path / "folder"
+    folder.mkdir()
+    for number in range(3):
+        (folder / f"{number}.txt.gz").write_bytes(gzip.compress(b"a" * (1 << 19)))
+    with pytest.raises(InputError, match="folder holds more than 1 MiB"):
+        read_sources([folder])
 
 
 def test_many_members_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -7,18 +7,22 @@ import io
 import json
 import os
 import signal
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+import mptcplab
 from mptcplab.cli.commands.kernel import kernel as command
 from mptcplab.errors import Exit, InputError, LabError, MissingError
+from mptcplab.kernel import __main__ as alone
 from mptcplab.kernel import build
 from mptcplab.kernel.build import BuildOptions, build_environment, build_kernel, find_tree, first_errors
 from mptcplab.kernel.cache import list_kernels
-from mptcplab.kernel.data import KernelInputs, NamedFile
+from mptcplab.kernel.data import DEFAULT_VERSION, KernelInputs, NamedFile
 from mptcplab.kernel.process import CommandError, require_tools, run_logged, sigterm_as_interrupt
 from mptcplab.kernel.progress import SilentProgress
 
@@ -290,3 +294,32 @@ def test_linux_61_has_no_variants_with_patches_for_later_versions(options: Build
         build.build_kernel("6.1", options=options, cache=tmp_path)
     assert refused.value.hint == "leave --cpu, --wifi and --fix out, or build a later version"
     assert not list(tmp_path.iterdir())
+
+
+def test_a_kernel_is_built_with_python_alone(tmp_path: Path) -> None:
+    """`make demo` does this while pip is still installing the libraries."""
+    source = Path(mptcplab.__file__).resolve().parents[1]
+    # -S leaves out all libraries. Without programs on the PATH, the build ends at once.
+    command = [sys.executable, "-S", "-m", "mptcplab.kernel", "--hz", "250", "--fix", "window"]
+    environment = {"PYTHONPATH": str(source), "PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert done.returncode == Exit.MISSING, done.stderr
+    assert done.stderr.startswith("mptcplab: the kernel cannot be built without gcc, ")
+    assert "\n  hint: " in done.stderr
+
+
+@pytest.mark.parametrize("is_there", [True, False])
+def test_a_kernel_is_built_unless_it_is_there(monkeypatch: pytest.MonkeyPatch, is_there: bool) -> None:
+    asked: list[str] = []
+    built: list[BuildOptions] = []
+
+    def find(name: str) -> None:
+        asked.append(name)
+        if not is_there:
+            raise MissingError("none", hint="none")
+
+    monkeypatch.setattr(alone, "find_kernel", find)
+    monkeypatch.setattr(alone, "build_kernel", lambda **given: built.append(given["options"]))
+    assert alone.main(["--hz", "250", "--fix", "window"]) == Exit.DONE
+    assert asked == [f"{DEFAULT_VERSION}-hz250-window"]
+    assert [options.variant for options in built] == ([] if is_there else ["hz250-window"])

@@ -8,6 +8,7 @@ import stat
 import struct
 import time
 import zipfile
+import zlib
 from collections.abc import Callable
 
 import pytest
@@ -92,6 +93,20 @@ def test_a_name_that_is_no_path_below_a_folder(name: str) -> None:
 def test_a_name_that_ends_at_a_zero_byte_for_some_readers() -> None:
     data = zipped(("a.toml_../b", b"x")).replace(b"a.toml_../b", b"a.toml\0../b")
     assert refusal(data)
+
+
+def test_a_second_name_in_an_extra_field(monkeypatch: pytest.MonkeyPatch) -> None:
+    """zipfile of Python 3.13 calls the member by this name, and 3.11 does not."""
+    member = zipfile.ZipInfo("scenario/a.toml")
+    second = b"../../evil.toml"
+    member.extra = struct.pack("<HHBL", 0x7075, 5 + len(second), 1, zlib.crc32(b"scenario/a.toml")) + second
+
+    def decode(entry: zipfile.ZipInfo, *_: object) -> None:
+        assert entry.extra.endswith(second)
+        entry.filename = second.decode()
+
+    monkeypatch.setattr(zipfile.ZipInfo, "_decodeExtra", decode)
+    assert refusal(zipped((member, b"x"))) == "the pack has the file 'scenario/a.toml', which has a second name"
 
 
 @pytest.mark.parametrize(

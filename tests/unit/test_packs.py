@@ -285,6 +285,18 @@ def test_a_mistake_is_reported_with_the_packs_name_and_without_its_folder(tmp_pa
     assert "cache/mptcplab/tmp" not in shown.output + str(shown.exception)
 
 
+def test_a_pipe_is_a_scenario(tmp_path: Path) -> None:
+    """A look at its beginning would take that from the reader."""
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    writer = threading.Thread(target=pipe.write_text, args=[SCENARIO.format(link1=RATE)])
+    writer.start()
+    shown = CliRunner().invoke(commands, ["show", str(pipe)])
+    writer.join()
+    assert shown.exit_code == 0, shown.exception
+    assert "two paths" in shown.output
+
+
 def test_escapes_in_the_question_do_not_reach_the_terminal(tmp_path: Path) -> None:
     text = f'question = "a\\u001b[2Jb"\n{SCENARIO.format(link1=RATE)}'
     pack = tmp_path / "s.mptcplab.zip"
@@ -365,6 +377,16 @@ def test_what_cannot_be_had_from_the_web(site: str, path: str, words: str) -> No
     with pytest.raises(InputError, match=words) as caught:
         fetch(f"{site}{path}", max_bytes=1 << 20)
     assert caught.value.message.isprintable()
+
+
+@pytest.mark.parametrize(
+    "address", ["ftp://example.org/s.toml", "file:///etc/hostname", "git+ssh://h/\x1b[2J"], ids=ascii
+)
+def test_an_address_of_another_kind(address: str) -> None:
+    done = CliRunner().invoke(commands, ["run", address])
+    assert isinstance(done.exception, InputError)
+    assert done.exception.message.endswith(" is neither an HTTP nor an HTTPS address")
+    assert done.exception.message.isprintable()
 
 
 def test_nobody_answers() -> None:

@@ -56,6 +56,11 @@ def test_a_version_is_written_to_all_files(checkout: Path) -> None:
     check_changelog(checkout, NEXT)
     changes = (checkout / "CHANGELOG.md").read_text()
     assert f"## [Unreleased]\n\n## [{NEXT}] - 2027-01-02\n\n### Added\n" in changes
+    assert "No version has been released" not in changes
+    assert f"\nversion: {NEXT}\ndate-released: 2027-01-02\n" in (checkout / "CITATION.cff").read_text()
+    workflows = "".join((checkout / name).read_text() for name in ("docs/ci.md", "action.yml", "ci/install"))
+    assert f"OWNER/mptcplab@v{NEXT}\n" in workflows
+    assert __version__ not in workflows
     debian = (checkout / "debian" / "changelog").read_text()
     assert debian.startswith(f"mptcplab ({NEXT}) bookworm; urgency=medium\n")
     assert "  Sat, 02 Jan 2027 03:04:05 +0000\n" in debian
@@ -206,6 +211,77 @@ def test_the_package_is_built_with_what_builds_a_kernel() -> None:
     assert missing == set()
 
 
+#: Stands for Python, and for pip: it writes what it is asked for, and installs what the library `contents` has.
+_PYTHON = """#!/bin/sh
+echo "$*" >>"$LOG"
+case "$*" in
+*"kernel path"*) exit 1 ;;
+*tools.wheels*) mkdir -p dist && touch dist/mptcplab-0.1.0-py3-none-any.whl dist/mptcplab_kernel-0.1.0-any.whl ;;
+*"pip download"*) mkdir -p build/wheelhouse && cp dist/*.whl build/wheelhouse ;;
+*--target*) mkdir -p build/deb && cp -r contents/. build/deb ;;
+esac
+"""
+
+
+@pytest.fixture
+def package_source(tmp_path: Path) -> Path:
+    """Return a folder with the scripts that collect what is in the Debian package, and a Python that does nothing."""
+    for name in ("debian/collect", "scripts/collect-wheels"):
+        (tmp_path / name).parent.mkdir()
+        shutil.copy(ROOT / name, tmp_path / name)
+    python = tmp_path / "build" / "deb-python" / "bin" / "python"
+    python.parent.mkdir(parents=True)
+    python.write_text(_PYTHON)
+    python.chmod(0o755)
+    files = ["bin/f2py", "share/man/a.1", "numpy/tests/test_a.py", "numpy/core.py", "numpy/.gitignore"]
+    for name in (*files, "mptcplab/tests/kept.py", "mptcplab_kernel/manifest.json"):
+        file = tmp_path / "contents" / name
+        file.parent.mkdir(parents=True, exist_ok=True)
+        file.touch()
+    return tmp_path
+
+
+def _collect(folder: Path) -> list[str]:
+    """Run debian/collect in a folder, and return the words of each call of its Python."""
+    log = folder / "log"
+    log.write_text("")
+    environment = {"PATH": os.environ["PATH"], "LOG": str(log)}
+    subprocess.run(["debian/collect", "build/deb"], cwd=folder, env=environment, check=True)
+    return log.read_text().splitlines()
+
+
+def test_the_package_has_neither_commands_nor_tests_of_libraries(package_source: Path) -> None:
+    _collect(package_source)
+    target = package_source / "build" / "deb"
+    names = {str(file.relative_to(target)) for file in target.rglob("*") if file.is_file()}
+    assert names == {"numpy/core.py", "mptcplab/tests/kept.py", "mptcplab_kernel/manifest.json"}
+
+
+def test_the_package_builds_wheels_in_a_clean_clone_and_only_there(package_source: Path) -> None:
+    """And it has the libraries of the live page: pip may not add any to Debian's Python."""
+    first = _collect(package_source)
+    commands = [line.partition("-m ")[2] for line in first]
+    steps = ["mptcplab kernel build", "mptcplab kernel build --hz 250 --fix window", "tools.wheels"]
+    assert [command for command in commands if command in steps] == steps
+    assert commands.index("tools.wheels") < next(n for n, command in enumerate(commands) if "download" in command)
+    assert "dist/mptcplab-0.1.0-py3-none-any.whl[serve]" in next(line for line in first if "pip download" in line)
+    (install,) = _collect(package_source)
+    assert "--no-index" in install
+    assert install.endswith("mptcplab[serve]")
+
+
+def test_wheels_of_libraries_are_collected_again_only_for_other_wheels(package_source: Path) -> None:
+    _collect(package_source)
+    command = ["scripts/collect-wheels", "build/deb-python/bin/python", "build/wheelhouse"]
+    environment = {"PATH": os.environ["PATH"], "LOG": str(package_source / "log")}
+    (package_source / "log").write_text("")
+    subprocess.run(command, cwd=package_source, env=environment, check=True)
+    assert (package_source / "log").read_text() == ""
+    (package_source / "dist" / "mptcplab-0.1.0-py3-none-any.whl").write_text("other")
+    subprocess.run(command, cwd=package_source, env=environment, check=True)
+    assert "pip download" in (package_source / "log").read_text()
+
+
 def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
     """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed."""
     programs = folder / "venv" / "bin"
@@ -233,4 +309,18 @@ def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, st
 
 
 def test_the_demonstration_builds_no_kernel_where_it_gets_a_wheel(tmp_path: Path) -> None:
-    assert _announce(tmp_path, "", "dist") == ["Install", "Install", "Make"]
+    (tmp_path / f"mptcplab_kernel-0.1.0-py3-none-manylinux_2_35_{os.uname().machine}.whl").touch()
+    assert _announce(tmp_path, "", str(tmp_path)) == ["Install", "Install", "Make"]
+
+
+@pytest.mark.parametrize("wheel", ["mptcplab_kernel-0.1.0-py3-none-manylinux_2_35_s390x.whl", "", "mptcplab-0.1.0.whl"])
+def test_wheels_of_another_architecture_are_refused_before_anything_is_done(tmp_path: Path, wheel: str) -> None:
+    (tmp_path / "wheels").mkdir()
+    if wheel:
+        (tmp_path / "wheels" / wheel).touch()
+    script = [ROOT / "scripts" / "announce-demo", tmp_path / "venv", tmp_path / "wheels"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith(f"WHEELS={tmp_path}/wheels has no lab kernels for this machine: ")
+    assert len(done.stderr.splitlines()) == 2

@@ -106,6 +106,10 @@ def test_too_large(tmp_path: Path) -> None:
     assert _refusal(file).message == f"{file}: is too large for a scenario"
 
 
+def test_a_device_without_end() -> None:
+    assert _refusal(Path("/dev/zero")).message == "/dev/zero: is too large for a scenario"
+
+
 def test_number_beyond_python(tmp_path: Path) -> None:
     file = tmp_path / "long.toml"
     file.write_text(f"seed = {'9' * 5000}")

@@ -415,7 +415,7 @@ def test_without_the_framework(monkeypatch: pytest.MonkeyPatch) -> None:
     done = CliRunner().invoke(commands, ["serve"])
     assert isinstance(done.exception, MissingError)
     assert done.exception.status == Exit.MISSING
-    assert done.exception.hint == "pip install 'mptcplab[serve]'"
+    assert done.exception.hint == f"{sys.executable} -m pip install 'flask>=3.0'"
 
 
 def test_two_servers_have_two_tokens_and_cookies() -> None:
@@ -424,3 +424,18 @@ def test_two_servers_have_two_tokens_and_cookies() -> None:
     assert len(first.token) >= 32
     assert first.cookie != second.cookie
     assert first.token not in repr(first)
+
+
+def test_an_experiment_finds_the_modules_of_this_process(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Debian's package has them in a folder that only its command knows."""
+    program = tmp_path / "python"
+    program.write_text('#!/bin/sh\necho "$PYTHONPATH" >&2\nexit 1\n')
+    program.chmod(0o755)
+    monkeypatch.setattr(sys, "executable", str(program))
+    monkeypatch.setattr(sys, "path", ["/usr/lib/mptcplab", *sys.path])
+    runner = Runner()
+    runner.start(["run"], tmp_path, command="c", title="t", total=1)
+    deadline = time.monotonic() + 30
+    while runner.state.is_running and time.monotonic() < deadline:
+        runner.wait(runner.state.version, 1)
+    assert runner.state.lines[0].startswith("/usr/lib/mptcplab:")

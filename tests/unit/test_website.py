@@ -16,6 +16,7 @@ from threading import Thread
 import click
 import pytest
 from playwright.sync_api import Browser
+from website import hooks
 from website.generated import list_generated, write_commands, write_gallery
 from website.stage import ROOT, _find_pages, _place_of_page, _source, separate_lists, stage_pages
 from website.versions import add_version
@@ -52,6 +53,12 @@ def test_every_page_is_in_the_navigation() -> None:
     pages = {str(place) for place in (_place_of_page(_source(page)) for page in _find_pages())}
     expected = {page for page in pages if not page.startswith("decisions/")} | set(list_generated())
     assert set(listed) == expected
+
+
+@pytest.mark.parametrize(("folder", "is_switch"), [("build/site", False), ("build/site/0.2.0", True)])
+def test_only_the_site_of_a_version_looks_for_others(folder: str, is_switch: bool) -> None:
+    config = {"site_dir": folder, "extra": {"version": {"provider": "mike"}}}
+    assert ("version" in hooks.on_config(config)["extra"]) == is_switch
 
 
 def test_versions_are_listed_by_their_numbers(tmp_path: Path) -> None:

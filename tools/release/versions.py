@@ -13,36 +13,43 @@ from mptcplab.errors import InputError, LabError
 
 _VERSION = re.compile(r"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)")
 _UNRELEASED = "## [Unreleased]\n"
-_CHANGELOG, _DEBIAN = "CHANGELOG.md", "debian/changelog"
+_CHANGELOG, _DEBIAN, _CITATION = "CHANGELOG.md", "debian/changelog", "CITATION.cff"
+#: A citation without a date has no year. Before the first release there is none.
+_CITED = re.compile(r"^(version: \S+\n)(?:date-released: \S+\n)?", re.M)
+#: The sentence of the changelog that the first release ends.
+_NOT_YET = re.compile(r"\s+No version has been released yet: [^.]*\.")
 _MAINTAINER = re.compile(r"^Maintainer: (.+)$", re.M)
 
 
 @dataclass(frozen=True)
 class Place:
-    """A file that names the version. The first group of `pattern` is the version."""
+    """A file that names the version, perhaps more than once. The first group of `pattern` is the version."""
 
     file: str
     pattern: re.Pattern[str]
 
     def read(self, root: Path) -> str:
-        """Return the version in the checkout `root`. :raises LabError: if the file names none."""
-        match = self.pattern.search((root / self.file).read_text())
-        if match is None:
-            raise LabError(f"{self.file} names no version")
-        return match[1]
+        """Return the version in the checkout `root`. :raises LabError: if the file names none, or two."""
+        versions = sorted(set(self.pattern.findall((root / self.file).read_text())))
+        if len(versions) != 1:
+            raise LabError(f"{self.file} names {' and '.join(versions) or 'no version'}")
+        return versions[0]
 
     def write(self, root: Path, version: str) -> None:
         """Replace the version in the checkout `root`."""
         text = (root / self.file).read_text()
-        match = self.pattern.search(text)
-        assert match is not None, f"{self.file} was read before"
-        (root / self.file).write_text(text[: match.start(1)] + version + text[match.end(1) :])
+        (root / self.file).write_text(self.pattern.sub(lambda match: match[0].replace(match[1], version), text))
 
 
+#: The version in what a reader copies to a workflow: a tag, or a package for pip.
+_WORKFLOW = re.compile(r"(?:\bv|mptcplab==)(\d+\.\d+\.\d+)\b")
 #: Files in which the version is replaced. Both changelogs get an entry.
 _REPLACED = (
     Place("src/mptcplab/__init__.py", re.compile(r'^__version__ = "([^"]+)"$', re.M)),
-    Place("CITATION.cff", re.compile(r"^version: (\S+)$", re.M)),
+    Place(_CITATION, re.compile(r"^version: (\S+)$", re.M)),
+    Place("docs/ci.md", _WORKFLOW),
+    Place("action.yml", _WORKFLOW),
+    Place("ci/install", _WORKFLOW),
 )
 PLACES = (*_REPLACED, Place(_DEBIAN, re.compile(r"\Amptcplab \(([^)]+)\) ")))
 
@@ -81,8 +88,11 @@ def prepare(root: Path, version: str, date: datetime) -> None:
         raise LabError(f"{_CHANGELOG} has no heading '{_UNRELEASED.strip()}'")
     for place in _REPLACED:
         place.write(root, version)
+    citation = root / _CITATION
+    citation.write_text(_CITED.sub(rf"\1date-released: {date:%Y-%m-%d}\n", citation.read_text()))
     heading = f"{_UNRELEASED}\n## [{version}] - {date:%Y-%m-%d}\n"
-    (root / _CHANGELOG).write_text(changes.replace(_UNRELEASED, heading, 1))
+    changes = _NOT_YET.sub("", changes).replace(_UNRELEASED, heading, 1)
+    (root / _CHANGELOG).write_text(changes)
     debian = root / _DEBIAN
     entry = f"mptcplab ({version}) bookworm; urgency=medium\n\n  * Release {version}; see CHANGELOG.md.\n\n"
     debian.write_text(f"{entry} -- {_read_maintainer(root)}  {format_datetime(date)}\n\n{debian.read_text()}")

@@ -11,4 +11,5 @@ tools/wheels/contents.py   what is in `mptcplab-kernel`
        build.py      calls hatchling
        depend.py     makes each wheel depend on wheels of its release, inside of hatchling
        kernel/       the project of `mptcplab-kernel`, without what is built
+       subramani2018 a link to the study, whose tables two examples extend
 """

@@ -66,6 +66,8 @@ def main() -> None:
         subprocess.run([*pip, *map(str, map(Path.resolve, core))], check=True, env=_environment(folder))
         check_engine(folder, [command, *_ENGINE], Exit.MISSING)
         _run(folder, ["gcc", "--version"], is_expected=False)
+        # Reads every scenario, also those that extend others.
+        _run(folder, [command, "examples"])
         started = time.monotonic()
         _run(folder, [command, *_RUN, "--out", "results"])
         seconds = time.monotonic() - started

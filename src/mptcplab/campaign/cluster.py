@@ -24,6 +24,7 @@ from mptcplab.campaign import worker_signals
 from mptcplab.campaign.record import Executor, LocalExecutor, RunDuration, RunJob, prepare_engines, prepare_job
 from mptcplab.engine.protocol import RunInterruptedError, Stop, WithImages, kind_named
 from mptcplab.errors import InputError, LabError, MissingError, reason
+from mptcplab.lazy import extra_command
 from mptcplab.scenario.load import Run
 
 if TYPE_CHECKING:
@@ -57,8 +58,8 @@ def connect(address: str, notice: Callable[[str], None] = lambda _: None) -> Ite
     try:
         import distributed
     except ImportError as error:
-        hint = "pip install 'mptcplab[cluster]'"
-        raise MissingError("--cluster needs dask.distributed, which is not installed", hint=hint) from error
+        message = "--cluster needs dask.distributed, which is not installed"
+        raise MissingError(message, hint=extra_command("cluster")) from error
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
     with contextlib.ExitStack() as stack:
         if address == _LOCAL or address.startswith(f"{_LOCAL}:"):

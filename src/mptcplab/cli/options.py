@@ -12,6 +12,7 @@ import click
 
 from mptcplab import api
 from mptcplab.cli import shell_completion
+from mptcplab.errors import InputError
 from mptcplab.lazy import load
 
 # Parts of a command that are imported when they are needed: its body, and the values of a choice.
@@ -64,11 +65,14 @@ class ScenarioFile(click.Path):
         self._urls = urls
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path. :raises InputError: if no scenario that comes with mptcplab has this name."""
+        """Return the path. :raises InputError: for an unknown @NAME, and for an address of another kind."""
         if isinstance(value, str) and value.startswith("@") and not Path(value).exists():
             return load("mptcplab.scenario.examples:find_example")(value[1:])
         if self._urls and isinstance(value, str) and load("mptcplab.packs:is_url")(value):
             return value
+        if self._urls and isinstance(value, str) and "://" in value:
+            hint = "download the file, and name it here"
+            raise InputError(f"{ascii(value)[1:-1]} is neither an HTTP nor an HTTPS address", hint=hint)
         return super().convert(value, param, ctx)
 
 

@@ -15,6 +15,7 @@ from mptcplab import api
 from mptcplab.cli.common import console
 from mptcplab.cli.options import split_commas
 from mptcplab.errors import InputError, MissingError, reason
+from mptcplab.lazy import extra_command
 
 # ``mptcplab report``.
 
@@ -101,7 +102,7 @@ _DEFAULT_FOLDER = Path("results")
 def serve(results: tuple[Path, ...], port: int) -> None:
     """Answer requests of this machine's browser until Ctrl-C. :raises MissingError: if the framework is missing."""
     if importlib.util.find_spec("flask") is None:
-        raise MissingError("the live page needs Flask", hint="pip install 'mptcplab[serve]'")
+        raise MissingError("the live page needs Flask", hint=extra_command("serve"))
     from mptcplab.serve.app import Folders, listen
 
     with listen(Folders.find_below(results or (_DEFAULT_FOLDER,)), port) as live:

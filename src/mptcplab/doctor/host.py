@@ -7,7 +7,6 @@ import os
 import platform
 import re
 import resource
-import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +22,7 @@ from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix, 
 from mptcplab.engine.memory import available_memory
 from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
+from mptcplab.lazy import install_command
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
 
 # Checks the machine itself: its processor, space on disk and in memory, and the limits of this process.
@@ -199,12 +199,12 @@ def check_python() -> Iterator[Finding]:
     try:
         package = metadata.metadata(_PACKAGE)
     except metadata.PackageNotFoundError:
-        command = f"{shlex.quote(sys.executable)} -m pip install --editable ."
+        command = install_command(["--editable", "."])
         yield Finding("mptcplab", Level.MISSING, "is not installed, only imported", "its packages", command)
         return
     yield _version(package["Requires-Python"] or "")
     if missing := _missing_packages().get(""):
-        command = shlex.join([sys.executable, "-m", "pip", "install", *missing])
+        command = install_command(missing)
         yield Finding(
             "Python packages", Level.BROKEN, f"{words(missing)} not installed, or too old", "every command", command
         )

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shlex
 import shutil
 import subprocess
@@ -19,6 +18,7 @@ from mptcplab.kernel.cache import BUILD_COMMAND
 from mptcplab.kernel.debian import STOCK_TOOLS as STOCK_TOOLS
 from mptcplab.kernel.process import find_missing_tools, require_tools
 from mptcplab.kernel.stock import STOCK_COMMAND
+from mptcplab.lazy import module_environment
 from mptcplab.prebuilt import find_shipped_folder
 from mptcplab.proxies.build import missing_packages, toolchain_of
 from mptcplab.proxies.catalog import RECIPES
@@ -215,7 +215,6 @@ def _script() -> list[str]:
 def _run(command: Sequence[str], *, quiet: bool = False) -> int:
     """Run a command that can ask nothing, and return its exit status. Its output goes to standard error."""
     output = subprocess.DEVNULL if quiet else sys.stderr
-    # Our own commands find the modules where this process found them: Debian's package has a folder of its own.
-    environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    environment = module_environment()
     done = subprocess.run(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, env=environment, check=False)
     return done.returncode

@@ -17,8 +17,13 @@ def is_url(name: str) -> bool:
 
 
 def is_pack(file: Path) -> bool:
-    """Return whether ``file`` begins like a pack. False if it cannot be read: its reader reports that."""
+    """Return whether ``file`` begins like a pack. False if it cannot be read: its reader reports that.
+
+    A pipe is a scenario: its beginning can be read only once.
+    """
     try:
+        if not file.is_file():
+            return False
         with file.open("rb") as opened:
             return opened.read(len(MAGIC)) == MAGIC
     except (OSError, ValueError):

@@ -92,6 +92,9 @@ class Archive:
         members = self._zip.infolist()
         for member in members:
             _check_kind(member)
+            # Newer versions of zipfile take the name of an extra field, which is not the name that is checked below.
+            if "\0" not in member.orig_filename and member.filename != member.orig_filename:
+                _refuse(f"has the file {quote_name(member.orig_filename)}, which has a second name")
         check_names([member.orig_filename for member in members])
         _check_sizes([member.file_size for member in members], len(data))
         self._members = {member.filename: member for member in members}

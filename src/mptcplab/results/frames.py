@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import MissingError
-from mptcplab.lazy import pl
+from mptcplab.lazy import install_command, pl
 from mptcplab.metrics.column import Scope
 from mptcplab.metrics.manifest import Addresses, read_addresses
 from mptcplab.metrics.measure import WorkloadMeasurement, items_of
@@ -54,7 +54,8 @@ def to_pandas(frame: pl.DataFrame) -> pd.DataFrame:
     try:
         import pandas as pd
     except ImportError as error:
-        raise MissingError("pandas is not installed", hint="pip install pandas, or use the polars frame") from error
+        hint = f"use the polars frame, or {install_command(['pandas'])}"
+        raise MissingError("pandas is not installed", hint=hint) from error
     return pd.DataFrame(frame.to_dict(as_series=False), columns=frame.columns)
 
 

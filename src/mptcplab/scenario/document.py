@@ -393,10 +393,12 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
     try:
         if file.is_dir():
             raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
-        if file.stat().st_size > _MAX_FILE_BYTES:
+        # What is no regular file has no size, and can be endless.
+        with file.open(encoding="utf-8-sig") as opened:
+            text = opened.read(_MAX_FILE_BYTES + 1)
+        if len(text) > _MAX_FILE_BYTES:
             hint = f"use a scenario file of at most {_MAX_FILE_BYTES >> 20} MiB"
             raise ScenarioError(Mistake.FILE, place, "is too large for a scenario", hint=hint)
-        text = file.read_text("utf-8-sig")
     except UnicodeDecodeError as error:
         raise ScenarioError(Mistake.FILE, place, "is not UTF-8 text", hint="save the file as UTF-8") from error
     except OSError as error:

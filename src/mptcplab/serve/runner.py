@@ -22,6 +22,7 @@ from typing import Any
 from mptcplab.errors import InputError, LabError
 from mptcplab.figure.rates import coarsen, stack
 from mptcplab.figure.timelines import timelines
+from mptcplab.lazy import module_environment
 from mptcplab.metrics.manifest import read_label
 from mptcplab.metrics.values import short_names
 from mptcplab.recording.record import Recording
@@ -209,6 +210,7 @@ class Runner:
                 stderr=subprocess.PIPE,
                 text=True,
                 errors="replace",
+                env=module_environment(),
                 start_new_session=True,
             )
         except OSError as error:

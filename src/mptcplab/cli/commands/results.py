@@ -239,7 +239,7 @@ Examples:
 Exit status:
   0    ended by Ctrl-C or SIGTERM
   2    the input is invalid, or the port is in use
-  3    the framework of the page is not installed: pip install 'mptcplab[serve]'
+  3    Flask, the framework of the page, is not installed
 """
 
 

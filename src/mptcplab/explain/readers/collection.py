@@ -14,15 +14,18 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from io import BufferedIOBase
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Literal, Self
 
 from mptcplab.errors import InputError, reason
 
 MAX_TEXT_BYTES = 16 << 20
 MAX_ARCHIVE_BYTES = 512 << 20
 MAX_FILES = 1000
+#: Of a header with a long name or attributes, which tarfile reads into memory whatever its size. Names have 4096 bytes.
+_MAX_HEADER_BYTES = 64 << 10
 _HEAD_BYTES = 512
 _MAX_NAME = 80
+_TAKE_OUT = "take out the files that matter"
 _GZIP = b"\x1f\x8b"
 #: pcap in both byte orders, with microseconds and with nanoseconds; and pcapng.
 _CAPTURES = (
@@ -31,6 +34,10 @@ _CAPTURES = (
     b"\x4d\x3c\xb2\xa1",
     b"\xa1\xb2\x3c\x4d",
     b"\x0a\x0d\x0d\x0a",
+)
+#: Types of headers whose content tarfile reads at once: long names, and attributes.
+_EXTENSIONS = frozenset(
+    (tarfile.GNUTYPE_LONGNAME, tarfile.GNUTYPE_LONGLINK, tarfile.XHDTYPE, tarfile.XGLTYPE, tarfile.SOLARIS_XHDTYPE)
 )
 _TAR_MARK = slice(257, 262)
 #: How a folder of a run, and a folder of results, are recognised; and folders of a run.
@@ -53,6 +60,49 @@ class Collection:
     is_host: bool = False
     skipped: list[str] = field(default_factory=list)
 
+    def add_text(self, name: str, text: str) -> None:
+        """Add a text under its name. Different files can have the same shown name, which then gets a number."""
+        shown, number = name, 1
+        while shown in self.texts:
+            number += 1
+            shown = f"{name} ({number})"
+        self.texts[shown] = text
+
+    def merge(self, part: Collection) -> None:
+        """Add what an archive in a folder holds."""
+        for name, text in part.texts.items():
+            self.add_text(name, text)
+        self.captures += part.captures
+        self.skipped += part.skipped
+        self.is_host |= part.is_host
+
+
+@dataclass
+class _Budget:
+    """The bytes that the files of one argument may still have together."""
+
+    name: str
+    left: int = field(default_factory=lambda: MAX_ARCHIVE_BYTES)
+
+    def spend(self, size: int) -> None:
+        """Count bytes. :raises InputError: if they are too many."""
+        self.left -= max(size, 0)
+        if self.left < 0:
+            raise InputError(f"{self.name} holds more than {MAX_ARCHIVE_BYTES >> 20} MiB", hint=_TAKE_OUT)
+
+
+class _Header(tarfile.TarInfo):
+    """A member's header, which must not announce that what belongs to the header itself is large."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> Self:
+        """Return the header in ``buf``. :raises InputError: if a name or attributes are too long."""
+        header = super().frombuf(buf, encoding, errors)
+        if header.type in _EXTENSIONS and header.size > _MAX_HEADER_BYTES:
+            message = f"an archive has a name or attributes of more than {_MAX_HEADER_BYTES >> 10} KiB"
+            raise InputError(message, hint=_TAKE_OUT)
+        return header
+
 
 def open_collection(path: Path, scratch: Path) -> Collection:
     """Read a file, folder or archive. Captures of archives are copied into the folder ``scratch``.
@@ -73,7 +123,7 @@ def open_collection(path: Path, scratch: Path) -> Collection:
 def printable(name: str) -> str:
     """Return a name from an archive or file system in a form that fits into one line."""
     shown = "".join(character if character.isprintable() else "?" for character in name)
-    return shown if len(shown) <= _MAX_NAME else f"{shown[: _MAX_NAME - 3]}..."
+    return shown if len(shown) <= _MAX_NAME else f"...{shown[3 - _MAX_NAME :]}"
 
 
 def kind_of(head: bytes) -> Kind:
@@ -91,7 +141,7 @@ def _read_file(path: Path, name: str, scratch: Path) -> Collection:
     if kind == "capture":
         return Collection(name, captures=[path])
     if kind == "archive":
-        return _read_archive(path, name, scratch)
+        return _read_archive(path, name, scratch, _Budget(name))
     if kind == "other":
         hint = "name texts, captures (pcap, pcapng), or what the script of `mptcplab collect` wrote"
         raise InputError(f"{printable(str(path))} is neither a text nor a capture", hint=hint)
@@ -131,6 +181,7 @@ def _text(file: BufferedIOBase, name: str) -> str:
 
 def _read_folder(folder: Path, name: str, scratch: Path) -> Collection:
     collection = Collection(name, is_host=_is_ours(folder / "index.txt"))
+    budget = _Budget(name)
     for number, path in enumerate(_files(folder)):
         if number >= MAX_FILES:
             hint = "name the files that matter"
@@ -140,19 +191,14 @@ def _read_folder(folder: Path, name: str, scratch: Path) -> Collection:
         if kind == "capture":
             collection.captures.append(path)
         elif kind == "text":
-            collection.texts[shown] = _text(_open(path), shown)
+            text = _text(_open(path), shown)
+            budget.spend(len(text))
+            collection.add_text(shown, text)
         elif kind == "archive":
-            _merge(collection, _read_archive(path, shown, scratch))
+            collection.merge(_read_archive(path, shown, scratch, budget))
         else:
             collection.skipped.append(f"{shown}: neither a text nor a capture")
     return collection
-
-
-def _merge(collection: Collection, part: Collection) -> None:
-    collection.texts |= part.texts
-    collection.captures += part.captures
-    collection.skipped += part.skipped
-    collection.is_host |= part.is_host
 
 
 def _files(folder: Path) -> Iterator[Path]:
@@ -170,23 +216,24 @@ def _is_ours(index: Path) -> bool:
         return False
 
 
-def _read_archive(path: Path, name: str, scratch: Path) -> Collection:
+def _read_archive(path: Path, name: str, scratch: Path, budget: _Budget) -> Collection:
     """Read a tar archive, compressed or not."""
     shown = name.removesuffix(".gz").removesuffix(".tgz").removesuffix(".tar")
     collection = Collection(shown)
-    left = MAX_ARCHIVE_BYTES
+    names: set[str] = set()
     try:
-        with _open(path) as stream, tarfile.open(fileobj=stream, mode="r|") as archive:
+        with _open(path) as stream, tarfile.open(fileobj=stream, mode="r|", tarinfo=_Header) as archive:
             for number, member in enumerate(archive):
                 if number >= MAX_FILES:
-                    hint = "take out the files that matter"
-                    raise InputError(f"{name} has more than {MAX_FILES} members", hint=hint)
-                left -= max(member.size, 0) + _HEAD_BYTES
-                if left < 0:
-                    hint = "take out the files that matter"
-                    raise InputError(f"{name} holds more than {MAX_ARCHIVE_BYTES >> 20} MiB", hint=hint)
+                    raise InputError(f"{name} has more than {MAX_FILES} members", hint=_TAKE_OUT)
+                budget.spend(max(member.size, 0) + _HEAD_BYTES)
+                if member.name in names:
+                    collection.skipped.append(f"{printable(member.name)}: a second time in the archive")
+                    continue
+                names.add(member.name)
                 _read_member(archive, member, collection, scratch)
-    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, UnicodeError) as error:
+    # tarfile calls itself for each of the headers that one member can have.
+    except (tarfile.TarError, EOFError, zlib.error, gzip.BadGzipFile, ValueError, RecursionError) as error:
         raise _broken_error(name, "archive") from error
     return collection
 
@@ -214,7 +261,9 @@ def _read_member(archive: tarfile.TarFile, member: tarfile.TarInfo, collection: 
         if member.size > MAX_TEXT_BYTES:
             collection.skipped.append(f"{shown}: a text of more than {MAX_TEXT_BYTES >> 20} MiB")
             return
-        collection.texts[shown] = (head + file.read()).decode(errors="replace")
+        collection.add_text(shown, (head + file.read()).decode(errors="replace"))
         collection.is_host |= path.name == "index.txt" and head.startswith(b"mptcplab collect ")
+    elif kind == "archive":
+        collection.skipped.append(f"{shown}: an archive in an archive")
     else:
         collection.skipped.append(f"{shown}: neither a text nor a capture")

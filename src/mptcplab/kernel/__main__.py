@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: MIT
+"""``python -m mptcplab.kernel``: builds a lab kernel with Python alone, unless there is one.
+
+`make demo` calls it while pip installs the libraries, which ``mptcplab kernel build`` needs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import time
+from collections.abc import Sequence
+
+from mptcplab.errors import Exit, LabError, MissingError
+from mptcplab.kernel.build import BuildOptions, build_kernel
+from mptcplab.kernel.cache import find_kernel, variant_name
+from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
+
+_LINE_EVERY_S = 15.0
+
+
+class LineReporter:
+    """Prints each stage to stderr, and every 15 seconds its share that is done."""
+
+    def __init__(self) -> None:
+        self._stage = ""
+        self._printed = time.monotonic()
+
+    def stage(self, text: str) -> None:
+        """Print the name of the stage."""
+        self._stage = text
+        self._print(text)
+
+    def count(self, done: int, expected: int) -> None:
+        """Print the share from time to time. The expected number is an estimate: never more than 99 %."""
+        if time.monotonic() - self._printed >= _LINE_EVERY_S:
+            self._print(f"{self._stage}: {min(99, 100 * done // max(expected, 1))} %")
+
+    def warn(self, text: str) -> None:
+        """Print a warning."""
+        self._print(f"warning: {text}")
+
+    def _print(self, text: str) -> None:
+        self._printed = time.monotonic()
+        print(text, file=sys.stderr, flush=True)
+
+
+def main(arguments: Sequence[str]) -> int:
+    """Build what the arguments say, and return the exit status."""
+    parser = argparse.ArgumentParser(prog="python -m mptcplab.kernel", description="Build a lab kernel.")
+    parser.add_argument("--hz", type=int, default=DEFAULT_HZ, choices=HZ_CHOICES, help="timer frequency")
+    parser.add_argument("--fix", action="append", default=[], choices=sorted(FIXES), help="fault to repair; repeatable")
+    given = parser.parse_args(arguments)
+    options = BuildOptions(hz=given.hz, fixes=given.fix)
+    try:
+        try:
+            find_kernel(variant_name(DEFAULT_VERSION, options.variant))
+        except MissingError:
+            build_kernel(options=options, progress=LineReporter())
+    except LabError as error:
+        hint = f"\n  hint: {error.hint}" if error.hint else ""
+        print(f"mptcplab: {error.message}{hint}", file=sys.stderr)
+        return error.status
+    except KeyboardInterrupt:
+        print("mptcplab: interrupted", file=sys.stderr)
+        return Exit.INTERRUPTED
+    return Exit.DONE
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
