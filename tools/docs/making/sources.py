@@ -153,6 +153,7 @@ SOURCES: dict[str, Source] = {
         f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
     },
     **{f"claims-{name}": _studies(partial(scoreboard.claims_of, name)) for name in study_names()},
+    **{f"reasons-{name}": _studies(partial(scoreboard.reasons_of_study, name)) for name in study_names()},
     "beds-outcome": _beds(beds.outcome),
     "studies-beds": _beds(beds.outcome),
     "beds-tables": _beds(beds.by_table),
