@@ -61,7 +61,9 @@ def mark_of(because: Reason | None, marks: Marks) -> str:
 def verdict_text(cell: JudgedCell) -> str:
     """Return the verdict with its qualification."""
     if cell.verdict == FITTED and cell.measured is not None:
-        return f"{cell.verdict}, outside" if cell.outside else f"{cell.verdict}{', mean outside' * cell.is_mean_outside}"
+        return (
+            f"{cell.verdict}, outside" if cell.outside else f"{cell.verdict}{', mean outside' * cell.is_mean_outside}"
+        )
     is_single = cell.measured is not None and cell.measured.half_width is None
     if cell.verdict in (UNCERTAIN_INSIDE, UNCERTAIN_OUTSIDE) and is_single:
         return f"{cell.verdict} (one run)"

@@ -18,6 +18,7 @@ from tools.docs.making.pages import ROOT, table_of
 from mptcplab.study.beds import FILE
 from mptcplab.study.cloud import CLOUD
 from mptcplab.study.figures import points_of, save_agreement
+from mptcplab.study.inventory import SourceTable, Statement, read
 from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, Class
 from mptcplab.study.library import study_names
 from mptcplab.study.measurement import REFERENCE
@@ -70,7 +71,9 @@ def claims(folder: str = "") -> str:
 
     Of the fitted claims it also says how many do not hold.
     """
-    judged_claims = {name: [claim for judged in judged_tables(name) for claim in judged.claims] for name in study_names()}
+    judged_claims = {
+        name: [claim for judged in judged_tables(name) for claim in judged.claims] for name in study_names()
+    }
     counts = {name: Counter(claim.counted_as for claim in own) for name, own in judged_claims.items()}
     failing = {
         name: sum(claim.counted_as == FITTED and claim.verdict == FAILS for claim in own)
@@ -109,7 +112,11 @@ def values_of(study: str) -> str:
     """Return every published value of a study with its verdict, in the order of the tables."""
     marks = _marks(study)
     rows = [row for judged in judged_tables(study) if judged.cells for row in _rows_of(judged, marks)]
-    return table_of(["table", "row", "column", "published", "measured", "verdict", "over test beds"], rows)
+    heads = ["table", "row", "column", "published", "measured", "verdict", "in the run of the reason", "over test beds"]
+    # No run isolates a reason in some studies.
+    at = heads.index("in the run of the reason")
+    kept = [index for index in range(len(heads)) if index != at or any(row[at] for row in rows)]
+    return table_of([heads[index] for index in kept], [[row[index] for index in kept] for row in rows])
 
 
 def _marks(study: str) -> dict[str, str]:
@@ -135,8 +142,20 @@ def _row_of(cell: JudgedCell, judged: JudgedTable, marks: Marks) -> list[str]:
         f"{printed_text(cell.published)} {table.unit_of(cell.column)}".strip(),
         with_unit(value_text(kind, cell.measured), table, cell.column) if cell.measured else NONE,
         f"{verdict}{mark_of(cell.because, marks)}",
+        _evidence_text(cell, judged),
         over_beds_text(cell.over_beds) if cell.over_beds is not None and cell.over_beds.known else "",
     ]
+
+
+def _evidence_text(cell: JudgedCell, judged: JudgedTable) -> str:
+    """Return what the run that isolates the reason of a value gives, and whether that shows it."""
+    evidence = cell.evidence
+    if evidence is None:
+        return ""
+    if evidence.value is None:
+        return f"Table {evidence.table}, not measured yet"
+    value = value_text(judged.selected.table.value_of(cell.column), evidence.value)
+    return f"{value} (Table {evidence.table}): {evidence.proof}"
 
 
 def claims_of(study: str) -> str:
@@ -154,9 +173,10 @@ def claims_of(study: str) -> str:
 
 
 def reasons_of_study(study: str) -> str:
-    """Return every reason of a study with its class and evidence, by the marks of its values and claims.
+    """Return every reason of a study with its class, by the marks of its values and claims.
 
-    A reason of several tables is written once; each table has its own evidence.
+    A reason of several tables is written once; each table has its own evidence for claims. Values have theirs in their
+    own table.
     """
     marks, parts, written = _marks(study), [], set[str]()
     for judged in judged_tables(study):
@@ -170,9 +190,9 @@ def reasons_of_study(study: str) -> str:
                 filled = judged.fill_quotes(text)
                 heads = [f"{head.removesuffix(filled)}as above." for head in heads]
             written.add(text)
-            evidence = [note for note in notes if note.startswith(f"Evidence for {mark}.")]
+            evidence = [note for note in notes if note.startswith(f"Evidence for {mark}. Claim")]
             parts.append("\n".join([f"- {' '.join(heads)}", *(f"    - {note}" for note in evidence)]))
-    return "\n\n".join(_join_items(parts)) if parts else "No value and no claim needs a reason."
+    return ("\n\n".join(_join_items(parts)) if parts else "No value and no claim needs a reason.") + "\n"
 
 
 def _join_items(parts: Sequence[str]) -> list[str]:
@@ -184,6 +204,29 @@ def _join_items(parts: Sequence[str]) -> list[str]:
         else:
             joined.append(part)
     return joined
+
+
+def left_out_of(study: str) -> str:
+    """Return what a source says and the study's data does not have, with the reason."""
+    rows = []
+    for entry in read(_STUDIES / study).entries:
+        if entry.left_out:
+            what = _describe_table(entry) if isinstance(entry, SourceTable) else _with_value(entry)
+            rows.append([_one_line(text) for text in (entry.place, what, entry.left_out)])
+    return table_of(["in the source", "what it says", "why it is left out"], rows)
+
+
+def _describe_table(table: SourceTable) -> str:
+    return f"{table.shows} ({', '.join(table.columns)})"
+
+
+def _with_value(statement: Statement) -> str:
+    value = f"{statement.value} {statement.unit}".strip()
+    return f"{statement.says}: {value}" if value else statement.says
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def draw(out: Path) -> None:
