@@ -60,14 +60,21 @@ def mark_of(because: Reason | None, marks: Marks) -> str:
 
 def verdict_text(cell: JudgedCell) -> str:
     """Return the verdict with its qualification."""
-    if cell.verdict == FITTED and cell.outside:
-        return f"{cell.verdict}, outside"
+    if cell.verdict == FITTED and cell.measured is not None:
+        return (
+            f"{cell.verdict}, outside" if cell.outside else f"{cell.verdict}{', mean outside' * cell.is_mean_outside}"
+        )
     is_single = cell.measured is not None and cell.measured.half_width is None
     if cell.verdict in (UNCERTAIN_INSIDE, UNCERTAIN_OUTSIDE) and is_single:
         return f"{cell.verdict} (one run)"
     if cell.verdict == DEPENDS and cell.over_beds is not None:
         return f"{cell.verdict}: {', '.join(cell.over_beds.moved_by)}"
     return cell.verdict
+
+
+def claim_verdict_text(claim: ClaimVerdict) -> str:
+    """Return the class of a claim; for a claim about something fitted also what its values say."""
+    return f"{claim.counted_as}, {claim.verdict}" if claim.counted_as == FITTED else claim.counted_as
 
 
 def over_beds_text(value: CloudValue) -> str:
@@ -85,6 +92,12 @@ def with_unit(text: str, table: PublishedTable, column: str) -> str:
 def runs_text(n: int, missing: int) -> str:
     """Return ``3``, or ``2 of 3`` if the others lack the value."""
     return f"{n} of {n + missing}" if missing else str(n)
+
+
+def printed_text(value: PublishedValue) -> str:
+    """Return the digits that the study's data has, for a reader who looks for them in the source."""
+    mean = f"{value.mean:.12g}"
+    return mean if value.half_width is None else f"{mean} ± {value.half_width:.12g}"
 
 
 def published_text(value: PublishedValue) -> str:
@@ -149,7 +162,7 @@ def parameter_text(parameter: Parameter, table: str) -> str:
 
 def notes_of(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield all notes in order."""
-    yield from _reasons(judged, marks)
+    yield from reason_notes(judged, marks)
     yield from _over_beds(judged)
     yield from _warnings(judged)
     yield from (_claim(claim, judged, marks) for claim in judged.claims)
@@ -170,7 +183,7 @@ def _sockets(judged: JudgedTable) -> Iterator[str]:
         yield f"On the senders' sockets: {'; '.join(parts)}."
 
 
-def _reasons(judged: JudgedTable, marks: Marks) -> Iterator[str]:
+def reason_notes(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield the reasons with their class, each followed by the values of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
     for reason, mark in marks.items():
@@ -239,7 +252,7 @@ def _warnings(judged: JudgedTable) -> list[str]:
 
 
 def _claim(verdict: ClaimVerdict, judged: JudgedTable, marks: Marks) -> str:
-    text = f'Claim "{verdict.claim.text}": {verdict.counted_as}{mark_of(verdict.why, marks)}'
+    text = f'Claim "{verdict.claim.text}": {claim_verdict_text(verdict)}{mark_of(verdict.why, marks)}'
     if verdict.verdict == OPEN:
         return text
     fitted_text = f"; a parameter was fitted to {' and '.join(verdict.fitted)}" if verdict.fitted else ""

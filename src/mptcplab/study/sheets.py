@@ -17,9 +17,11 @@ from mptcplab.study.notes import (
     NONE,
     claim_evidence_text,
     claim_text,
+    claim_verdict_text,
     evidence_text,
     origin_text,
     over_beds_text,
+    printed_text,
     published_text,
     tolerance_text,
     value_text,
@@ -83,7 +85,7 @@ class _Writer:
         """Return the sheet of a published value."""
         title = f"{self._judged.selected.name}: {self._table.columns[cell.column].title} at {cell.row}"
         unit = self._table.unit_of(cell.column)
-        facts = [self._source(self._table.place, f"published {published_text(cell.published)} {unit}".rstrip())]
+        facts = [self._source(self._table.place, f"published {printed_text(cell.published)} {unit}".rstrip())]
         if cell.first is not None:
             table, row, column = cell.first
             there = anchor_of_cell(self._sections.get(table, ""), row, column) if table in self._sections else ""
@@ -116,7 +118,7 @@ class _Writer:
         values = f": {claim_text(verdict, self._table)}" if verdict.quantities else ""
         facts = [
             self._source(claim.place or self._table.place, f'claim "{claim.text}"'),
-            Fact("Verdict", f"{verdict.counted_as}{values}"),
+            Fact("Verdict", f"{claim_verdict_text(verdict)}{values}"),
             Fact("Bounds", " ".join(claim.why_bounds.split())),
         ]
         if verdict.fitted:
@@ -264,7 +266,7 @@ def _values(section: Section) -> Iterator[_Line]:
 
 def _claims(section: Section) -> Iterator[_Line]:
     for number, claim in enumerate(section.judged.claims, start=1):
-        cells = (claim.counted_as, claim.claim.text)
+        cells = (claim_verdict_text(claim), claim.claim.text)
         yield _Line(claim.counted_as, section, cells, anchor_of_claim(section.anchor, number))
 
 

@@ -18,10 +18,24 @@ from tools.docs.making.pages import ROOT, table_of
 from mptcplab.study.beds import FILE
 from mptcplab.study.cloud import CLOUD
 from mptcplab.study.figures import points_of, save_agreement
-from mptcplab.study.judgement import CLAIM_CLASSES, OPEN, VALUE_CLASSES, Class
+from mptcplab.study.inventory import SourceTable, Statement, read
+from mptcplab.study.judgement import CLAIM_CLASSES, FAILS, FITTED, OPEN, VALUE_CLASSES, Class
 from mptcplab.study.library import study_names
 from mptcplab.study.measurement import REFERENCE
-from mptcplab.study.notes import NONE, over_beds_text, published_text, value_text, verdict_text, with_unit
+from mptcplab.study.notes import (
+    NONE,
+    Marks,
+    claim_text,
+    claim_verdict_text,
+    mark_of,
+    over_beds_text,
+    printed_text,
+    reason_notes,
+    reasons_of,
+    value_text,
+    verdict_text,
+    with_unit,
+)
 from mptcplab.study.verdict import JudgedCell, JudgedTable, counted_tables, judge_shipped
 
 _STUDIES = ROOT / "src" / "mptcplab" / "studies"
@@ -42,71 +56,177 @@ def judged_tables(study: str) -> tuple[JudgedTable, ...]:
 
 
 def values(folder: str = "") -> str:
-    """Return the number of published values of each class, by study; ``folder`` leads to the pages."""
-    counts = {
-        name: Counter(cell.counted_as for judged in judged_tables(name) for cell in judged.counted_once)
-        for name in study_names()
-    }
-    return _counts_table("published values", counts, VALUE_CLASSES, folder)
+    """Return the number of published values of each class, by study; ``folder`` leads to the pages.
+
+    Of the fitted values it also says how many do not agree.
+    """
+    cells = {name: [cell for judged in judged_tables(name) for cell in judged.counted_once] for name in study_names()}
+    counts = {name: Counter(cell.counted_as for cell in own) for name, own in cells.items()}
+    outside = {name: sum(verdict_text(cell).startswith(f"{FITTED},") for cell in own) for name, own in cells.items()}
+    return _counts_table("published values", counts, VALUE_CLASSES, folder, ("outside", outside))
 
 
 def claims(folder: str = "") -> str:
-    """Return the number of claims of each class, by study. What lacks the values of seeds is not judged yet."""
-    counts = {
-        name: Counter(claim.counted_as for judged in judged_tables(name) for claim in judged.claims)
-        for name in study_names()
+    """Return the number of claims of each class, by study. What lacks the values of seeds is not judged yet.
+
+    Of the fitted claims it also says how many do not hold.
+    """
+    judged_claims = {
+        name: [claim for judged in judged_tables(name) for claim in judged.claims] for name in study_names()
     }
-    return _counts_table("claims", counts, CLAIM_CLASSES, folder)
+    counts = {name: Counter(claim.counted_as for claim in own) for name, own in judged_claims.items()}
+    failing = {
+        name: sum(claim.counted_as == FITTED and claim.verdict == FAILS for claim in own)
+        for name, own in judged_claims.items()
+    }
+    return _counts_table("claims", counts, CLAIM_CLASSES, folder, ("do not hold", failing))
 
 
-def _counts_table(noun: str, counts: Mapping[str, Counter[str]], classes: Sequence[Class], folder: str) -> str:
-    """Return a row for each study that has any, and for all, without empty columns."""
+def _counts_table(
+    noun: str,
+    counts: Mapping[str, Counter[str]],
+    classes: Sequence[Class],
+    folder: str,
+    fitted: tuple[str, Mapping[str, int]],
+) -> str:
+    """Return a row for each study that has any, and for all, without empty columns.
+
+    ``fitted`` is a part of what is fitted, in words, and its number in each study.
+    """
+    words, parts = fitted
     total = sum(counts.values(), Counter[str]())
     shown = [one for one in classes if total[one.name]]
     heads = ["study", noun, *("not judged yet" if one.head == "not judged" else one.head for one in shown)]
-    named = {f"[{name}]({folder}{_VALUES_PAGE}#{name})": own for name, own in counts.items() if own}
-    rows = [
-        [name, str(own.total()), *(str(own[one.name] or "") for one in shown)]
-        for name, own in {**named, "**all**": total}.items()
-    ]
+    named = {f"[{name}]({folder}{_VALUES_PAGE}#{name})": (own, parts[name]) for name, own in counts.items() if own}
+    rows = []
+    for name, (own, part) in {**named, "**all**": (total, sum(parts.values()))}.items():
+        row = [name, str(own.total())]
+        for one in shown:
+            note = f" ({part} {words})" if one.name == FITTED and part else ""
+            row.append(f"{own[one.name] or ''}{note}")
+        rows.append(row)
     return table_of(heads, rows)
 
 
 def values_of(study: str) -> str:
     """Return every published value of a study with its verdict, in the order of the tables."""
-    rows = [row for judged in judged_tables(study) if judged.cells for row in _rows_of(judged)]
-    return table_of(["table", "row", "column", "published", "measured", "verdict", "over test beds"], rows)
+    marks = _marks(study)
+    rows = [row for judged in judged_tables(study) if judged.cells for row in _rows_of(judged, marks)]
+    heads = ["table", "row", "column", "published", "measured", "verdict", "in the run of the reason", "over test beds"]
+    # No run isolates a reason in some studies.
+    at = heads.index("in the run of the reason")
+    kept = [index for index in range(len(heads)) if index != at or any(row[at] for row in rows)]
+    return table_of([heads[index] for index in kept], [[row[index] for index in kept] for row in rows])
 
 
-def _rows_of(judged: JudgedTable) -> list[list[str]]:
+def _marks(study: str) -> dict[str, str]:
+    """Return the mark of each reason of a study, ``[1]``, by its text. A reason of several tables has one mark."""
+    texts = dict.fromkeys(text for judged in judged_tables(study) for text in reasons_of(judged))
+    return {text: f"[{count}]" for count, text in enumerate(texts, start=1)}
+
+
+def _rows_of(judged: JudgedTable, marks: Marks) -> list[list[str]]:
     """Return the lines of a table; the first one says where the source has it."""
     table = judged.selected.table
     names = [f"{judged.selected.number} ({table.place})", *[judged.selected.number] * (len(judged.cells) - 1)]
-    return [[name, *_row_of(cell, judged)] for name, cell in zip(names, judged.cells, strict=True)]
+    return [[name, *_row_of(cell, judged, marks)] for name, cell in zip(names, judged.cells, strict=True)]
 
 
-def _row_of(cell: JudgedCell, judged: JudgedTable) -> list[str]:
+def _row_of(cell: JudgedCell, judged: JudgedTable, marks: Marks) -> list[str]:
     table = judged.selected.table
     kind = table.value_of(cell.column)
     verdict = verdict_text(cell) if cell.first is None else f"counted in {cell.first[0]}"
     return [
         cell.row,
         table.columns[cell.column].title,
-        f"{published_text(cell.published)} {table.unit_of(cell.column)}".strip(),
+        f"{printed_text(cell.published)} {table.unit_of(cell.column)}".strip(),
         with_unit(value_text(kind, cell.measured), table, cell.column) if cell.measured else NONE,
-        verdict,
+        f"{verdict}{mark_of(cell.because, marks)}",
+        _evidence_text(cell, judged),
         over_beds_text(cell.over_beds) if cell.over_beds is not None and cell.over_beds.known else "",
     ]
 
 
+def _evidence_text(cell: JudgedCell, judged: JudgedTable) -> str:
+    """Return what the run that isolates the reason of a value gives, and whether that shows it."""
+    evidence = cell.evidence
+    if evidence is None:
+        return ""
+    if evidence.value is None:
+        return f"Table {evidence.table}, not measured yet"
+    value = value_text(judged.selected.table.value_of(cell.column), evidence.value)
+    return f"{value} (Table {evidence.table}): {evidence.proof}"
+
+
 def claims_of(study: str) -> str:
-    """Return every claim of a study with its verdict."""
-    rows = [
-        [judged.selected.number, claim.claim.text, "not judged yet" if claim.verdict == OPEN else claim.counted_as]
-        for judged in judged_tables(study)
-        for claim in judged.claims
-    ]
-    return table_of(["table", "claim", "verdict"], rows)
+    """Return every claim of a study with its place, its verdict, and the values by which it is judged."""
+    marks = _marks(study)
+    rows = []
+    for judged in judged_tables(study):
+        table = judged.selected.table
+        for claim in judged.claims:
+            is_open = claim.verdict == OPEN
+            verdict = "not judged yet" if is_open else f"{claim_verdict_text(claim)}{mark_of(claim.why, marks)}"
+            values = "" if is_open else claim_text(claim, table)
+            rows.append([judged.selected.number, claim.claim.text, claim.claim.place or table.place, verdict, values])
+    return table_of(["table", "claim", "in the source", "verdict", "judged by"], rows)
+
+
+def reasons_of_study(study: str) -> str:
+    """Return every reason of a study with its class, by the marks of its values and claims.
+
+    A reason of several tables is written once; each table has its own evidence for claims. Values have theirs in their
+    own table.
+    """
+    marks, parts, written = _marks(study), [], set[str]()
+    for judged in judged_tables(study):
+        own_marks = {text: marks[text] for text in reasons_of(judged)}
+        notes = list(reason_notes(judged, own_marks))
+        if notes:
+            parts.append(f"Table {judged.selected.number}:")
+        for text, mark in own_marks.items():
+            heads = [note for note in notes if note.startswith(f"{mark} ")]
+            if text in written:
+                filled = judged.fill_quotes(text)
+                heads = [f"{head.removesuffix(filled)}as above." for head in heads]
+            written.add(text)
+            evidence = [note for note in notes if note.startswith(f"Evidence for {mark}. Claim")]
+            parts.append("\n".join([f"- {' '.join(heads)}", *(f"    - {note}" for note in evidence)]))
+    return ("\n\n".join(_join_items(parts)) if parts else "No value and no claim needs a reason.") + "\n"
+
+
+def _join_items(parts: Sequence[str]) -> list[str]:
+    """Return paragraphs, with the items of a list that follow each other in one."""
+    joined: list[str] = []
+    for part in parts:
+        if joined and part.startswith("- ") and joined[-1].startswith("- "):
+            joined[-1] += f"\n{part}"
+        else:
+            joined.append(part)
+    return joined
+
+
+def left_out_of(study: str) -> str:
+    """Return what a source says and the study's data does not have, with the reason."""
+    rows = []
+    for entry in read(_STUDIES / study).entries:
+        if entry.left_out:
+            what = _describe_table(entry) if isinstance(entry, SourceTable) else _with_value(entry)
+            rows.append([_one_line(text) for text in (entry.place, what, entry.left_out)])
+    return table_of(["in the source", "what it says", "why it is left out"], rows)
+
+
+def _describe_table(table: SourceTable) -> str:
+    return f"{table.shows} ({', '.join(table.columns)})"
+
+
+def _with_value(statement: Statement) -> str:
+    value = f"{statement.value} {statement.unit}".strip()
+    return f"{statement.says}: {value}" if value else statement.says
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def draw(out: Path) -> None:

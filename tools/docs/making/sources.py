@@ -99,6 +99,10 @@ def _machine(study: str) -> Source:
     return Source(lambda _: beds.machine(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
 
 
+def _left_out(study: str) -> Source:
+    return Source(lambda _: scoreboard.left_out_of(study), inputs=(STUDIES / study / inventory.FILE,), is_cheap=True)
+
+
 def _bench(make: Callable[[list[machines.Machine]], str]) -> Source:
     return Source(lambda _: make(machines.load()) + "\n", inputs=_MACHINES, is_cheap=True)
 
@@ -153,6 +157,8 @@ SOURCES: dict[str, Source] = {
         f"values-{name}": _studies(partial(scoreboard.values_of, name)) for name in study_names() if prints_values(name)
     },
     **{f"claims-{name}": _studies(partial(scoreboard.claims_of, name)) for name in study_names()},
+    **{f"left-out-{name}": _left_out(name) for name in study_names()},
+    **{f"reasons-{name}": _studies(partial(scoreboard.reasons_of_study, name)) for name in study_names()},
     "beds-outcome": _beds(beds.outcome),
     "studies-beds": _beds(beds.outcome),
     "beds-tables": _beds(beds.by_table),
