@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from mptcplab.stats import mean_interval
 from mptcplab.study.cloud import MIN_BEDS_FOR_CAUSES, shipped_cloud
-from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, judge_claims
+from mptcplab.study.judgement import DEPENDS, IN_BEDS, OPEN, ClaimVerdict, judge_by_ratio_column, judge_claims
 from mptcplab.study.library import SelectedTable, select, study_names
 from mptcplab.study.measurement import TableSource, combine_values, ratio, shipped_values
 from mptcplab.study.schema import PublishedTable
@@ -91,11 +93,13 @@ def test_the_bed_of_the_routers_counts() -> None:
 
 @pytest.mark.parametrize("name", study_names())
 def test_a_claim_without_seeds_is_not_judged(name: str) -> None:
-    """A ratio or a trend needs them. All else is judged as in a results folder."""
+    """A trend needs them, and a ratio that is no column of its table. All else is judged as in a results folder."""
     for one in judge_shipped(name):
         seeds = any(value.by_seed for value in shipped_values(one.selected).values())
+        ratios = {column.ratio for column in one.selected.table.columns.values() if column.ratio}
         for claim in one.claims:
-            needs = bool(claim.claim.to) or claim.claim.trend is not None
+            has_column = (claim.claim.of, *claim.claim.to) in ratios
+            needs = (bool(claim.claim.to) and not has_column) or claim.claim.trend is not None
             assert seeds or not needs or claim.fitted or claim.verdict == OPEN, (one.selected.name, claim.claim.text)
 
 
@@ -128,3 +132,17 @@ def test_shipped_beds_are_those_of_the_tables(name: str) -> None:
     texts = {claim.text for claim in tables[0].study.claims}
     assert {one.text for one in cloud.claims} <= texts
     assert {one.table for one in cloud.values} <= {one.number for one in tables}
+
+
+def test_a_ratio_that_is_a_column_needs_no_seeds() -> None:
+    """The column has the interval over the seeds. A trend compares rows seed by seed, and so needs them."""
+    selected = next(one for one in select("nguyen2014") if one.number == "rtt")
+    values = {place: replace(value, by_seed={}) for place, value in shipped_values(selected).items()}
+    claims = [claim for claim in selected.study.claims if claim.table == "rtt" and claim.to == ("tcp",)]
+    verdicts = [judge_by_ratio_column(ClaimVerdict(claim, (), OPEN), selected, values) for claim in claims]
+    assert [verdict is None for verdict in verdicts] == [claim.trend is not None for claim in claims]
+    judged = [verdict for verdict in verdicts if verdict is not None]
+    assert judged
+    for verdict in judged:
+        ratios = [values[row, "ratio"].interval for row in verdict.claim.rows]
+        assert [one.interval for one in verdict.quantities] == ratios

@@ -294,6 +294,22 @@ def judge_claims(selected: SelectedTable, measured: TableValues, sources: Source
     return claims
 
 
+def judge_by_ratio_column(verdict: ClaimVerdict, selected: SelectedTable, measured: TableValues) -> ClaimVerdict | None:
+    """Return a claim about the bounds of a ratio, judged by the table's column with this ratio.
+
+    The column has the interval over the seeds, so that their values are not needed. None if there is no such column,
+    or if the claim needs more than it has: a trend, or evidence.
+    """
+    claim = verdict.claim
+    columns = selected.table.columns.items()
+    name = next((name for name, column in columns if column.ratio == (claim.of, *claim.to)), None)
+    if name is None or claim.trend is not None or (claim.because is not None and claim.because.shown_by is not None):
+        return None
+    by_column = claim.model_copy(update={"of": name, "to": ()})
+    judged = _judge(by_column, selected.table.all_rows, measured, _rows(measured))
+    return replace(judged, claim=claim, fitted=verdict.fitted)
+
+
 def judge_claim(claim: Claim, all_rows: Sequence[str], measured: TableValues) -> str:
     """Return whether ``claim`` holds by the values of its own table alone: HOLDS, FAILS, UNCERTAIN or OPEN."""
     return _judge(claim, all_rows, measured, _rows(measured)).verdict

@@ -301,7 +301,7 @@ def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
         yield f"In the source: {table.place}."
     if table.published:
         yield tolerance_text(table)
-    yield f"Measured: {spread}; payload at the receiver."
+    yield f"Measured: {spread}{_where_measured(table)}."
     if any(value.interval.is_identical for value in judged.measured.values()):
         yield IDENTICAL_NOTE
     yield from _undefined_ratio_notes(judged)
@@ -316,6 +316,14 @@ def _footer(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     if table.note:
         yield judged.fill_quotes(table.note)
     yield from _quoted_table_notes(judged, (*marks, table.note))
+
+
+def _where_measured(table: PublishedTable) -> str:
+    """Return at which end the payload of a table's rates is counted; empty for a table without rates."""
+    names = {table.value_of(name).rpartition(":")[2] for name in table.columns}
+    ends = {"receiver": {"goodput_mbps", "jain"}, "sender": {"sent_mbps", "jain_sent"}}
+    counted = [f"payload at the {end}" for end, metrics in ends.items() if names & metrics]
+    return f"; {' and '.join(counted)}" if counted else ""
 
 
 def _undefined_ratio_notes(judged: JudgedTable) -> Iterator[str]:

@@ -28,6 +28,7 @@ from mptcplab.study.judgement import (
     CellEvidence,
     ClaimVerdict,
     cell_evidence,
+    judge_by_ratio_column,
     judge_claims,
     position,
 )
@@ -279,7 +280,7 @@ def judge(
 # The verdicts on what is shipped with a study: computed from ``full.json`` and ``cloud.json``, without a recording.
 #
 # A claim about a ratio or a trend needs the values of single seeds. Where the shipped values of its tables lack them,
-# it is not judged.
+# a claim about a ratio is judged by the table's column with that ratio, if there is one, and any other is not judged.
 
 
 def judge_shipped(study: str) -> list[JudgedTable]:
@@ -311,8 +312,14 @@ def _current_values(selected: SelectedTable) -> TableValues:
 
 
 def _without_unknown_claims(judged: JudgedTable) -> JudgedTable:
-    claims = [claim if _can_be_judged(claim) else ClaimVerdict(claim.claim, (), OPEN) for claim in judged.claims]
-    return replace(judged, claims=tuple(claims))
+    return replace(judged, claims=tuple(_as_far_as_known(claim, judged) for claim in judged.claims))
+
+
+def _as_far_as_known(claim: ClaimVerdict, judged: JudgedTable) -> ClaimVerdict:
+    if _can_be_judged(claim):
+        return claim
+    by_ratio = judge_by_ratio_column(claim, judged.selected, judged.measured)
+    return ClaimVerdict(claim.claim, (), OPEN) if by_ratio is None else by_ratio
 
 
 def _can_be_judged(verdict: ClaimVerdict) -> bool:
