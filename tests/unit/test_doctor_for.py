@@ -247,7 +247,7 @@ def test_a_way_to_go_on_without_it_is_named() -> None:
     stale = MissingError(
         "it is stale", subject="kernel 7.2 (stale)", command="mptcplab kernel build", alternative="wait"
     )
-    error = collect_lacks({"a": [stale]}, DEBIAN).to_error("mptcplab doctor --for a --install")
+    error = collect_lacks({"a": [stale]}, "mptcplab doctor --for a --install", DEBIAN).to_error()
     assert (error.hint or "").splitlines() == [
         "mptcplab doctor --for a --install",
         "  or by hand: mptcplab kernel build",

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
-    from mptcplab.api.plans import export_node, plan_script
+    from mptcplab.api.plans import ExportedFile, export_formats, export_node, plan_script
     from mptcplab.api.reports import WrittenReport, write_report
     from mptcplab.api.reproduction import Reproduction, TableReport, TableStart, reproduce
     from mptcplab.api.sources import Source, load, open_source
@@ -80,6 +80,7 @@ __all__ = [
     "ExperimentEstimate",
     "ExperimentOutcome",
     "ExplainedFiles",
+    "ExportedFile",
     "Imported",
     "InputError",
     "KernelBuild",
@@ -120,6 +121,7 @@ __all__ = [
     "examine",
     "execute_runs",
     "explain",
+    "export_formats",
     "export_node",
     "find_kernel",
     "find_lacks",
@@ -184,6 +186,8 @@ __getattr__ = lazy_names(
             "reproduce",
         ),
         "plans": (
+            "ExportedFile",
+            "export_formats",
             "export_node",
             "plan_script",
         ),

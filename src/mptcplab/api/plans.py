@@ -8,7 +8,9 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.export import File, format_named, format_names
+from mptcplab.plan.export import File as ExportedFile
+from mptcplab.plan.export import format_named
+from mptcplab.plan.export import format_names as export_formats
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.scenario.document import name_hint
@@ -38,7 +40,7 @@ def export_node(
     *,
     devices: Iterable[str] = (),
     password_file: str | Path | None = None,
-) -> list[File]:
+) -> list[ExportedFile]:
     """Return the files that configure a real machine as ``node`` of a scenario: each with path, mode and text.
 
     ``format`` is ``sh``, ``networkd`` or ``uci``. ``devices`` are texts ``LINK=DEVICE`` with the machine's interfaces.
@@ -47,7 +49,7 @@ def export_node(
     :raises InputError: if there is no such node, if the format cannot express it, or if a file cannot be read.
     :raises MissingError: if the package of the format is not installed.
     """
-    names = format_names()
+    names = export_formats()
     if format not in names:
         raise InputError(f"'{format}' is not a format", hint=f"use {', '.join(names)}")
     if node not in scenario.nodes:

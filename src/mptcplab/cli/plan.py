@@ -11,7 +11,6 @@ import click
 
 from mptcplab import api
 from mptcplab.errors import InputError, reason
-from mptcplab.plan.export import File, format_names
 from mptcplab.scenario.points import select_point
 
 
@@ -35,7 +34,7 @@ def plan(
             return
         if seed is not None:
             raise InputError("--seed has no effect with --node", hint="remove it: a seed changes links and workloads")
-        form = form or format_names()[0]
+        form = form or api.export_formats()[0]
         files = api.export_node(chosen.scenario, node, form, devices=devices, password_file=password_file)
         if out is None:
             _print(files)
@@ -49,7 +48,7 @@ def _check_options(given: dict[str, object]) -> None:
             raise InputError(f"{option} needs --node", hint="name a node of the scenario, like --node client")
 
 
-def _print(files: list[File]) -> None:
+def _print(files: list[api.ExportedFile]) -> None:
     """Print one file as it is, several with their paths."""
     if len(files) == 1:
         click.echo(files[0].text, nl=False)
@@ -57,7 +56,7 @@ def _print(files: list[File]) -> None:
         click.echo("\n".join(f"==> /{file.path} <==\n{file.text}" for file in files), nl=False)
 
 
-def _write(files: Iterable[File], out: Path) -> None:
+def _write(files: Iterable[api.ExportedFile], out: Path) -> None:
     for file in files:
         place = out / file.path
         try:
