@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from mptcplab.api.experiments import ExperimentOutcome, execute_runs, run
     from mptcplab.api.explanations import ExplainedFiles, explain
     from mptcplab.api.machine import find_lacks
-    from mptcplab.api.plans import ExportedFile, export_formats, export_node, plan_script
+    from mptcplab.api.plans import export_node, plan_script
     from mptcplab.api.reports import WrittenReport, write_report
     from mptcplab.api.reproduction import Reproduction, TableReport, TableStart, reproduce
     from mptcplab.api.sources import Source, load, open_source
@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from mptcplab.kernel.debian import obtain_stock
     from mptcplab.kernel.progress import Reporter
     from mptcplab.packs.make import WrittenPack, write_pack
+    from mptcplab.plan.export import ExportedFile, export_formats
     from mptcplab.proxies.build import build_proxies
     from mptcplab.report.capture_files import CaptureReport, CaptureStatistics, analyse_captures, measure_captures
     from mptcplab.report.compare import ResultsComparison
@@ -186,8 +187,6 @@ __getattr__ = lazy_names(
             "reproduce",
         ),
         "plans": (
-            "ExportedFile",
-            "export_formats",
             "export_node",
             "plan_script",
         ),
@@ -250,6 +249,10 @@ __getattr__ = lazy_names(
         "mptcplab.packs.make": (
             "WrittenPack",
             "write_pack",
+        ),
+        "mptcplab.plan.export": (
+            "ExportedFile",
+            "export_formats",
         ),
         "mptcplab.proxies.build": ("build_proxies",),
         "mptcplab.report.capture_files": (

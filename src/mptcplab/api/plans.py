@@ -8,9 +8,7 @@ from pathlib import Path
 
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.export import File as ExportedFile
-from mptcplab.plan.export import format_named
-from mptcplab.plan.export import format_names as export_formats
+from mptcplab.plan.export import ExportedFile, export_formats, format_named
 from mptcplab.plan.phases import phase_notes, phases_of
 from mptcplab.plan.script import script
 from mptcplab.scenario.document import name_hint

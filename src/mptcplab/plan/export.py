@@ -13,7 +13,7 @@ from mptcplab.scenario.schema import Scenario
 
 
 @dataclass(frozen=True)
-class File:
+class ExportedFile:
     """A file of a format: its path on the machine, without the leading slash, and its mode."""
 
     path: str
@@ -26,7 +26,7 @@ class ExportFormat(Protocol):
 
     def export(
         self, scenario: Scenario, node: str, *, devices: Iterable[str], password_file: Path | None
-    ) -> tuple[File, ...]:
+    ) -> tuple[ExportedFile, ...]:
         """Return the files that make a real machine ``node``, which the scenario has.
 
         ``devices`` are texts ``LINK=DEVICE``. ``password_file`` has the password of the node's gateways.
@@ -38,12 +38,12 @@ class ExportFormat(Protocol):
 FORMATS = PackagedParts("mptcplab.exports", "format", dict.fromkeys(("sh", "networkd", "uci"), "mptcplab-export"))
 
 
-def format_names() -> list[str]:
+def export_formats() -> list[str]:
     """Return the names of all formats, of packages that are installed or not."""
     return FORMATS.names
 
 
 def format_named(name: str) -> ExportFormat:
-    """Return a format with a name of :func:`format_names`. :raises MissingError: if its package is missing."""
+    """Return a format with a name of :func:`export_formats`. :raises MissingError: if its package is missing."""
     found_format: ExportFormat = FORMATS.load(name)
     return found_format

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from mptcplab.configuration import Route, Rule
-from mptcplab.plan.export import File
+from mptcplab.plan.export import ExportedFile
 from mptcplab_export import parts
 from mptcplab_export.model import Configuration, ExportInterface, Service
 from mptcplab_export.parts import deletion
@@ -16,7 +16,7 @@ _UNITS = "etc/systemd/system"
 _SERVICE = "mptcplab.service"
 
 
-def write(configuration: Configuration) -> tuple[File, ...]:
+def write(configuration: Configuration) -> tuple[ExportedFile, ...]:
     """Return the files."""
     networks = (_network(configuration, number) for number in range(len(configuration.interfaces)))
     return (
@@ -30,7 +30,7 @@ def write(configuration: Configuration) -> tuple[File, ...]:
     )
 
 
-def _network(configuration: Configuration, number: int) -> File:
+def _network(configuration: Configuration, number: int) -> ExportedFile:
     interface = configuration.interfaces[number]
     lines = [*parts.head(configuration, f"The interface {interface.device}")]
     if number == 0:
@@ -45,7 +45,7 @@ def _network(configuration: Configuration, number: int) -> File:
     for rule in configuration.rules:
         if rule.source == str(interface.address.ip) or (rule.source is None and number == 0):
             lines += _rule(rule)
-    return File(f"{_NETWORKS}/50-mptcplab-{interface.device}.network", _text(lines))
+    return ExportedFile(f"{_NETWORKS}/50-mptcplab-{interface.device}.network", _text(lines))
 
 
 def _route(route: Route, interface: ExportInterface) -> Iterator[str]:
@@ -73,7 +73,7 @@ def _rule(rule: Rule) -> Iterator[str]:
     )
 
 
-def _setup(configuration: Configuration) -> Iterator[File]:
+def _setup(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the service for what networkd cannot do."""
     starts, stops = [], []
     if configuration.tables:
@@ -95,10 +95,10 @@ def _setup(configuration: Configuration) -> Iterator[File]:
     lines += [f"ExecStart={_words(argv)}" for argv in starts]
     lines += [f"ExecStop={_words(argv)}" for argv in stops]
     lines += _section("Install", WantedBy="multi-user.target")
-    yield File(f"{_UNITS}/{_SERVICE}", _text(lines))
+    yield ExportedFile(f"{_UNITS}/{_SERVICE}", _text(lines))
 
 
-def _program(configuration: Configuration, service: Service) -> File:
+def _program(configuration: Configuration, service: Service) -> ExportedFile:
     lines = [*parts.head(configuration, "A program")]
     lines += _section(
         "Unit", Description=f"mptcplab: {service.name}", Wants=_SERVICE, After=f"{_SERVICE} network-online.target"
@@ -107,7 +107,7 @@ def _program(configuration: Configuration, service: Service) -> File:
     lines += [f"Environment={_word(f'{name}={value}')}" for name, value in service.environment]
     lines += [f"ExecStart={_words(service.argv)}", "Restart=on-failure"]
     lines += _section("Install", WantedBy="multi-user.target")
-    return File(f"{_UNITS}/mptcplab-{service.name}.service", _text(lines))
+    return ExportedFile(f"{_UNITS}/mptcplab-{service.name}.service", _text(lines))
 
 
 def _section(name: str, **keys: str | None) -> Iterator[str]:

@@ -7,7 +7,7 @@ import shlex
 from collections.abc import Iterable, Iterator
 
 from mptcplab.configuration import NftTable
-from mptcplab.plan.export import File
+from mptcplab.plan.export import ExportedFile
 from mptcplab_export.model import KERNEL_LIMITS, Configuration
 
 # Tables of nftables as files for ``nft -f``.
@@ -80,21 +80,21 @@ def head(configuration: Configuration, purpose: str) -> Iterator[str]:
     yield "# Made by `mptcplab plan`."
 
 
-def settings(configuration: Configuration) -> Iterator[File]:
+def settings(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the file of ``sysctl``, if there are settings."""
     if configuration.settings:
         lines = (f"{name} = {value}" for name, value in configuration.settings)
         yield _file(SETTINGS, (*head(configuration, "Settings"), *lines))
 
 
-def tables(configuration: Configuration) -> Iterator[File]:
+def tables(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the file of ``nft``, if there are tables."""
     if configuration.tables:
         purpose = "Packet rules"
         yield _file(TABLES, (*head(configuration, purpose), *table_lines(configuration.tables)))
 
 
-def endpoints(configuration: Configuration) -> Iterator[File]:
+def endpoints(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the script that adds and deletes MPTCP's endpoints, if the node uses MPTCP."""
     if configuration.limits is None:
         return
@@ -108,11 +108,11 @@ def endpoints(configuration: Configuration) -> Iterator[File]:
     yield _file(ENDPOINTS, (*lines, "}", "", _CHOICE.rstrip("\n")), 0o755)
 
 
-def files_of_programs(configuration: Configuration) -> Iterator[File]:
+def files_of_programs(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the files of services, which have passwords."""
     for service in configuration.services:
-        yield from (File(path.removeprefix("/"), f"{text}\n", 0o600) for path, text in service.files)
+        yield from (ExportedFile(path.removeprefix("/"), f"{text}\n", 0o600) for path, text in service.files)
 
 
-def _file(path: str, lines: tuple[str, ...], mode: int = 0o644) -> File:
-    return File(path, "\n".join(lines) + "\n", mode)
+def _file(path: str, lines: tuple[str, ...], mode: int = 0o644) -> ExportedFile:
+    return ExportedFile(path, "\n".join(lines) + "\n", mode)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from mptcplab.errors import InputError
-from mptcplab.plan.export import File
+from mptcplab.plan.export import ExportedFile
 from mptcplab.scenario.schema import Scenario
 from mptcplab_export import networkd, sh, uci
 from mptcplab_export.collect import ExportMachine, collect
@@ -23,11 +23,11 @@ class Format:
     """A format of configurations. ``folder`` is where the machine keeps the files of programs."""
 
     folder: str
-    write: Callable[[Configuration], tuple[File, ...]]
+    write: Callable[[Configuration], tuple[ExportedFile, ...]]
 
     def export(
         self, scenario: Scenario, node: str, *, devices: Iterable[str], password_file: Path | None
-    ) -> tuple[File, ...]:
+    ) -> tuple[ExportedFile, ...]:
         """See :class:`mptcplab.plan.export.ExportFormat`."""
         links = [name for name, link in scenario.links.items() if node in link.between]
         password = read_password(password_file) if password_file is not None else None

@@ -10,7 +10,7 @@ from __future__ import annotations
 import shlex
 from collections.abc import Iterator
 
-from mptcplab.plan.export import File
+from mptcplab.plan.export import ExportedFile
 from mptcplab.steps import Command
 from mptcplab_export.model import Configuration, ExportInterface, Service
 from mptcplab_export.parts import deletion, new_table
@@ -136,9 +136,9 @@ esac
 """
 
 
-def write(configuration: Configuration) -> tuple[File, ...]:
+def write(configuration: Configuration) -> tuple[ExportedFile, ...]:
     """Return the script."""
-    return (File(f"{configuration.node}.sh", "\n".join(_lines(configuration)), 0o700),)
+    return (ExportedFile(f"{configuration.node}.sh", "\n".join(_lines(configuration)), 0o700),)
 
 
 def programs(configuration: Configuration) -> tuple[str, ...]:

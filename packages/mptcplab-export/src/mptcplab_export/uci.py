@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator
 
 from mptcplab.configuration import Route, Rule
 from mptcplab.errors import InputError
-from mptcplab.plan.export import File
+from mptcplab.plan.export import ExportedFile
 from mptcplab_export import parts
 from mptcplab_export.model import Configuration, ExportInterface, Service
 from mptcplab_export.parts import table_lines
@@ -38,7 +38,7 @@ class _Section:
                 yield f"\toption {name} {_quote(value)}"
 
 
-def write(configuration: Configuration) -> tuple[File, ...]:
+def write(configuration: Configuration) -> tuple[ExportedFile, ...]:
     """Return the files. :raises InputError: if two links would have the same name."""
     names = _names(configuration)
     return (
@@ -133,15 +133,15 @@ def _include(table: str) -> str:
     return f"etc/mptcplab/{table}.nft"
 
 
-def _firewall_includes(configuration: Configuration) -> Iterator[File]:
+def _firewall_includes(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the rules other than masquerading, for the firewall to include."""
     for table in configuration.tables:
         if not table.masquerades:
             lines = (*parts.head(configuration, "Packet rules"), *table_lines((table,)))
-            yield File(_include(table.name), "\n".join(lines) + "\n")
+            yield ExportedFile(_include(table.name), "\n".join(lines) + "\n")
 
 
-def _init(configuration: Configuration) -> Iterator[File]:
+def _init(configuration: Configuration) -> Iterator[ExportedFile]:
     """Yield the init script of endpoints and programs."""
     if configuration.limits is None and not configuration.services:
         return
@@ -154,7 +154,7 @@ def _init(configuration: Configuration) -> Iterator[File]:
     lines += ["}"]
     if configuration.limits is not None:
         lines += ["", "stop_service() {", f"\t/{parts.ENDPOINTS} stop", "}"]
-    yield File(f"etc/init.d/{_OWN}", "\n".join(lines) + "\n", 0o755)
+    yield ExportedFile(f"etc/init.d/{_OWN}", "\n".join(lines) + "\n", 0o755)
 
 
 def _instance(service: Service) -> Iterator[str]:
@@ -167,11 +167,11 @@ def _instance(service: Service) -> Iterator[str]:
     yield "procd_close_instance"
 
 
-def _file(configuration: Configuration, name: str, purpose: str, sections: Iterable[_Section]) -> File:
+def _file(configuration: Configuration, name: str, purpose: str, sections: Iterable[_Section]) -> ExportedFile:
     notes = configuration.notes if name == "network" else ()
     lines = [*parts.head(configuration, purpose), *(f"# {note}" for note in notes)]
     lines += [line for section in sections for line in section.lines()]
-    return File(f"etc/config/{name}", "\n".join(lines) + "\n")
+    return ExportedFile(f"etc/config/{name}", "\n".join(lines) + "\n")
 
 
 def _quote(text: str) -> str:

@@ -17,7 +17,7 @@ from tests.unit.exported import FAMILIES, NODES, configuration, everything, file
 from mptcplab.configuration import NftTable
 from mptcplab.errors import InputError
 from mptcplab.plan.compile import compile_plan
-from mptcplab.plan.export import format_named, format_names
+from mptcplab.plan.export import export_formats, format_named
 from mptcplab.plan.model import Plan
 from mptcplab.plan.radios import FOLDER as RADIO_FILES
 from mptcplab.plan.radios import WATCHER
@@ -125,7 +125,7 @@ def test_the_scenario_with_everything_has_everything() -> None:
 
 
 def test_the_core_has_all_formats() -> None:
-    assert format_names() == list(FORMATS)
+    assert export_formats() == list(FORMATS)
     assert all(format_named(name) is FORMATS[name] for name in FORMATS)
 
 
