@@ -141,7 +141,7 @@ def draw_operators(number: int) -> Truth:
 
 
 def draw_products(number: int) -> Truth:
-    """Draw rates near those that are sold, queues by the round trip, rare or frequent loss, and the buffers.
+    """Draw rates near products, queues by the round trip, rare or frequent loss, and the buffers.
 
     The rate is within 15 % of a product's; the round trip is 8 to 120 ms, uniform; the queue 0.5 to 4 round trips,
     at least 15 ms; two lines of five lose 0.01 to 1 %, uniform in the logarithm; the largest buffer of a socket is 1,

@@ -379,7 +379,8 @@ def _has_super_packets(half: HalfConnection) -> bool:
 
 def _state(flow: TcpFlow) -> str:
     """Return how far the handshake got, if it was not completed; else how the subflow ended."""
-    if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen:
+    # Data was sent after the handshake: the answers are not in a capture of one direction only.
+    if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen and not flow.has_dss:
         return "no answer"
     if flow.is_join and flow.initiated and not flow.answered and not flow.has_dss:
         return "refused"

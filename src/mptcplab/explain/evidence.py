@@ -88,7 +88,7 @@ class Host:
     observation, or since boot. ``sysctls`` are by their whole names. ``addresses`` belong to all its interfaces,
     without loopback. ``routes`` are the kernel's answers about routes from its endpoints to its peers, ``down`` are
     interfaces that are down or without a carrier. ``unanswered`` has the ends of connections whose first SYN got no
-    answer for longer than a moment, ``unanswered_at_a_look`` those of several that waited at the only look.
+    answer for longer than a moment, ``unanswered_at_a_look`` of several that waited at the only look.
     ``path_manager`` and ``protocol`` are what was configured: "kernel" or "userspace", "mptcp" or "tcp".
     """
 

@@ -49,8 +49,7 @@ _OPEN = "ESTAB"
 def signs_in_packets(trace: PathTrace, name: str, places: Iterable[float], loss_places: Iterable[float]) -> list[str]:
     """Return the signs in the packets of a path, the line ``name``.
 
-    ``places`` are the orders of the packets that met a queue far from full, ``loss_places`` those of the losses among
-    them.
+    ``places`` are the orders of the packets that met a queue far from full, ``loss_places`` of the losses among them.
     """
     signs = []
     if trace.at_sender and (share := _share_overtaking(trace)) >= _OVERTAKING:

@@ -65,7 +65,14 @@ def _checksum(evidence: Evidence) -> Iterator[Sign]:
 def _joins(state: str) -> Callable[[Evidence], Iterable[Sign]]:
     def recognise(evidence: Evidence) -> Iterator[Sign]:
         for connection in evidence.captured or ():
-            joins = [subflow for subflow in connection.subflows if subflow.began == "join" and subflow.state == state]
+            # A join that carried payload was answered, and the capture has one direction only.
+            joins = [
+                subflow
+                for subflow in connection.subflows
+                if subflow.began == "join"
+                and subflow.state == state
+                and not any(direction.payload_bytes for direction in subflow.directions)
+            ]
             if joins:
                 yield Sign(
                     lines=tuple(_line(connection, subflow) for subflow in joins[:4]),
