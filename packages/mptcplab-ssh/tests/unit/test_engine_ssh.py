@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.unit.commanded import output_of
 
 import mptcplab_ssh
 from mptcplab.engine.protocol import engine_kind
@@ -94,6 +95,19 @@ def test_the_engine_takes_an_inventory() -> None:
         engine_kind("ssh:/nosuch.toml")
     with pytest.raises(InputError, match="needs an inventory"):
         engine_kind("ssh")[1].prepare("7.2", {}, stall_seconds=1)
+
+
+def test_a_cluster_is_refused(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    """The machines of an inventory are reached from here."""
+    words = ("--engine", f"ssh:{EXAMPLE}", "--cluster", "local:2", "--out", tmp_path / "out")
+    output = output_of(monkeypatch, capsys, "run", SCENARIO, *words)
+    assert output.status == 2
+    message, hint = output.err.splitlines()
+    assert message.endswith(f"--cluster local:2: a cluster cannot execute runs of the engine 'ssh:{EXAMPLE}'")
+    assert "leave out --cluster" in hint
+    assert not (tmp_path / "out").exists()
 
 
 def test_a_plan_is_divided_among_machines() -> None:
