@@ -26,9 +26,9 @@ RESULTS = "/run/pku"
 #: An interpreted CPU takes twenty times as long as this one, and may share it with other work.
 _SECONDS = 3600.0
 _CLI = (sys.executable, "-m", "mptcplab")
-#: Short, with a program that is not ours (`socat`). A busy machine's emulated CPU may make no progress for a while.
+#: Short, with a program that is not ours (`socat`).
 _EXAMPLE = (
-    *("run", "examples/transfer.toml", "--stall", "20 min"),
+    *("run", "examples/transfer.toml"),
     *("--set", "workloads.bulk.size=500 kB", "--set", "transport.protocol=mptcp"),
 )
 
