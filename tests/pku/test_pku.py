@@ -26,10 +26,10 @@ RESULTS = "/run/pku"
 #: An interpreted CPU takes twenty times as long as this one, and may share it with other work.
 _SECONDS = 3600.0
 _CLI = (sys.executable, "-m", "mptcplab")
-#: Short, with connections of both kinds, captures of nothing, and a program that is not ours (`socat`).
+#: Short, with a program that is not ours (`socat`).
 _EXAMPLE = (
     *("run", "examples/transfer.toml"),
-    *("--set", "workloads.bulk.size=2 MB", "--set", "transport.protocol=mptcp"),
+    *("--set", "workloads.bulk.size=500 kB", "--set", "transport.protocol=mptcp"),
 )
 
 Run = Callable[..., str]
@@ -74,7 +74,8 @@ def test_a_recording_is_the_same_as_without(run: Run, tmp_path: Path) -> None:
     words = [*_CLI, *_EXAMPLE, "--out"]
     here = tmp_path / "here"
     subprocess.run([*words, str(here)], cwd=REPOSITORY, env={**os.environ, INPROC: "off"}, check=True)
-    run(_words(*words, f"{RESULTS}/out"))
+    # Not there at once: the lab's sockets cannot be in a shared folder.
+    run(f"{_words(*words, '/tmp/out')}; cp -r /tmp/out {RESULTS}/out")
     difference = compare(here, tmp_path / "machine/shared/out")
     print(difference)
     assert difference.compared > 0
