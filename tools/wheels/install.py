@@ -60,7 +60,7 @@ def main() -> None:
         subprocess.run([*pip, str(kernel.resolve()), str(pure.resolve())], check=True, env=_environment(folder))
         _run(folder, ["gcc", "--version"], is_expected=False)
         mptcplab = str(folder / "venv" / "bin" / "mptcplab")
-        # Reads every scenario, also those that extend others.
+        # Reads every scenario, and what scenarios extend.
         _run(folder, [mptcplab, "examples"])
         started = time.monotonic()
         _run(folder, [mptcplab, *_RUN, "--out", "results"])
