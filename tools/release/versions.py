@@ -30,7 +30,7 @@ class Place:
 
     def read(self, root: Path) -> str:
         """Return the version in the checkout `root`. :raises LabError: if the file names none, or two."""
-        versions: list[str] = sorted(set(self.pattern.findall((root / self.file).read_text())))
+        versions = sorted({match[1] for match in self.pattern.finditer((root / self.file).read_text())})
         if len(versions) != 1:
             raise LabError(f"{self.file} names {' and '.join(versions) or 'no version'}")
         return versions[0]

@@ -66,7 +66,7 @@ def main() -> None:
         subprocess.run([*pip, *map(str, map(Path.resolve, core))], check=True, env=_environment(folder))
         check_engine(folder, [command, *_ENGINE], Exit.MISSING)
         _run(folder, ["gcc", "--version"], is_expected=False)
-        # Reads every scenario, also those that extend others.
+        # Reads every scenario, and what scenarios extend.
         _run(folder, [command, "examples"])
         started = time.monotonic()
         _run(folder, [command, *_RUN, "--out", "results"])

@@ -393,7 +393,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
     try:
         if file.is_dir():
             raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
-        # What is no regular file has no size, and can be endless.
+        # A pipe or device has no size, and can be endless.
         with file.open(encoding="utf-8-sig") as opened:
             text = opened.read(_MAX_FILE_BYTES + 1)
         if len(text) > _MAX_FILE_BYTES:
