@@ -105,7 +105,7 @@ def test_a_node_is_exported_in_each_format(two: api.Experiment) -> None:
     ("arguments", "message", "hint"),
     [
         (("client", "shell"), "'shell' is not a format", "use sh, networkd, uci"),
-        (("clinet",), "the scenario has no node 'clinet'", "did you mean `client`?"),
+        (("clinet",), "the scenario has no node 'clinet'", "did you mean `client`?"),  # codespell:ignore
     ],
 )
 def test_what_cannot_be_exported(two: api.Experiment, arguments: tuple[str, ...], message: str, hint: str) -> None:
@@ -169,8 +169,8 @@ def test_engines_have_names_and_capabilities() -> None:
     assert api.engine_kind("virtual")[1].capabilities.virtual_time
     assert api.engine_kind("stock:6.12")[0] == "stock"
     assert not api.engine_kind("local")[1].capabilities.virtual_time
-    with pytest.raises(api.InputError, match="there is no engine 'vritual'") as refused:
-        api.engine_kind("vritual")
+    with pytest.raises(api.InputError, match="there is no engine 'vritual'") as refused:  # codespell:ignore
+        api.engine_kind("vritual")  # codespell:ignore
     assert "virtual" in (refused.value.hint or "")
 
 
@@ -220,7 +220,7 @@ def test_a_program_on_a_node(two: api.Experiment) -> None:
         ("ls -l", {}, "a command is a list of words, not a text"),
         (["ls"], {"node": "client"}, "without a scenario there are no nodes and no keys"),
         (["ls"], {"set": {"seed": 1}}, "without a scenario there are no nodes and no keys"),
-        (["ls"], {"scenario": "@two-paths", "node": "clinet"}, "has no node 'clinet'"),
+        (["ls"], {"scenario": "@two-paths", "node": "clinet"}, "has no node 'clinet'"),  # codespell:ignore
         (["ls"], {"scenario": "@nothing"}, "no example 'nothing'"),
         (["ls"], {"timeout": "soon"}, "--timeout"),
         (["ls"], {"stall": "3"}, "--stall"),
