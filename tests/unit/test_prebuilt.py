@@ -61,7 +61,7 @@ def test_a_kernel_of_other_patches_is_not_used(monkeypatch: pytest.MonkeyPatch, 
     install_prebuilt(monkeypatch, tmp_path / "site", inputs="other")
     with pytest.raises(MissingError, match=f"the kernel 7.2 of {NAME} was built from other patches") as caught:
         find_kernel(cache=cache, inputs=INPUTS)
-    assert caught.value.hint == "mptcplab kernel build"
+    assert (caught.value.hint or "").splitlines()[0] == "mptcplab kernel build"
 
 
 @pytest.mark.parametrize(

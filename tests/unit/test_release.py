@@ -216,7 +216,7 @@ _PYTHON = """#!/bin/sh
 echo "$*" >>"$LOG"
 case "$*" in
 *"kernel path"*) exit 1 ;;
-*tools.wheels*) mkdir -p dist && touch dist/mptcplab-0.1.0-py3-none-any.whl dist/mptcplab_kernel-0.1.0-any.whl ;;
+*tools.wheels*) mkdir -p dist && cd dist && touch mptcplab-0.1.0-py3-none-any.whl mptcplab_kernel-0.1.0-any.whl mptcplab_ssh-0.1.0-any.whl ;;
 *"pip download"*) mkdir -p build/wheelhouse && cp dist/*.whl build/wheelhouse ;;
 *--target*) mkdir -p build/deb && cp -r contents/. build/deb ;;
 esac
@@ -229,6 +229,9 @@ def package_source(tmp_path: Path) -> Path:
     for name in ("debian/collect", "scripts/collect-wheels"):
         (tmp_path / name).parent.mkdir()
         shutil.copy(ROOT / name, tmp_path / name)
+    package = tmp_path / "packages" / "mptcplab-ssh" / "pyproject.toml"
+    package.parent.mkdir(parents=True)
+    package.touch()
     python = tmp_path / "build" / "deb-python" / "bin" / "python"
     python.parent.mkdir(parents=True)
     python.write_text(_PYTHON)
@@ -267,7 +270,7 @@ def test_the_package_builds_wheels_in_a_clean_clone_and_only_there(package_sourc
     assert "dist/mptcplab-0.1.0-py3-none-any.whl[serve]" in next(line for line in first if "pip download" in line)
     (install,) = _collect(package_source)
     assert "--no-index" in install
-    assert install.endswith("mptcplab[serve]")
+    assert install.endswith("mptcplab[all,serve]")
 
 
 def test_wheels_of_libraries_are_collected_again_only_for_other_wheels(package_source: Path) -> None:

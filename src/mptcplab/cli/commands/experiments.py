@@ -113,7 +113,7 @@ def show() -> None:
 @click.option(
     "--format",
     "form",
-    type=DeferredChoice("mptcplab.plan.export:format_names"),
+    type=DeferredChoice("mptcplab.api:export_formats"),
     help="Format of the configuration: a shell script, files for systemd, or files for OpenWrt. Default: sh.",
 )
 @click.option(
