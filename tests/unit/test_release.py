@@ -216,7 +216,9 @@ _PYTHON = """#!/bin/sh
 echo "$*" >>"$LOG"
 case "$*" in
 *"kernel path"*) exit 1 ;;
-*tools.wheels*) mkdir -p dist && cd dist && touch mptcplab-0.1.0-py3-none-any.whl mptcplab_kernel-0.1.0-any.whl mptcplab_ssh-0.1.0-any.whl ;;
+*tools.wheels*)
+    mkdir -p dist && cd dist
+    touch mptcplab-0.1.0-py3-none-any.whl mptcplab_kernel-0.1.0-any.whl mptcplab_ssh-0.1.0-any.whl ;;
 *"pip download"*) mkdir -p build/wheelhouse && cp dist/*.whl build/wheelhouse ;;
 *--target*) mkdir -p build/deb && cp -r contents/. build/deb ;;
 esac
