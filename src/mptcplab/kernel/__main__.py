@@ -8,41 +8,13 @@ from __future__ import annotations
 
 import argparse
 import sys
-import time
 from collections.abc import Sequence
 
 from mptcplab.errors import Exit, LabError, MissingError
 from mptcplab.kernel.build import BuildOptions, build_kernel
 from mptcplab.kernel.cache import find_kernel, variant_name
 from mptcplab.kernel.data import DEFAULT_HZ, DEFAULT_VERSION, FIXES, HZ_CHOICES
-
-_LINE_EVERY_S = 15.0
-
-
-class LineReporter:
-    """Prints each stage to stderr, and every 15 seconds its share that is done."""
-
-    def __init__(self) -> None:
-        self._stage = ""
-        self._printed = time.monotonic()
-
-    def stage(self, text: str) -> None:
-        """Print the name of the stage."""
-        self._stage = text
-        self._print(text)
-
-    def count(self, done: int, expected: int) -> None:
-        """Print the share from time to time. The expected number is an estimate: never more than 99 %."""
-        if time.monotonic() - self._printed >= _LINE_EVERY_S:
-            self._print(f"{self._stage}: {min(99, 100 * done // max(expected, 1))} %")
-
-    def warn(self, text: str) -> None:
-        """Print a warning."""
-        self._print(f"warning: {text}")
-
-    def _print(self, text: str) -> None:
-        self._printed = time.monotonic()
-        print(text, file=sys.stderr, flush=True)
+from mptcplab.kernel.progress import LineReporter
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -56,7 +28,7 @@ def main(arguments: Sequence[str]) -> int:
         try:
             find_kernel(variant_name(DEFAULT_VERSION, options.variant))
         except MissingError:
-            build_kernel(options=options, progress=LineReporter())
+            build_kernel(options=options, progress=LineReporter(_print_line))
     except LabError as error:
         hint = f"\n  hint: {error.hint}" if error.hint else ""
         print(f"mptcplab: {error.message}{hint}", file=sys.stderr)
@@ -65,6 +37,10 @@ def main(arguments: Sequence[str]) -> int:
         print("mptcplab: interrupted", file=sys.stderr)
         return Exit.INTERRUPTED
     return Exit.DONE
+
+
+def _print_line(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
 
 
 if __name__ == "__main__":

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-import time
 from types import TracebackType
 from typing import Self
 
 from rich.console import Console
 from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-LINE_EVERY_S = 15.0
+from mptcplab.kernel.progress import LineReporter, share_text
 
 
 class StderrReporter:
@@ -18,8 +17,7 @@ class StderrReporter:
 
     def __init__(self, console: Console | None = None) -> None:
         self._console = console or Console(stderr=True, highlight=False)
-        self._last_line = time.monotonic()
-        self._text = ""
+        self._lines = LineReporter(self._print)
         self._bar = Progress(
             SpinnerColumn(),
             TextColumn("{task.description}"),
@@ -43,24 +41,20 @@ class StderrReporter:
 
     def stage(self, text: str) -> None:
         """Show the name of the stage; without a terminal, on a separate line."""
-        self._text = text
         self._bar.reset(self._task, total=None, description=text, share="")
         if not self._console.is_terminal:
-            self._print(text)
+            self._lines.stage(text)
 
     def count(self, done: int, expected: int) -> None:
         """Move the bar, or print a line every 15 seconds."""
-        # The expected number is an estimate: never show more than 99 %.
-        share = f"{min(99, 100 * done // max(expected, 1))} %"
+        share = share_text(done, expected)
         self._bar.update(self._task, completed=min(done, expected), total=expected, share=share)
-        now = time.monotonic()
-        if not self._console.is_terminal and now - self._last_line >= LINE_EVERY_S:
-            self._print(f"{self._text}: {share}")
+        if not self._console.is_terminal:
+            self._lines.count(done, expected)
 
     def warn(self, text: str) -> None:
         """Print a warning line above the bar."""
-        self._console.print(f"warning: {text}", markup=False, soft_wrap=True)
+        self._lines.warn(text)
 
     def _print(self, text: str) -> None:
-        self._last_line = time.monotonic()
         self._console.print(text, markup=False, soft_wrap=True)
