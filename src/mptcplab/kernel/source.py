@@ -131,6 +131,8 @@ def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[st
             ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
              "--strip-components=1", "--no-same-owner", "--wildcards", *(f"--exclude={name}" for name in without)],
             log=log,
+            # The tarballs of kernel.org and Debian have many blocks, which xz can decompress in parallel.
+            env={"XZ_DEFAULTS": "--threads=0", **os.environ},
         )  # fmt: skip
     except CommandError as error:
         raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
