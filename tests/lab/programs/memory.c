@@ -221,6 +221,49 @@ static void check_moves(void)
 	munmap(hole, 64 * PAGE);
 }
 
+/*
+ * Within one system call, one page takes the place of 16, and the other 15 become empty. The page tables of the 16 go
+ * before that, as many levels of them as have nothing else.
+ */
+
+static bool is_replaced(char *at, int sharing)
+{
+	char *page = map(NULL, PAGE, PROT_READ | PROT_WRITE, 0), *got;
+	bool good;
+
+	got = mmap(at, 16 * PAGE, PROT_READ | PROT_WRITE, sharing | MAP_ANONYMOUS | MAP_FIXED, -1, 0);
+	if (got != at)
+		return false;
+	fill(at, 16 * PAGE, 5);
+	fill(page, PAGE, 6);
+	got = mremap(page, PAGE, 16 * PAGE, MREMAP_MAYMOVE | MREMAP_FIXED, at);
+	good = got == at && is_filled(at, PAGE, 6) && is_zero(at + PAGE, 15 * PAGE);
+	munmap(at, 16 * PAGE);
+	return good;
+}
+
+static void replace_far(void)
+{
+	_exit(is_replaced((char *)0x200000000000, MAP_PRIVATE) ? 0 : 1);
+}
+
+static void check_replaced(void)
+{
+	char *room = map(NULL, 4 * GIB, PROT_NONE, MAP_NORESERVE), *at, *near;
+	int good = 0, status;
+
+	munmap(room, 4 * GIB);
+	at = (char *)(((uintptr_t)room + 2 * GIB) & -GIB);
+	near = map(at + 4 * MIB, PAGE, PROT_READ | PROT_WRITE, MAP_FIXED);
+	*near = 1;
+	good += is_replaced(at, MAP_PRIVATE) + is_replaced(at, MAP_SHARED);
+	check(good == 2, "memory that is replaced, with something 4 MiB further on: %d of 2", good);
+	munmap(near, PAGE);
+	check(is_replaced(at, MAP_PRIVATE), "memory that is replaced, with nothing within 1 GiB");
+	status = run_child(replace_far);
+	check(!status, "memory that is replaced, with nothing within 512 GiB: status %d", status);
+}
+
 static void check_protection(void)
 {
 	char *at = map(NULL, 8 * PAGE, PROT_READ | PROT_WRITE, 0);
@@ -545,6 +588,7 @@ int main(int argc, char **argv)
 	}
 	heat(3000);
 	check_moves();
+	check_replaced();
 	check_protection();
 	check_files();
 	check_code();
