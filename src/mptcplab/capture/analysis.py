@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mptcplab.capture import options as mp
 from mptcplab.capture.connection import MptcpConnection
-from mptcplab.capture.packet import ACK, SYN, Packet, SocketAddress
+from mptcplab.capture.packet import ACK, SYN, CopyFilter, Packet, SocketAddress
 from mptcplab.capture.tcp import Recognition, SubflowEvent, TcpFlow
 
 #: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
@@ -54,6 +54,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self.packets = 0
+        self.copies = 0
         self.start_ns: int | None = None
         self.end_ns = 0
         self.connections: dict[int, MptcpConnection] = {}
@@ -66,6 +67,7 @@ class Analysis:
         self._waiting: dict[int, list[TcpFlow]] = {}
         self._first_seen: dict[tuple[object, ...], object] = {}
         self._count = 0
+        self._copies = CopyFilter()
 
     def add(self, packet: Packet) -> None:
         """Analyse one packet."""
@@ -73,6 +75,9 @@ class Analysis:
         if self.start_ns is None or packet.time_ns < self.start_ns:
             self.start_ns = packet.time_ns
         self.end_ns = max(self.end_ns, packet.time_ns)
+        if self._copies.is_copy(packet):
+            self.copies += 1
+            return
         new_flow = self._flows.get((packet.source, packet.target))
         if new_flow is None or new_flow[0].is_followed_by(packet, new_flow[1]):
             new_flow = self._new_flow(packet)
@@ -80,7 +85,7 @@ class Analysis:
         position, fresh = flow.add(packet, direction)
         was_member = flow.number in self._members
         has_option = False
-        for option in mp.mptcp_options(packet.options):
+        for option in mp.mptcp_options(packet.options, is_cut=packet.is_cut):
             has_option = True
             self._take(option, packet, flow, direction, position)
         has_option = has_option or mp.has_mptcp(packet.options)

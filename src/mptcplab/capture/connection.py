@@ -88,7 +88,7 @@ class DataSpace:
     def begin(self, key: bytes, version: int) -> None:
         """Derive the sequence number of the first byte from the sender's key."""
         if self.origin is None:
-            self.origin, self.origin_bits = (initial_sequence(key, version) + 1) & 0xFFFFFFFFFFFFFFFF, 64
+            self.origin, self.origin_bits = first_sequence(key, version), 64
 
     def position(self, number: int, bits: int) -> int:
         """Return ``number`` as a position: with 32 bits, or an origin of 32 bits, the one nearest to the last."""
@@ -191,7 +191,10 @@ class MptcpConnection:
     def map_first_data(self, flow: TcpFlow, direction: int, side: int, capable: Capable) -> None:
         """Store the mapping of the first bytes if the MP_CAPABLE has a data length."""
         if capable.data_length:
-            self._map(flow, direction, side, (1, 1 + capable.data_length), 0)
+            space, key = self.spaces[side], self.keys[side]
+            # In packets out of order, a later mapping may have set the origin.
+            data = 0 if key is None else space.position(first_sequence(key, capable.version), 64)
+            self._map(flow, direction, side, (1, 1 + capable.data_length), data)
 
     def add_data(self, flow: TcpFlow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
         """Add fresh payload of a subflow. What no mapping seen so far covers waits for a later one."""
@@ -234,9 +237,9 @@ def token_of(key: bytes, version: int) -> int:
     return int.from_bytes(_digest(key, version)[:4])
 
 
-def initial_sequence(key: bytes, version: int) -> int:
-    """Return the initial data sequence number: the last 64 bits of the hash of a key."""
-    return int.from_bytes(_digest(key, version)[-8:])
+def first_sequence(key: bytes, version: int) -> int:
+    """Return the data sequence number of the first byte of data: the last 64 bits of the hash of a key, plus 1."""
+    return (int.from_bytes(_digest(key, version)[-8:]) + 1) & 0xFFFFFFFFFFFFFFFF
 
 
 def _digest(key: bytes, version: int) -> bytes:
