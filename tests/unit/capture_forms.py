@@ -110,9 +110,14 @@ def pcap(
 
 def pcapng(frames: Iterable[Frame], *, order: str = "<") -> bytes:
     """Return a pcapng file: an interface of Ethernet in nanoseconds, one of raw IP in microseconds, and comments."""
-    parts = [_block(order, 0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1) + _comment(order, "a section"))]
+    parts = [
+        _block(order, 0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1) + _comment(order, "a section"))
+    ]
     for number, (link, digits) in enumerate(((ETHERNET, 9), (RAW, 6))):
-        name, resolution = struct.pack(f"{order}HH4s", 2, 4, b"eth%d" % number), struct.pack(f"{order}HHB3x", 9, 1, digits)
+        name, resolution = (
+            struct.pack(f"{order}HH4s", 2, 4, b"eth%d" % number),
+            struct.pack(f"{order}HHB3x", 9, 1, digits),
+        )
         header = struct.pack(f"{order}HHI", link, 0, 0)
         parts.append(_block(order, 1, header + name + resolution + _comment(order, "an interface")))
     for frame in frames:
@@ -283,7 +288,7 @@ def erase_lengths(frames: Iterable[Frame]) -> list[Frame]:
 
 
 def fragment(frames: Iterable[Frame], size: int = 800) -> list[Frame]:
-    """Return the packets in fragments with at most ``size`` bytes of IP payload, a multiple of 8; the last comes first."""
+    """Return the packets in fragments of at most ``size`` bytes, a multiple of 8; the last fragment comes first."""
     fragments = []
     for number, frame in enumerate(frames, start=1):
         pieces = [(at, frame.tcp[at : at + size]) for at in range(0, len(frame.tcp), size)]

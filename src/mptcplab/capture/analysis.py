@@ -159,6 +159,8 @@ class Analysis:
         side = first_side ^ direction
         connection.version = option.version if connection.version is None or is_ack else connection.version
         connection.checksum_asked = connection.checksum_asked or option.checksum
+        # In packets out of order, data may come before the SYN.
+        connection.is_earlier = connection.is_earlier and not is_syn
         flow.answered = flow.answered or bool(is_ack)
         flow.confirmed = flow.confirmed or bool(is_ack and not is_syn)
         for owner, key in ((side, option.sender_key), (1 - side, option.receiver_key)):
@@ -237,7 +239,7 @@ class Analysis:
             return
         connection, first_side = member
         side = first_side ^ direction
-        connection.map_data(flow, direction, side, dss, position)
+        connection.map_data(flow, direction, side, dss, (position, position + packet.length))
         if dss.ack is not None:
             space = connection.spaces[1 - side]
             acked = space.position(dss.ack, dss.ack_bits)

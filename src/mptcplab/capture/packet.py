@@ -124,7 +124,7 @@ class CopyFilter:
             self._recent[key] = packet.time_ns
             return False
         self._recent[key] = packet.time_ns
-        return bool(packet.identification) or self._carries(packet) and abs(packet.time_ns - before) < _COPY_NS
+        return bool(packet.identification) or (self._carries(packet) and abs(packet.time_ns - before) < _COPY_NS)
 
     @staticmethod
     def _carries(packet: Packet) -> bool:

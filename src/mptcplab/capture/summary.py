@@ -137,6 +137,8 @@ class Summary:
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
     """Return the results of ``analysis``; ``files`` are the names of the files by their numbers."""
     connections = [*analysis.connections.values(), *analysis.unassigned]
+    for connection in connections:
+        connection.complete()
     flows = [*analysis.plain.values(), *(flow for connection in connections for flow, _ in connection.flows)]
     summarizer = _Summarizer(files, analysis.start_ns or 0, _one_way_files(flows))
     plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if not flow.has_mptcp]
@@ -368,10 +370,8 @@ def _gaps(members: Sequence[tuple[TcpFlow, int]]) -> Iterator[str]:
     halves = [half for flow, _ in members for half in flow.halves]
     cut = sum(half.cut_packets for half in halves)
     if cut:
-        yield (
-            f"the capture has only a part of the TCP options of {cut} packet{'s' * (cut > 1)}: keep more of each packet "
-            "(tcpdump -s 160)"
-        )
+        packets = f"{cut} packet{'s' * (cut > 1)}"
+        yield f"the capture has only a part of the TCP options of {packets}: keep more of each (tcpdump -s 160)"
     unseen = sum(half.unseen for half in halves)
     if unseen:
         yield f"{unseen} acknowledged bytes are not in the capture"
@@ -424,4 +424,3 @@ def _is_acked(connection: MptcpConnection, side: int) -> bool | None:
 def _has_super_packets(half: HalfConnection) -> bool:
     largest = max((view.largest for view in half.views.values()), default=0)
     return largest >= _SUPER_PACKET * (half.mss or 1460)
-

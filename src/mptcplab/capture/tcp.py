@@ -56,7 +56,8 @@ class WaitingSpan(NamedTuple):
 class HalfConnection:
     """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
-    ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
+    ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings, which give a
+    highest position and a lowest one, ``zero_min``: where both meet, it is exact. ``acked`` is
     the position up to which the other side has acknowledged; ``first`` and ``last`` are the lowest and the highest
     sequence number seen. ``fresh`` counts each byte of payload once, and
     ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
@@ -70,6 +71,7 @@ class HalfConnection:
     first: int | None = None
     last: int | None = None
     zero: int | None = None
+    zero_min: int | None = None
     has_syn: bool = False
     acked: int | None = None
     fresh: int = 0
@@ -138,6 +140,13 @@ class HalfConnection:
             self.finished = True
         self.reset = self.reset or bool(packet.flags & RST)
         return position, fresh
+
+    @property
+    def is_zero_exact(self) -> bool:
+        """True if the position of the SYN is known, and not only its bounds."""
+        if self.zero is None:
+            return False
+        return self.has_syn or (self.zero_min is not None and self.zero_min >= self.zero)
 
     def _new_view(self, vantage: VantagePoint) -> View:
         if len(self.views) == 1:  # from the second vantage point on, the union differs from what the first has seen
