@@ -93,7 +93,8 @@ class Pipe:
         if at is None:
             at = 0 if flags & SYN else self.sent[side]
             self.sent[side] = max(self.sent[side], at + length + bool(flags & FIN)) if not flags & SYN else 1
-        time = len(self.packets) * 1000 + 1
+        number = len(self.packets) + 1
+        time = (number - 1) * 1000 + 1
         acked = (self.starts[1 - side] + self.sent[1 - side]) % 2**32
         for vantage in self.vantages if vantages is None else vantages:
             self.packets.append(
@@ -107,6 +108,7 @@ class Pipe:
                     length,
                     options,
                     vantage,
+                    identification=number,
                 )
             )
 

@@ -231,7 +231,7 @@ def test_bytes_missing_from_the_capture() -> None:
     one.send(1)
     connection = only(analyse(packets))
     assert connection.subflows[0].directions[0].unseen_bytes == 700
-    assert connection.notes == ("700 acknowledged bytes are not in the capture",)
+    assert connection.gaps == ("700 acknowledged bytes are not in the capture",)
 
 
 def test_nothing_is_missing_after_a_fin() -> None:

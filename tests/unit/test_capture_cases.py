@@ -1,17 +1,15 @@
 # SPDX-License-Identifier: MIT
-"""Captures that were once read wrongly, and data counted a second time from tshark's fields.
+"""Captures that were once read wrongly, beside a second count of their data.
 
 captures/README.md says what is in each file.
 """
 
 from __future__ import annotations
 
-import hashlib
-import itertools
-import subprocess
 from pathlib import Path
 
 import pytest
+from tests.unit.counted_by_tshark import count_by_tshark
 
 from mptcplab.capture.analysis import Analysis
 from mptcplab.capture.packet import Packet, read_packets
@@ -23,57 +21,6 @@ from mptcplab.report.capture import connection_table, headline
 pytestmark = pytest.mark.slow
 
 CAPTURES = Path(__file__).parent / "captures"
-#: What tshark prints of each packet. Its sequence numbers are relative: 0 is the SYN.
-FIELDS = (
-    "tcp.stream",
-    "tcp.srcport",
-    "tcp.dstport",
-    "tcp.seq",
-    "tcp.len",
-    "tcp.options.mptcp.datafin.flag",
-    "tcp.options.mptcp.rawdataseqno",
-    "tcp.options.mptcp.subflowseqno",
-    "tcp.options.mptcp.datalvllen",
-    "tcp.options.mptcp.sendkey",
-)
-PORT = "5001"
-
-
-def data_by_tshark(*names: str) -> tuple[list[int], int]:
-    """Return the data bytes of each side, and all unmapped payload: every mapping applied to every payload.
-
-    It knows nothing of :mod:`mptcplab.capture`: tshark's fields, and a byte of memory per byte of data. Captures have
-    one connection of MPTCP 1 to port 5001, whose subflows have their SYN.
-    """
-    payload: dict[tuple[str, bool], set[range]] = {}
-    mappings: dict[tuple[str, bool], set[tuple[int, int, int]]] = {}
-    for number, name in enumerate(names):
-        run = ["tshark", "-n", "-r", str(CAPTURES / name), "-T", "fields", "-E", "occurrence=f"]
-        lines = subprocess.run(
-            [*run, *itertools.chain(*(("-e", field) for field in FIELDS))], capture_output=True, text=True, check=True
-        ).stdout
-        for line in lines.splitlines():
-            stream, source, target, at, length, fin, data, subflow, mapped, key = line.split("\t")
-            if PORT not in (source, target):
-                continue
-            half = (f"{number} {stream}", source == PORT)
-            if int(length):
-                payload.setdefault(half, set()).add(range(int(at), int(at) + int(length)))
-            if mapped and data:
-                size = int(mapped) - (fin == "1")
-                mappings.setdefault(half, set()).add((int(subflow), size, int(data)))
-            elif mapped:  # MP_CAPABLE with the first data, whose number follows from the key
-                first = int.from_bytes(hashlib.sha256(int(key).to_bytes(8)).digest()[-8:]) + 1
-                mappings.setdefault(half, set()).add((1, int(mapped), first))
-    unmapped, sent = 0, (set[int](), set[int]())
-    for half, spans in payload.items():
-        positions = set(itertools.chain(*spans))
-        for begin, size, data_begin in mappings.get(half, ()):
-            mapped_here = positions & set(range(begin, begin + size))
-            sent[half[1]].update((data_begin + position - begin) % 2**32 for position in mapped_here)
-        known = set(itertools.chain(*(range(begin, begin + size) for begin, size, _ in mappings.get(half, ()))))
-        unmapped += len(positions - known)
-    return [len(side) for side in sent], unmapped
 
 
 def summary_of(*names: str) -> Summary:
@@ -107,9 +54,9 @@ def text_of(*names: str) -> str:
 )
 def test_data_is_what_tshark_has_seen(names: tuple[str, ...]) -> None:
     connection = connection_of(*names)
-    data, unmapped = data_by_tshark(*names)
-    assert list(connection.data_bytes) == data
-    assert unmapped == 0
+    count = count_by_tshark([CAPTURES / name for name in names])
+    assert (connection.data_bytes, connection.reinjected_bytes) == (count.data, count.reinjected)
+    assert count.unmapped == 0
     assert not any("mapping" in note for note in connection.notes)
 
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 from mptcplab.capture import options as mp
 from mptcplab.capture.connection import MptcpConnection
-from mptcplab.capture.packet import ACK, SYN, Packet, SocketAddress
+from mptcplab.capture.packet import ACK, SYN, CopyFilter, Packet, SocketAddress
 from mptcplab.capture.tcp import Recognition, SubflowEvent, TcpFlow
 
 #: TCP and MPTCP connections that are tracked. Beyond these, old ones are only counted.
@@ -54,6 +54,7 @@ class Analysis:
 
     def __init__(self) -> None:
         self.packets = 0
+        self.copies = 0
         self.start_ns: int | None = None
         self.end_ns = 0
         self.connections: dict[int, MptcpConnection] = {}
@@ -66,6 +67,7 @@ class Analysis:
         self._waiting: dict[int, list[TcpFlow]] = {}
         self._first_seen: dict[tuple[object, ...], object] = {}
         self._count = 0
+        self._copies = CopyFilter()
 
     def add(self, packet: Packet) -> None:
         """Analyse one packet."""
@@ -73,6 +75,9 @@ class Analysis:
         if self.start_ns is None or packet.time_ns < self.start_ns:
             self.start_ns = packet.time_ns
         self.end_ns = max(self.end_ns, packet.time_ns)
+        if self._copies.is_copy(packet):
+            self.copies += 1
+            return
         new_flow = self._flows.get((packet.source, packet.target))
         if new_flow is None or new_flow[0].is_followed_by(packet, new_flow[1]):
             new_flow = self._new_flow(packet)
@@ -80,7 +85,7 @@ class Analysis:
         position, fresh = flow.add(packet, direction)
         was_member = flow.number in self._members
         has_option = False
-        for option in mp.mptcp_options(packet.options):
+        for option in mp.mptcp_options(packet.options, is_cut=packet.is_cut):
             has_option = True
             self._take(option, packet, flow, direction, position)
         has_option = has_option or mp.has_mptcp(packet.options)
@@ -154,6 +159,8 @@ class Analysis:
         side = first_side ^ direction
         connection.version = option.version if connection.version is None or is_ack else connection.version
         connection.checksum_asked = connection.checksum_asked or option.checksum
+        # In packets out of order, data may come before the SYN.
+        connection.is_earlier = connection.is_earlier and not is_syn
         flow.answered = flow.answered or bool(is_ack)
         flow.confirmed = flow.confirmed or bool(is_ack and not is_syn)
         for owner, key in ((side, option.sender_key), (1 - side, option.receiver_key)):
@@ -232,7 +239,7 @@ class Analysis:
             return
         connection, first_side = member
         side = first_side ^ direction
-        connection.map_data(flow, direction, side, dss, position)
+        connection.map_data(flow, direction, side, dss, (position, position + packet.length))
         if dss.ack is not None:
             space = connection.spaces[1 - side]
             acked = space.position(dss.ack, dss.ack_bits)

@@ -88,7 +88,7 @@ class DataSpace:
     def begin(self, key: bytes, version: int) -> None:
         """Derive the sequence number of the first byte from the sender's key."""
         if self.origin is None:
-            self.origin, self.origin_bits = (initial_sequence(key, version) + 1) & 0xFFFFFFFFFFFFFFFF, 64
+            self.origin, self.origin_bits = first_sequence(key, version), 64
 
     def position(self, number: int, bits: int) -> int:
         """Return ``number`` as a position: with 32 bits, or an origin of 32 bits, the one nearest to the last."""
@@ -132,7 +132,7 @@ class MptcpConnection:
 
     ``flows`` has its subflows, each with the side that sends in the flow's direction 0. ``infinite_ns`` is when an
     infinite mapping was sent. ``is_earlier`` is set if the connection began before the capture, and ``is_nameless`` if
-    no option of its single subflow names a connection.
+    no option of its single subflow names a connection. ``is_complete`` is set at the end of the capture.
     """
 
     number: int
@@ -148,6 +148,7 @@ class MptcpConnection:
     is_nameless: bool = False
     events: list[SubflowEvent] = field(default_factory=list)
     more_events: int = 0
+    is_complete: bool = False
 
     def learn_key(self, side: int, key: bytes, version: int) -> int:
         """Store the key of one side and return its token."""
@@ -164,8 +165,8 @@ class MptcpConnection:
         else:
             self.more_events += 1
 
-    def map_data(self, flow: TcpFlow, direction: int, side: int, dss: Dss, position: int) -> None:
-        """Store the mapping in ``dss``, sent by ``side`` in a packet whose payload begins at ``position``."""
+    def map_data(self, flow: TcpFlow, direction: int, side: int, dss: Dss, payload: Span) -> None:
+        """Store the mapping in ``dss``, sent by ``side`` in a packet with this payload."""
         space, half = self.spaces[side], flow.halves[direction]
         if dss.sequence is None:
             return
@@ -175,23 +176,29 @@ class MptcpConnection:
             self.infinite_ns = flow.end_ns
         if length <= 0 or (not dss.subflow_sequence and dss.fin):
             return
-        self._find_zero(half, dss.subflow_sequence, position)
+        self._find_zero(half, dss.subflow_sequence, length, payload)
         assert half.zero is not None
-        start = unwrap(dss.subflow_sequence, position - half.zero, 32)
+        start = unwrap(dss.subflow_sequence, payload[0] - half.zero, 32)
         self._map(flow, direction, side, (start, start + length), data)
 
     @staticmethod
-    def _find_zero(half: HalfConnection, subflow_sequence: int, position: int) -> None:
-        """Infer the position of an unseen SYN: packets begin at or after their mapping, so the minimum is exact."""
+    def _find_zero(half: HalfConnection, subflow_sequence: int, length: int, payload: Span) -> None:
+        """Infer the position of an unseen SYN: packets begin at or after their mapping, and end in it."""
         if half.has_syn:
             return
-        zero = position - subflow_sequence if half.zero is None else unwrap(position - subflow_sequence, half.zero, 32)
+        begin, end = payload
+        zero = begin - subflow_sequence if half.zero is None else unwrap(begin - subflow_sequence, half.zero, 32)
+        zero_min = zero + end - begin - length
         half.zero = zero if half.zero is None else min(half.zero, zero)
+        half.zero_min = zero_min if half.zero_min is None else max(half.zero_min, zero_min)
 
     def map_first_data(self, flow: TcpFlow, direction: int, side: int, capable: Capable) -> None:
         """Store the mapping of the first bytes if the MP_CAPABLE has a data length."""
         if capable.data_length:
-            self._map(flow, direction, side, (1, 1 + capable.data_length), 0)
+            space, key = self.spaces[side], self.keys[side]
+            # In packets out of order, a later mapping may have set the origin.
+            data = 0 if key is None else space.position(first_sequence(key, capable.version), 64)
+            self._map(flow, direction, side, (1, 1 + capable.data_length), data)
 
     def add_data(self, flow: TcpFlow, direction: int, side: int, fresh: list[Span], time_ns: int) -> None:
         """Add fresh payload of a subflow. What no mapping seen so far covers waits for a later one."""
@@ -205,6 +212,17 @@ class MptcpConnection:
         half.mappings.add(*mapped, data)
         if not half.waiting or half.zero is None or half.zero + mapped[0] >= half.waiting_end:
             return
+        self._place_waiting(flow, direction, side)
+
+    def complete(self) -> None:
+        """Note the end of the capture: of a subflow's unseen SYN, the upper bound is taken for its position."""
+        self.is_complete = True
+        for flow, first_side in self.flows:
+            for direction in (0, 1):
+                self._place_waiting(flow, direction, first_side ^ direction)
+
+    def _place_waiting(self, flow: TcpFlow, direction: int, side: int) -> None:
+        half = flow.halves[direction]
         waiting = list(half.waiting)
         half.waiting.clear()
         for span in waiting:
@@ -212,7 +230,7 @@ class MptcpConnection:
 
     def _place(self, flow: TcpFlow, direction: int, side: int, span: WaitingSpan) -> None:
         half = flow.halves[direction]
-        if half.zero is None:
+        if half.zero is None or not (half.is_zero_exact or self.is_complete):
             half.wait(*span)
             return
         points = _POINTS if self.number <= _WITH_MANY_POINTS else _FEW_POINTS
@@ -234,9 +252,9 @@ def token_of(key: bytes, version: int) -> int:
     return int.from_bytes(_digest(key, version)[:4])
 
 
-def initial_sequence(key: bytes, version: int) -> int:
-    """Return the initial data sequence number: the last 64 bits of the hash of a key."""
-    return int.from_bytes(_digest(key, version)[-8:])
+def first_sequence(key: bytes, version: int) -> int:
+    """Return the data sequence number of the first byte of data: the last 64 bits of the hash of a key, plus 1."""
+    return (int.from_bytes(_digest(key, version)[-8:]) + 1) & 0xFFFFFFFFFFFFFFFF
 
 
 def _digest(key: bytes, version: int) -> bytes:

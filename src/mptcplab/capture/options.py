@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 _MPTCP, _MSS, _END, _NOP = 30, 2, 0, 1
+_DSS, _CHECKSUM_BYTES = 2, 2
 
 
 class Capable(NamedTuple):
@@ -90,9 +91,12 @@ class Reset(NamedTuple):
 Option = Capable | Join | Dss | AddAddress | RemoveAddress | Priority | Fail | FastClose | Reset
 
 
-def mptcp_options(header: bytes) -> Iterator[Option]:
-    """Yield the MPTCP options of a TCP header; truncated and unknown ones are skipped."""
-    for kind, body in _options(header):
+def mptcp_options(header: bytes, *, is_cut: bool = False) -> Iterator[Option]:
+    """Yield the MPTCP options of a TCP header; truncated and unknown ones are skipped.
+
+    If the capture has only a part of the header (``is_cut``), a DSS counts that lacks nothing but its checksum.
+    """
+    for kind, body in _options(_complete_checksum(header) if is_cut else header):
         if kind == _MPTCP and body:
             option = _read(body)
             if option is not None:
@@ -118,6 +122,22 @@ def has_mptcp(header: bytes) -> bool:
 def maximum_segment(header: bytes) -> int | None:
     """Return the value of the MSS option; None without one."""
     return next((int.from_bytes(body) for kind, body in _options(header) if kind == _MSS and len(body) == 2), None)
+
+
+def _complete_checksum(header: bytes) -> bytes:
+    """Return a header that was cut in or before the checksum of a DSS with that checksum; any other one unchanged."""
+    at = 0
+    while at + 3 < len(header):
+        size = 1 if header[at] == _NOP else header[at + 1]
+        if header[at] == _END or size < 1:
+            break
+        missing = at + size - len(header)
+        if header[at] == _MPTCP and 0 < missing <= _CHECKSUM_BYTES and header[at + 2] >> 4 == _DSS:
+            whole = header + bytes(missing)
+            dss = _read(whole[at + 2 :])
+            return whole if isinstance(dss, Dss) and dss.has_checksum else header
+        at += size
+    return header
 
 
 def _options(header: bytes) -> Iterator[tuple[int, bytes]]:

@@ -33,9 +33,14 @@ FIELDS = (
     "tcp.flags",
     "tcp.len",
     "tcp.options",
+    "tcp.hdr_len",
+    "ip.id",
 )
 _NANOSECONDS = 1_000_000_000
 _TCP = "6"
+_FIXED_HEADER = 20
+#: Packets among which a copy is looked for, and the time within which it comes if it has no IPv4 identification.
+_RECENT, _COPY_NS = 512, 100_000
 
 
 class SocketAddress(NamedTuple):
@@ -58,7 +63,10 @@ class VantagePoint(NamedTuple):
 
 
 class Packet(NamedTuple):
-    """A TCP packet. ``length`` is the payload's length by the headers, even if it was cut. Numbers are raw."""
+    """A TCP packet. ``length`` is the payload's length by the headers, even if it was cut. Numbers are raw.
+
+    ``is_cut`` is set if the capture has only a part of the ``options``. ``identification`` is IPv4's, 0 in IPv6.
+    """
 
     time_ns: int
     source: SocketAddress
@@ -69,6 +77,8 @@ class Packet(NamedTuple):
     length: int
     options: bytes
     vantage: VantagePoint
+    is_cut: bool = False
+    identification: int = 0
 
 
 class Endpoints:
@@ -94,6 +104,34 @@ class Endpoints:
         return endpoint
 
 
+class CopyFilter:
+    """Recognises packets that one vantage point saw twice: on an interface and on the bridge above it, or at a mirror.
+
+    TCP never sends the same IPv4 identification twice within a few packets. Without an identification (IPv6), a copy
+    comes within :data:`_COPY_NS`, which is less than a retransmission takes.
+    """
+
+    def __init__(self) -> None:
+        self._recent: dict[tuple[object, ...], int] = {}
+
+    def is_copy(self, packet: Packet) -> bool:
+        """Return whether ``packet`` equals one of the last :data:`_RECENT` packets; and remember it."""
+        key = packet[1:]
+        before = self._recent.get(key)
+        if before is None:
+            if len(self._recent) >= _RECENT:
+                del self._recent[next(iter(self._recent))]
+            self._recent[key] = packet.time_ns
+            return False
+        self._recent[key] = packet.time_ns
+        return bool(packet.identification) or (self._carries(packet) and abs(packet.time_ns - before) < _COPY_NS)
+
+    @staticmethod
+    def _carries(packet: Packet) -> bool:
+        """Return whether TCP counts the packet: other ACKs may come twice, each with its own meaning."""
+        return bool(packet.length or packet.flags & (SYN | FIN | RST))
+
+
 class LineReader:
     """Parser of the lines about one file. Equal endpoints and vantage points are shared objects."""
 
@@ -109,9 +147,10 @@ class LineReader:
         """
         columns = line.rstrip("\n").split("\t")
         (time, interface, device, pkttype), addresses, ports = columns[:4], columns[4:9], columns[9:11]
-        sequence, acknowledgment, flags, length, options = columns[11:]
+        sequence, acknowledgment, flags, length, options, header, identification = columns[11:]
         if not length or not flags:
             return None
+        kept_options = bytes.fromhex(options.replace(":", ""))
         source, target = self._endpoints.pair(addresses, ports)
         return Packet(
             time_ns=nanoseconds(time),
@@ -121,8 +160,10 @@ class LineReader:
             acknowledgment=int(acknowledgment or 0),
             flags=int(flags, 16),
             length=int(length),
-            options=bytes.fromhex(options.replace(":", "")),
+            options=kept_options,
             vantage=self._vantage(interface, device, pkttype),
+            is_cut=bool(header) and int(header) - _FIXED_HEADER > len(kept_options),
+            identification=int(identification, 0) if identification else 0,
         )
 
     def _vantage(self, interface: str, device: str, direction: str) -> VantagePoint:

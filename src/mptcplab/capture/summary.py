@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
@@ -14,7 +14,7 @@ from mptcplab.capture.tcp import HalfConnection, SubflowEvent, TcpFlow
 _SECOND = 1e9
 #: Segments in a packet from which on it was captured before segmentation by the host's network card or driver.
 _SUPER_PACKET = 2
-_NEVER_ESTABLISHED = ("no answer", "refused")
+_NEVER_ESTABLISHED = ("no answer", "refused", "unknown")
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,8 @@ class CapturedSubflow:
 
     ``began`` is ``capable``, ``join``, ``before`` (the capture) or ``unknown``. ``recognised_by`` is what assigned it
     to its connection: ``keys``, ``token`` or (data sequence) ``numbers``. ``initiator`` is the side that sent the SYN;
-    ``state`` is how far the handshake got, or how the subflow ended. ``directions`` are from side 0, and from side 1.
+    ``state`` is how far the handshake got, or how the subflow ended; ``unknown`` if the capture has only SYNs, and
+    answers cannot be in it. ``directions`` are from side 0, and from side 1.
     """
 
     number: int
@@ -78,7 +79,7 @@ class ConnectionSummary:
     """One connection that is MPTCP, or requested it. Tokens and data are by side: side 0 opened it.
 
     ``data_bytes`` counts every byte that a side sent once; ``fallback`` is the reason if the connection is plain TCP,
-    and ``fallback_s`` when it fell back, if it was MPTCP at first.
+    and ``fallback_s`` when it fell back, if it was MPTCP at first. ``gaps`` says what is not in the capture, and why.
     """
 
     number: int
@@ -96,6 +97,7 @@ class ConnectionSummary:
     events: tuple[OptionRecord, ...]
     events_left_out: int
     notes: tuple[str, ...]
+    gaps: tuple[str, ...]
 
 
 @dataclass(frozen=True)
@@ -111,10 +113,14 @@ class TcpSummary:
 
 @dataclass(frozen=True)
 class Summary:
-    """A whole capture. ``*_only_counted`` are connections beyond the number that is tracked."""
+    """A whole capture. ``*_only_counted`` are connections beyond the number that is tracked.
+
+    ``copies`` are those of the ``tcp_packets`` that one place saw a second time. They count nowhere else.
+    """
 
     files: tuple[str, ...]
     tcp_packets: int
+    copies: int
     start_ns: int | None
     duration_s: float | None
     connections: tuple[ConnectionSummary, ...]
@@ -130,13 +136,17 @@ class Summary:
 
 def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
     """Return the results of ``analysis``; ``files`` are the names of the files by their numbers."""
-    summarizer = _Summarizer(files, analysis.start_ns or 0)
     connections = [*analysis.connections.values(), *analysis.unassigned]
+    for connection in connections:
+        connection.complete()
+    flows = [*analysis.plain.values(), *(flow for connection in connections for flow, _ in connection.flows)]
+    summarizer = _Summarizer(files, analysis.start_ns or 0, _one_way_files(flows))
     plain = [summarizer.tcp(flow) for flow in analysis.plain.values() if not flow.has_mptcp]
     forgotten = analysis.forgotten_plain
     return Summary(
         files=tuple(files),
         tcp_packets=analysis.packets,
+        copies=analysis.copies,
         start_ns=analysis.start_ns,
         duration_s=summarizer.seconds(analysis.end_ns) if analysis.packets else None,
         connections=tuple(summarizer.connection(connection) for connection in connections),
@@ -149,10 +159,10 @@ def summarise(analysis: Analysis, files: Sequence[str]) -> Summary:
 
 
 class _Summarizer:
-    """Makes summaries of connections; ``files`` and ``start_ns`` belong to the capture."""
+    """Makes summaries of connections; ``files``, ``start_ns`` and the files of one direction belong to the capture."""
 
-    def __init__(self, files: Sequence[str], start_ns: int) -> None:
-        self._files, self._start_ns = files, start_ns
+    def __init__(self, files: Sequence[str], start_ns: int, one_way_files: set[int]) -> None:
+        self._files, self._start_ns, self._one_way_files = files, start_ns, one_way_files
 
     def seconds(self, time_ns: int) -> float:
         """Return a time in seconds from the first packet."""
@@ -190,6 +200,7 @@ class _Summarizer:
             ),
             events_left_out=connection.more_events,
             notes=tuple(self._notes(connection, bool(fallback))),
+            gaps=tuple(_gaps(members)),
         )
 
     def _subflow(
@@ -212,7 +223,7 @@ class _Summarizer:
             backup=(flow.backup[side], flow.backup[1 - side]),
             start_s=self.seconds(flow.start_ns),
             end_s=self.seconds(flow.end_ns),
-            state=_state(flow),
+            state=self._state(flow),
             has_super_packets=any(_has_super_packets(half) for half in flow.halves),
             directions=(directions[0], directions[1]),
         )
@@ -251,7 +262,7 @@ class _Summarizer:
         reason = self._refusal(first) if first is not None and not first.has_dss else None
         if reason is not None:
             return reason, None
-        established = [flow for flow, _ in connection.flows if _state(flow) not in _NEVER_ESTABLISHED]
+        established = [flow for flow, _ in connection.flows if self._state(flow) not in _NEVER_ESTABLISHED]
         # Beside another subflow, one without options is reset, and the connection goes on.
         plain = established[0].plain if len(established) == 1 else None
         if plain is None or not plain.is_answered or not plain.is_unmapped:
@@ -307,7 +318,8 @@ class _Summarizer:
         notes = []
         if connection.is_earlier or connection.is_nameless:
             notes.append(_origin(connection))
-        notes += [_silence(flow) for flow, _ in connection.flows if flow.is_capable and _state(flow) == "no answer"]
+        first_flows = [flow for flow, _ in connection.flows if flow.is_capable]
+        notes += [_silence(flow) for flow in first_flows if self._state(flow) == "no answer"]
         if connection.failed:
             notes.append("MP_FAIL was sent: a checksum error")
         unmapped = sum(
@@ -318,14 +330,51 @@ class _Summarizer:
         )
         if unmapped and not fell_back:
             notes.append(f"no mapping was seen for {unmapped} bytes of payload")
-        unseen = sum(half.unseen for flow, _ in connection.flows for half in flow.halves)
-        if unseen:
-            notes.append(f"{unseen} acknowledged bytes are not in the capture")
         if any(_has_super_packets(half) for flow, _ in connection.flows for half in flow.halves):
             notes.append(
                 "captured before segmentation: a packet may be several on the wire, so their number is too low"
             )
         return notes
+
+    def _state(self, flow: TcpFlow) -> str:
+        """Return how far the handshake got, if it was not completed; else how the subflow ended."""
+        answers = flow.halves[1]
+        if flow.initiated and not answers.packets_seen and not answers.is_acknowledged:
+            files = {vantage.file for vantage in flow.halves[0].views}
+            return "unknown" if files <= self._one_way_files else "no answer"
+        if flow.is_join and flow.initiated and answers.packets_seen and not flow.answered and not flow.has_dss:
+            return "refused"
+        if flow.initiated and not answers.has_syn and answers.reset:
+            return "refused"
+        return flow.ended
+
+
+def _one_way_files(flows: Sequence[TcpFlow]) -> set[int]:
+    """Return the files that have only one direction: the other one is known from acknowledgments alone."""
+    one_way, both_ways = set[int](), set[int]()
+    for flow in flows:
+        first, second = ({vantage.file for vantage in half.views} for half in flow.halves)
+        both_ways |= first & second
+        one_way |= (first | second) if flow.is_one_way else set()
+    return one_way - both_ways
+
+
+def _gaps(members: Sequence[tuple[TcpFlow, int]]) -> Iterator[str]:
+    """Yield what of a connection is not in the capture, and why as far as it is known."""
+    one_way = [number for number, (flow, _) in enumerate(members, start=1) if flow.is_one_way]
+    if one_way:
+        sides = {side ^ (not flow.halves[0].packets_seen) for flow, side in members if flow.is_one_way}
+        which = f"subflow{'s' * (len(one_way) > 1)} {', '.join(map(str, one_way))}"
+        side = f", from side {sides.pop()}" if len(sides) == 1 else ""
+        yield f"only one direction of {which} was captured{side}: what the other side sent cannot be seen"
+    halves = [half for flow, _ in members for half in flow.halves]
+    cut = sum(half.cut_packets for half in halves)
+    if cut:
+        packets = f"{cut} packet{'s' * (cut > 1)}"
+        yield f"the capture has only a part of the TCP options of {packets}: keep more of each (tcpdump -s 160)"
+    unseen = sum(half.unseen for half in halves)
+    if unseen:
+        yield f"{unseen} acknowledged bytes are not in the capture"
 
 
 def _syns(number: int) -> str:
@@ -375,15 +424,3 @@ def _is_acked(connection: MptcpConnection, side: int) -> bool | None:
 def _has_super_packets(half: HalfConnection) -> bool:
     largest = max((view.largest for view in half.views.values()), default=0)
     return largest >= _SUPER_PACKET * (half.mss or 1460)
-
-
-def _state(flow: TcpFlow) -> str:
-    """Return how far the handshake got, if it was not completed; else how the subflow ended."""
-    # Data was sent after the handshake: the answers are not in a capture of one direction only.
-    if flow.initiated and not flow.halves[1].has_syn and not flow.halves[1].packets_seen and not flow.has_dss:
-        return "no answer"
-    if flow.is_join and flow.initiated and not flow.answered and not flow.has_dss:
-        return "refused"
-    if flow.initiated and not flow.halves[1].has_syn and flow.halves[1].reset:
-        return "refused"
-    return flow.ended

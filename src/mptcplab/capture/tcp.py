@@ -56,11 +56,14 @@ class WaitingSpan(NamedTuple):
 class HalfConnection:
     """One direction of a TCP connection. Positions are unwrapped sequence numbers.
 
-    ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings. ``acked`` is
+    ``zero`` is the position of the SYN, taken from it or, if the capture begins later, from the mappings, which give a
+    highest position and a lowest one, ``zero_min``: where both meet, it is exact. ``acked`` is
     the position up to which the other side has acknowledged; ``first`` and ``last`` are the lowest and the highest
     sequence number seen. ``fresh`` counts each byte of payload once, and
     ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
     ``mappings`` count positions from ``zero``. ``option_end`` is the end of the newest packet with an MPTCP option.
+    ``is_acknowledged`` is set if the other side has acknowledged packets of this direction, seen or not.
+    ``cut_packets`` counts those of whose TCP options the capture has only a part.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)
@@ -68,6 +71,7 @@ class HalfConnection:
     first: int | None = None
     last: int | None = None
     zero: int | None = None
+    zero_min: int | None = None
     has_syn: bool = False
     acked: int | None = None
     fresh: int = 0
@@ -79,6 +83,8 @@ class HalfConnection:
     waiting: deque[WaitingSpan] = field(default_factory=lambda: deque(maxlen=WAITING_SPANS))
     waiting_end: int = 0
     option_end: int | None = None
+    is_acknowledged: bool = False
+    cut_packets: int = 0
 
     def position(self, sequence: int) -> int:
         """Return ``sequence`` unwrapped: the position nearest to the last one."""
@@ -120,6 +126,7 @@ class HalfConnection:
         if view is None:
             view = self._new_view(packet.vantage)
         view.packets += 1
+        self.cut_packets += packet.is_cut
         if packet.flags & SYN:
             self._count_syn(packet, view, position)
             position += 1
@@ -133,6 +140,13 @@ class HalfConnection:
             self.finished = True
         self.reset = self.reset or bool(packet.flags & RST)
         return position, fresh
+
+    @property
+    def is_zero_exact(self) -> bool:
+        """True if the position of the SYN is known, and not only its bounds."""
+        if self.zero is None:
+            return False
+        return self.has_syn or (self.zero_min is not None and self.zero_min >= self.zero)
 
     def _new_view(self, vantage: VantagePoint) -> View:
         if len(self.views) == 1:  # from the second vantage point on, the union differs from what the first has seen
@@ -234,6 +248,8 @@ class TcpFlow:
         self.initiated = self.initiated or packet.flags & (SYN | ACK) == SYN
         if packet.flags & ACK:
             self.halves[1 - direction].acknowledge(packet.acknowledgment)
+            # A reset may have any number, of a side that has received nothing.
+            self.halves[1 - direction].is_acknowledged |= not packet.flags & RST
         return counted
 
     def count_syn_option(self, packet: Packet, direction: int, *, has_option: bool) -> None:
@@ -264,6 +280,11 @@ class TcpFlow:
         if self.plain is not None:
             self.plain.is_unmapped = self.plain.is_unmapped or is_unmapped
             self.plain.is_answered = self.plain.is_answered or direction != self.plain.direction
+
+    @property
+    def is_one_way(self) -> bool:
+        """True if the capture has only one direction, and the other side has sent as well, as acknowledgments show."""
+        return any(half.is_acknowledged and not half.packets_seen for half in self.halves)
 
     @property
     def ended(self) -> str:

@@ -12,7 +12,7 @@ import click
 from mptcplab import api
 from mptcplab.explain.answer import Answer, Explanation
 
-_MAX_LACKING, _MAX_NAMED = 6, 3
+_MAX_LACKING, _MAX_NAMED, _MAX_GAPS = 6, 3, 4
 
 
 def explain(files: tuple[Path, ...], client: str | None, as_json: bool) -> None:
@@ -33,6 +33,7 @@ def _lines(answer: Answer, workload: str) -> list[str]:
         lines.append(f"Hosts: {', '.join(answer.hosts)}")
     lines += [f"Left out: {text}" for text in answer.skipped]
     lines += [f"Not readable there: {text}" for text in answer.unread]
+    lines += [f"Not in the captures: {text}" for text in answer.gaps[:_MAX_GAPS]]
     for number, explanation in enumerate(answer.explanations, start=1):
         lines += ["", *_explanation(number, explanation)]
     lines += ["", *_conclusion(answer)]

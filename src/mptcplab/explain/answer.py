@@ -40,12 +40,16 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the files show. ``lacking`` has what is not in them, with the number of reasons that need it."""
+    """What the files show. ``lacking`` has what is not in them, with the number of reasons that need it.
+
+    ``gaps`` says what captures do not have of the connections in them.
+    """
 
     hosts: tuple[str, ...]
     understood: tuple[str, ...]
     skipped: tuple[str, ...]
     unread: tuple[str, ...]
+    gaps: tuple[str, ...]
     explanations: tuple[Explanation, ...]
     judged: int
     total: int
@@ -58,6 +62,7 @@ class Answer:
             "files": list(self.understood),
             "skipped": list(self.skipped),
             "unread": list(self.unread),
+            "gaps": list(self.gaps),
             "reasons": [
                 explanation.finding.document()
                 | {
@@ -87,6 +92,7 @@ def answer(sources: Sources, evidence: Evidence | None = None) -> Answer:
         understood=tuple(sources.understood),
         skipped=tuple(sources.skipped),
         unread=tuple(sources.unread),
+        gaps=tuple(_gaps(evidence)),
         explanations=tuple(
             Explanation(finding, tuple(_observation(sources, line) for line in finding.lines))
             for finding in explain(evidence)
@@ -102,6 +108,12 @@ def _describe(evidence: Evidence) -> Iterable[str]:
     parts = {True: "opens the connections", False: "accepts the connections", None: "client or server is not known"}
     for host in evidence.hosts:
         yield f"{host.name} ({parts[host.opens]})"
+
+
+def _gaps(evidence: Evidence) -> Iterable[str]:
+    """Yield what captures do not have of each connection."""
+    for connection in evidence.captured or ():
+        yield from (f"connection {connection.number}: {gap}" for gap in connection.gaps)
 
 
 def _observation(sources: Sources, line: str) -> Observation:

@@ -39,7 +39,8 @@ def headline(summary: Summary) -> str:
     mptcp = len(summary.connections) + summary.connections_only_counted
     files = f"{len(summary.files)} files" if len(summary.files) > 1 else summary.files[0]
     over = "" if summary.duration_s is None else f" in {summary.duration_s:.3f} s"
-    packets = f"{summary.tcp_packets:,} TCP packets{over}"
+    copies = f" ({summary.copies:,} of them copies)" if summary.copies else ""
+    packets = f"{summary.tcp_packets:,} TCP packets{copies}{over}"
     return f"{files}: {packets}, {_count(mptcp, 'MPTCP connection')}, {tcp_line(summary)}"
 
 
@@ -98,7 +99,7 @@ def _join_remark(subflow: CapturedSubflow) -> str:
 def _notes(connection: ConnectionSummary) -> Iterator[str]:
     if connection.fallback:
         yield f"[!] {'Plain TCP' if connection.fallback_s is None else 'Fell back to TCP'}: {connection.fallback}."
-    for note in connection.notes:
+    for note in (*connection.notes, *connection.gaps):
         yield f"[!] {note[0].upper()}{note[1:]}."
     for event in connection.events[:_MAX_EVENTS]:
         arrow = _ARROWS[event.side]

@@ -21,7 +21,7 @@ from mptcplab.report.capture import connection_table, headline, statistics_table
 _HEAD = 10
 _TEXT, _PACKETS, _FRAMES = b"T", b"P", b"F"
 _IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"
-_TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\n"
+_TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\t{header}\t{number}\n"
 
 
 class CaptureTarget:
@@ -106,5 +106,7 @@ def _lines(data: bytes) -> Iterator[str]:
             flags=flags,
             length=length,
             options=data[at + _HEAD : at + _HEAD + size].hex(),
+            header=20 + size,
+            number=f"0x{at & 0xFFFF:04x}",
         )
         at += _HEAD + size

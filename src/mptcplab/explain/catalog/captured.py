@@ -104,14 +104,15 @@ def _find_single_subflows(evidence: Evidence) -> Iterator[tuple[ConnectionSummar
         first = connection.subflows[0]
         if first.began != "capable" or len(connection.subflows) > 1 or connection.fallback is not None:
             continue
-        if connection.end_s - connection.start_s < _MIN_S:
-            continue
-        announced = [
-            str(event.about.get("address"))
+        if connection.end_s - connection.start_s < _MIN_S or not first.directions[0].packets:
+            continue  # too short, or what the client sent is not in the capture
+        announced = {
+            str(event.about.get("address")): None
             for event in connection.events
-            if event.kind == "ADD_ADDR" and event.side == 1 and not event.about.get("echo")
-        ]
-        yield connection, announced
+            # An echo by the client shows the announcement, too, if only the client's packets were captured.
+            if event.kind == "ADD_ADDR" and (event.side == 1) != bool(event.about.get("echo"))
+        }
+        yield connection, list(announced)
 
 
 def _announced_unused(evidence: Evidence) -> Iterator[Sign]:
