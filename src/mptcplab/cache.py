@@ -14,7 +14,6 @@ import errno
 import fcntl
 import os
 import shutil
-import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -116,6 +115,8 @@ def make_work_folder(name: str, cache: Path) -> Iterator[Path]:
     with the process, shows that a directory is in use.
     :raises MissingError: if `cache` is the cache folder and cannot be written. :raises OSError: if it is another.
     """
+    import tempfile  # late, since the command line imports this module for its errors
+
     parent = cache / "tmp"
     # One process at a time: a new directory has no lock for an instant.
     with hold_lock("tmp", cache), report_cache_errors():
