@@ -63,7 +63,7 @@ LIBRARY_STAMP := $(VENV)/.library
 # The table first, and before it only what it needs. Its kernel is built while pip downloads. Scenarios use another kernel
 # by default, which is built then.
 demo:
-	@scripts/announce-demo $(VENV) $(WHEELS)
+	@PYTHON=$(PYTHON) scripts/announce-demo $(VENV) $(WHEELS)
 	@if [ -n "$(WHEELS)" ]; then \
 		$(MAKE) --no-print-directory library && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel && \

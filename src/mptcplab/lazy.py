@@ -80,7 +80,8 @@ def module_environment() -> dict[str, str]:
 def extra_command(extra: str) -> str:
     """Return the command that installs what an extra of mptcplab needs.
 
-    It names the libraries and not mptcplab: mptcplab may have come as a file, and no index may have it.
+    It names the libraries and not mptcplab: mptcplab may have come as a file, and no index may have it. Packages of
+    this repository come from the checkout, if there is one.
     """
     from importlib import metadata
 
@@ -89,13 +90,21 @@ def extra_command(extra: str) -> str:
     try:
         required = [Requirement(text) for text in metadata.requires(_PACKAGE) or []]
     except metadata.PackageNotFoundError:
-        return install_command(["--editable", f".[{extra}]"])
-    libraries = [
-        f"{requirement.name}{requirement.specifier}"
+        return install_command(["--editable", f".[{extra}]", *_checkout_of(f"{_PACKAGE}-{extra}")])
+    libraries = (
+        _checkout_of(requirement.name) or [f"{requirement.name}{requirement.specifier}"]
         for requirement in required
         if requirement.marker and f'extra == "{extra}"' in str(requirement.marker)
-    ]
-    return install_command(libraries)
+    )
+    return install_command([word for words in libraries for word in words])
+
+
+def _checkout_of(package: str) -> list[str]:
+    """Return the words that make pip install a package of this checkout; none if there is no such folder."""
+    from pathlib import Path
+
+    folder = Path(__file__).resolve().parents[2] / "packages" / package
+    return ["--editable", str(folder)] if (folder / "pyproject.toml").is_file() else []
 
 
 def install_command(packages: Sequence[str]) -> str:

@@ -22,6 +22,7 @@ from types import ModuleType
 from typing import TYPE_CHECKING, Any, TypeVar, get_args
 
 from mptcplab.errors import InputError, MissingError
+from mptcplab.lazy import extra_command
 
 if TYPE_CHECKING:
     from importlib.metadata import SelectableGroups  # since Python 3.12 EntryPoints, which has the same `select`
@@ -82,9 +83,7 @@ class PackagedParts:
             return point.load()
         package = self.packages[name]
         message = f"the {self.kind} '{name}' is in the package {package}, which is not installed"
-        extra = package.removeprefix("mptcplab-")
-        hint = f"pip install 'mptcplab[{extra}]'; in a checkout: pip install -e packages/{package}"
-        raise MissingError(message, hint=hint, subject=package)
+        raise MissingError(message, hint=extra_command(package.removeprefix("mptcplab-")), subject=package)
 
     @property
     def _installed(self) -> dict[str, EntryPoint]:

@@ -12,6 +12,8 @@ from pathlib import Path
 
 import pytest
 
+from mptcplab.lazy import install_command
+
 ROOT = Path(__file__).resolve().parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 PACKAGES = sorted((ROOT / "packages").glob("*/pyproject.toml"))
@@ -79,11 +81,10 @@ def test_a_scenario_is_resolved() -> None:
 )
 def test_what_needs_a_package_names_it(words: tuple[str, ...], part: str, package: str) -> None:
     done = run(COMMAND, *words)
-    extra = package.removeprefix("mptcplab-")
     assert (done.returncode, done.stdout) == (3, "")
     assert done.stderr == (
         f"mptcplab: the {part} is in the package {package}, which is not installed\n"
-        f"  hint: pip install 'mptcplab[{extra}]'; in a checkout: pip install -e packages/{package}\n"
+        f"  hint: {install_command(['--editable', str(ROOT / 'packages' / package)])}\n"
     )
 
 

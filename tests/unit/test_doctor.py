@@ -212,6 +212,16 @@ def test_the_command_for_an_extra_fits_the_installation(
     assert lazy.extra_command("serve") == expected
 
 
+def test_packages_of_this_repository_come_from_the_checkout_or_from_an_index(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    checkout = Path(lazy.__file__).parents[2]
+    monkeypatch.setattr(lazy, "install_command", " ".join)
+    assert lazy.extra_command("ssh") == f"--editable {checkout}/packages/mptcplab-ssh"
+    monkeypatch.setattr(lazy, "__file__", str(tmp_path / "lib" / "mptcplab" / "lazy.py"))
+    assert lazy.extra_command("ssh") == "mptcplab-ssh"
+
+
 def test_extras_are_in_one_line_and_nothing_to_fix(monkeypatch: pytest.MonkeyPatch) -> None:
     """A user needs none of them: what every command needs comes before."""
     wanted = ["click>=8.1; extra == 'wheels'", "nosuch>=1; extra == 'bench'"]

@@ -7,6 +7,7 @@ import ast
 import http.server
 import json
 import os
+import tarfile
 import threading
 from collections.abc import Iterator
 from pathlib import Path
@@ -16,6 +17,7 @@ import pytest
 from click.testing import CliRunner
 
 import mptcplab
+from mptcplab.api.sources import open_source
 from mptcplab.cli.main import commands
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.packs.archive import (
@@ -255,6 +257,25 @@ def test_a_wrong_manifest(tmp_path: Path, changes: dict[str, Any], words: str) -
 @pytest.mark.parametrize("content", [b"[" * 100_000, b"\xff", b"[]", b"null", b'{"format": 1e999}'], ids=repr)
 def test_a_manifest_that_is_none(tmp_path: Path, content: bytes) -> None:
     assert "manifest" in refusal(tmp_path / "s.mptcplab.zip", write_archive({NAME: content[:200_000]}))
+
+
+@pytest.mark.parametrize(
+    ("name", "words"), [("a.mptcplab.zip", "the pack is damaged, or no pack"), ("a.tar", "is not a text file")]
+)
+def test_an_archive_of_another_kind(tmp_path: Path, name: str, words: str) -> None:
+    """A name can promise a pack. Without one, a file that is not text is no scenario."""
+    with tarfile.open(tmp_path / name, "w") as archive:
+        archive.add(__file__, "scenario.toml")
+    with pytest.raises(InputError, match=words), open_source(tmp_path / name):
+        pass
+
+
+def test_a_sparse_file_is_not_read(tmp_path: Path) -> None:
+    file = tmp_path / "huge.mptcplab.zip"
+    with file.open("wb") as opened:
+        opened.truncate(1 << 40)
+    with pytest.raises(InputError, match="the pack is larger than 256 MiB"), open_source(file):
+        pass
 
 
 def test_a_plugin_is_named_and_not_brought(tmp_path: Path) -> None:

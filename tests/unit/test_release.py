@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shutil
@@ -20,6 +21,7 @@ from tools.release.versions import PLACES, check_changelog, check_versions, prep
 
 from mptcplab import __version__
 from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.kernel.data import load_inputs
 
 ROOT = Path(__file__).resolve().parents[2]
 DATE = datetime(2027, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -288,7 +290,10 @@ def test_wheels_of_libraries_are_collected_again_only_for_other_wheels(package_s
 
 
 def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
-    """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed."""
+    """Return what `make demo` says first on a machine with these kernels; without any, nothing is installed.
+
+    The system's Python then looks for kernels in the cache folder FOLDER/cache/mptcplab.
+    """
     programs = folder / "venv" / "bin"
     programs.mkdir(parents=True)
     if kernels:
@@ -296,7 +301,8 @@ def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
         mptcplab.write_text(f'#!/bin/sh\ncase " {kernels} " in *" ${{3:-7.2}} "*) ;; *) exit 3 ;; esac\n')
         mptcplab.chmod(0o755)
     script: list[str | Path] = [ROOT / "scripts" / "announce-demo", programs.parent, *wheels]
-    done = subprocess.run(script, capture_output=True, text=True, check=True, env={"PATH": os.environ["PATH"]})
+    environment = {"PATH": os.environ["PATH"], "PYTHON": sys.executable, "XDG_CACHE_HOME": str(folder / "cache")}
+    done = subprocess.run(script, capture_output=True, text=True, check=True, env=environment)
     return re.findall(r"^  \d\. (\w+)", done.stdout, re.M)
 
 
@@ -311,6 +317,31 @@ def _announce(folder: Path, kernels: str, *wheels: str) -> list[str]:
 )
 def test_the_demonstration_says_what_it_will_do(tmp_path: Path, kernels: str, steps: list[str]) -> None:
     assert _announce(tmp_path, kernels) == steps
+
+
+@pytest.mark.parametrize(
+    ("kernels", "steps"),
+    [
+        (["7.2-hz250-window"], ["Install", "Make", "After"]),
+        (["7.2", "7.2-hz250-window"], ["Install", "Make"]),
+        # built from other patches
+        (["stale"], ["Install", "Build", "Make", "After"]),
+    ],
+)
+def test_the_demonstration_finds_kernels_before_anything_is_installed(
+    tmp_path: Path, kernels: list[str], steps: list[str]
+) -> None:
+    """A fresh clone on a machine with a warm cache builds none, and does not say that it does."""
+    for name in kernels:
+        variant = "" if name == "7.2" else "hz250-window"
+        inputs = "of other patches" if name == "stale" else load_inputs("7.2", variant=variant).digest
+        entry = tmp_path / "cache" / "mptcplab" / "kernels" / f"{name}-{'a' * 12}"
+        entry.mkdir(parents=True)
+        (entry / "linux").touch()
+        facts = {"format": 1, "version": "7.2", "release": "7.2.1", "key": "a" * 64, "config_sha256": "c"}
+        facts |= {"variant": variant, "inputs": inputs, "source": {"sha256": "s"}, "built": "", "lost_options": []}
+        (entry / "entry.json").write_text(json.dumps(facts))
+    assert _announce(tmp_path, "") == steps
 
 
 def test_the_demonstration_builds_no_kernel_where_it_gets_a_wheel(tmp_path: Path) -> None:

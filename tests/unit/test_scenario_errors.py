@@ -97,7 +97,7 @@ def test_not_utf8(tmp_path: Path) -> None:
     file.write_bytes('title = "größer"'.encode("latin-1"))
     error = _refusal(file)
     assert error.message == f"{file}: is not UTF-8 text"
-    assert error.hint == "save the file as UTF-8"
+    assert error.hint == "save it as UTF-8, or name a scenario file in TOML, like scenario.toml"
 
 
 def test_too_large(tmp_path: Path) -> None:

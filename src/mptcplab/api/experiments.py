@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from mptcplab.cache import hold_lock
+from mptcplab.cache import check_cache, hold_lock
 from mptcplab.campaign.failures import check_failures, find_missing, install_command, repeat_command
 from mptcplab.campaign.lab import CompletedRun
 from mptcplab.campaign.record import check_capabilities
@@ -89,6 +89,12 @@ def combine_lacks(by_user: Mapping[str, Sequence[MissingError]], install: str) -
 
 
 def _find_missing(runs: Iterable[Run], options: RunOptions) -> list[MissingError]:
+    """Return what runs lack. :raises MissingError: if this machine executes them and cannot write its cache folder.
+
+    Nothing else can be built without that folder.
+    """
+    if options.cluster is None:
+        check_cache()
     return find_missing(runs, engine=options.engine, on_cluster=options.cluster is not None)
 
 

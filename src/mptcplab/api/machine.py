@@ -8,6 +8,7 @@ from pathlib import Path
 
 from mptcplab.api.beds import plan_beds
 from mptcplab.api.sources import Changes, open_source, override_texts
+from mptcplab.cache import check_cache
 from mptcplab.campaign.failures import find_missing, install_command
 from mptcplab.campaign.record import check_capabilities
 from mptcplab.doctor.lacks import Lacks, collect_lacks
@@ -34,12 +35,14 @@ def find_lacks(
     installed.
 
     :raises InputError: if there is no such file or study, or it is wrong, or the engine cannot execute its runs.
+    :raises MissingError: if the cache folder cannot be written: nothing can be built without it.
     """
     overrides = override_texts(set)
     texts = [str(names)] if isinstance(names, (str, Path)) else [str(name) for name in names]
     runs = {user: some for name in dict.fromkeys(texts) for user, some in _runs(name, overrides, engine, beds)}
     for some in runs.values():
         check_capabilities(some, name=engine)
+    check_cache()
     lacking = {user: find_missing(some, engine=engine) for user, some in runs.items()}
     return collect_lacks(lacking, install_command(texts, overrides, engine=engine, beds=beds))
 

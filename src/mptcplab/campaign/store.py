@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 
-from mptcplab.cache import cache_root, make_work_folder
+from mptcplab.cache import cache_root, make_work_folder, report_cache_errors
 from mptcplab.engine.protocol import DiskFullError, RunInterruptedError
 from mptcplab.errors import InputError, LabError, reason
 from mptcplab.recording.record import finish_failed
@@ -59,8 +59,9 @@ def leased_cpu() -> Iterator[int]:
     """
     available = sorted(os.sched_getaffinity(0), reverse=True)
     folder = cache_root() / "locks"
-    folder.mkdir(parents=True, exist_ok=True)
-    descriptor = os.open(folder / "cpus", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
+    with report_cache_errors():
+        folder.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(folder / "cpus", os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o644)
     try:
         rows = itertools.count(step=_ROW)
         yield next(cpu for row in rows for cpu in available if _try_lock(descriptor, row + cpu))

@@ -17,6 +17,7 @@ from typing import NoReturn, TextIO
 import click
 
 import mptcplab
+from mptcplab.cache import report_cache_errors
 from mptcplab.errors import Exit, InputError, LabError
 from mptcplab.kernel.process import sigterm_as_interrupt
 from mptcplab.lazy import load
@@ -329,7 +330,7 @@ def main() -> NoReturn:
         # click needs the shell's completion class before it looks up commands
         importlib.import_module("mptcplab.cli.shell_completion")
     try:
-        with sigterm_as_interrupt():
+        with sigterm_as_interrupt(), report_cache_errors():
             status = commands.main(standalone_mode=False)
     except LabError as error:
         report_error(error)

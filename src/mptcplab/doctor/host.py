@@ -17,7 +17,7 @@ from pathlib import Path
 from packaging.requirements import InvalidRequirement, Requirement
 from packaging.specifiers import SpecifierSet
 
-from mptcplab.cache import cache_root
+from mptcplab.cache import OTHER_CACHE, cache_root, check_cache
 from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix, words
 from mptcplab.engine.memory import available_memory
 from mptcplab.engine.virtual.machine import memory_folder
@@ -33,7 +33,6 @@ LAB_BYTES = USUAL_MEMORY_BYTES
 #: The unpacked and built tree takes 2 GB, its tarball 0.2 GB; the rest is for the next version.
 BUILD_BYTES = 3 * _GIB
 _MIN_BYTES = 100 << 20
-OTHER_CACHE = "export XDG_CACHE_HOME=/a/writable/folder/with/room"
 #: A lab maps its memory into some gigabytes of address space. Its processes and open files count as this machine's.
 _LIMITS = (
     (resource.RLIMIT_AS, 4 * _GIB, "address space", "v"),
@@ -91,10 +90,10 @@ def _cpu_flags(cpuinfo: Path) -> set[str]:
 
 def _disk() -> Finding:
     folder = cache_root()
-    existing = next(path for path in (folder, *folder.parents) if path.exists())
-    if not os.access(existing, os.W_OK):
-        message = f"{existing} cannot be written"
-        return Finding("cache folder", Level.BROKEN, message, "every run", OTHER_CACHE)
+    try:
+        existing = check_cache()
+    except MissingError as error:
+        return Finding("cache folder", Level.BROKEN, error.message, "every run", error.hint or "")
     free = shutil.disk_usage(existing).free
     message = f"{_size(free)} free in {folder}"
     if free >= BUILD_BYTES:

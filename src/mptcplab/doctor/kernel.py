@@ -9,8 +9,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from mptcplab.cache import cache_root, make_work_folder
-from mptcplab.doctor.host import OTHER_CACHE
+from mptcplab.cache import OTHER_CACHE, cache_root, make_work_folder
 from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix
 from mptcplab.engine.virtual.engine import VirtualEngine
 from mptcplab.engine.virtual.machine import starts_at_fixed_addresses
@@ -81,6 +80,8 @@ def boot(kernel: KernelBuild) -> Finding:
         with make_work_folder("doctor", cache_root()) as folder:
             cpu = max(os.sched_getaffinity(0))
             VirtualEngine(kernel, {}, stall_seconds=20).execute(_EMPTY, seed=1, folder=folder, cpu=cpu)
+    except MissingError as error:
+        return Finding("boot", Level.BROKEN, f"a lab cannot be started: {error.message}", "every run", error.hint or "")
     except LabError as error:
         texts, command = _restrictions()
         console = [line.strip() for line in (error.hint or "").splitlines()[1:] if line.strip() != "(nothing)"]

@@ -10,7 +10,7 @@ import subprocess
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, get_args
 
-from mptcplab.doctor.host import OTHER_CACHE
+from mptcplab.cache import OTHER_CACHE
 from mptcplab.doctor.model import Finding, Level, LinuxDistribution, finding_without_fix, words
 from mptcplab.engine.process import LAUNCHERS
 from mptcplab.engine.stock.machine import PACKAGE, QEMU

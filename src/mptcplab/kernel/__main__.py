@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: MIT
 """``python -m mptcplab.kernel``: builds a lab kernel with Python alone, unless there is one.
 
-`make demo` calls it while pip installs the libraries, which ``mptcplab kernel build`` needs.
+`make demo` calls it while pip installs the libraries, which ``mptcplab kernel build`` needs, and before that with
+``--find``, to announce what it will do.
 """
 
 from __future__ import annotations
@@ -18,16 +19,19 @@ from mptcplab.kernel.progress import LineReporter
 
 
 def main(arguments: Sequence[str]) -> int:
-    """Build what the arguments say, and return the exit status."""
+    """Build or find what the arguments say, and return the exit status."""
     parser = argparse.ArgumentParser(prog="python -m mptcplab.kernel", description="Build a lab kernel.")
     parser.add_argument("--hz", type=int, default=DEFAULT_HZ, choices=HZ_CHOICES, help="timer frequency")
     parser.add_argument("--fix", action="append", default=[], choices=sorted(FIXES), help="fault to repair; repeatable")
+    parser.add_argument("--find", action="store_true", help="build nothing: status 3 if the kernel is not built")
     given = parser.parse_args(arguments)
     options = BuildOptions(hz=given.hz, fixes=given.fix)
     try:
         try:
             find_kernel(variant_name(DEFAULT_VERSION, options.variant))
         except MissingError:
+            if given.find:
+                raise
             build_kernel(options=options, progress=LineReporter(_print_line))
     except LabError as error:
         hint = f"\n  hint: {error.hint}" if error.hint else ""

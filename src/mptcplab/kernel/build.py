@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder, open_log
 from mptcplab.errors import InputError, LabError
 from mptcplab.kernel.cache import (
     FORMAT,
@@ -236,9 +236,7 @@ def _origin(version: str | None, source: Path | None, cache: Path, progress: Rep
     if source is not None:
         progress.stage(f"reading {source.name}")
         return local_source(source)
-    logs = cache / "logs"
-    logs.mkdir(parents=True, exist_ok=True)
-    with (logs / "download.log").open("w") as log:
+    with open_log("download", cache) as log:
         return debian_source(version or DEFAULT_VERSION, cache, progress=progress, log=log)
 
 

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 from typing import TextIO
 
-from mptcplab.cache import cache_root, hold_lock, make_work_folder
+from mptcplab.cache import cache_root, hold_lock, make_work_folder, open_log
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.cache import source_record
 from mptcplab.kernel.data import TESTED_VERSIONS
@@ -245,8 +245,7 @@ def obtain_stock(version: str, *, progress: Reporter | None = None, cache: Path 
     :raises InputError: for a wrong version. :raises MissingError: if this machine's apt cannot provide it.
     """
     cache = cache or cache_root()
-    (cache / "logs").mkdir(parents=True, exist_ok=True)
-    with (cache / "logs" / "stock.log").open("w") as log:
+    with open_log("stock", cache) as log:
         return _obtain(version, cache, progress=progress or SilentProgress(), log=log)
 
 

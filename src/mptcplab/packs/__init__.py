@@ -17,7 +17,7 @@ def is_url(name: str) -> bool:
 
 
 def is_pack(file: Path) -> bool:
-    """Return whether ``file`` begins like a pack. False if it cannot be read: its reader reports that.
+    """Return whether ``file`` begins or is named like a pack. False if it cannot be read: its reader reports that.
 
     A pipe is a scenario: its beginning can be read only once.
     """
@@ -25,6 +25,6 @@ def is_pack(file: Path) -> bool:
         if not file.is_file():
             return False
         with file.open("rb") as opened:
-            return opened.read(len(MAGIC)) == MAGIC
+            return opened.read(len(MAGIC)) == MAGIC or file.name.endswith(SUFFIX)
     except (OSError, ValueError):
         return False

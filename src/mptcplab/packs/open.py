@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 import mptcplab
-from mptcplab.cache import cache_root, make_work_folder
+from mptcplab.cache import cache_root, make_work_folder, report_cache_errors
 from mptcplab.errors import InputError, LabError, MissingError, reason
 from mptcplab.files import write_bytes
 from mptcplab.packs import SUFFIX, is_url
@@ -226,9 +226,7 @@ def _download(url: str) -> Path:
         content = write_archive({name: content, NAME: lone_manifest(name, content).to_json()})
     folder = cache_root() / "packs" / digest_of(content)[:_KEY_CHARS]
     file = folder / (stem.removesuffix("mptcplab").rstrip("-_") + SUFFIX)
-    try:
+    with report_cache_errors():
         folder.mkdir(parents=True, exist_ok=True)
         write_bytes(file, content)
-    except OSError as error:
-        raise InputError(f"{folder} cannot be written: {reason(error)}", hint="see `df` and `ls -ld`") from error
     return file

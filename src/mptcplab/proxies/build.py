@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from mptcplab.cache import cache_root, hold_lock, make_work_folder
+from mptcplab.cache import cache_root, check_cache, hold_lock, make_work_folder
 from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.kernel.process import CommandError, run_logged
 from mptcplab.proxies.catalog import COMPILER_FILE, RECIPES, Language, Recipe, folder_of, is_built
@@ -214,8 +214,10 @@ def build_proxies(
     ``line`` with lines of the compiler's output, and ``built`` after each program that is there.
 
     :raises InputError: for a name that is not one.
+    :raises MissingError: if the cache folder cannot be written.
     :raises LabError: after all others are built, if one failed; a MissingError, if the first lacked a compiler.
     """
+    check_cache()
     folders: dict[str, Path] = {}
     failed: list[LabError] = []
     for recipe in select_recipes(tuple(names)):

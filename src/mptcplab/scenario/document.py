@@ -85,6 +85,7 @@ def _locate_inside(root: Path, folder: Path, name: str) -> Path | None:
 
 Table = dict[str, Any]
 _MAX_FILE_BYTES = 4 << 20
+_FILE_HINT = "name a scenario file in TOML, like scenario.toml"
 _MAX_DEPTH = 20
 _MAX_VALUE = 60
 _MAX_MESSAGE = 500
@@ -389,7 +390,7 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
 
     :raises InputError: if it cannot be read or is not TOML.
     """
-    place, hint = SourcePlace(file, 0), "name a scenario file in TOML, like scenario.toml"
+    place, hint = SourcePlace(file, 0), _FILE_HINT
     try:
         if file.is_dir():
             raise ScenarioError(Mistake.FILE, place, "is a directory", hint=hint)
@@ -399,8 +400,12 @@ def parse(file: Path, *, rank: int = 0, named: NamedFiles | None = None) -> Docu
         if len(text) > _MAX_FILE_BYTES:
             hint = f"use a scenario file of at most {_MAX_FILE_BYTES >> 20} MiB"
             raise ScenarioError(Mistake.FILE, place, "is too large for a scenario", hint=hint)
+        if "\0" in text:
+            raise ScenarioError(Mistake.FILE, place, "is not a text file", hint=_FILE_HINT)
     except UnicodeDecodeError as error:
-        raise ScenarioError(Mistake.FILE, place, "is not UTF-8 text", hint="save the file as UTF-8") from error
+        raise ScenarioError(
+            Mistake.FILE, place, "is not UTF-8 text", hint=f"save it as UTF-8, or {_FILE_HINT}"
+        ) from error
     except OSError as error:
         near = _file_like(file) or _shipped_example(file)
         hint = f"did you mean {near}?" if near is not None else hint

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TextIO
 
-from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder
+from mptcplab.cache import KEY_CHARS, cache_root, hold_lock, make_work_folder, open_log
 from mptcplab.engine.tools import find_program
 from mptcplab.errors import InputError, LabError, MissingError, combine, try_each
 from mptcplab.kernel import KernelBuild
@@ -69,8 +69,7 @@ def prepare(
     require_tools(_BUILD_TOOLS)
     given = select_patches(patches)
     cache = cache_root()
-    (cache / "logs").mkdir(parents=True, exist_ok=True)
-    with sigterm_as_interrupt(), (cache / "logs" / "selftests.log").open("w") as log:
+    with sigterm_as_interrupt(), open_log("selftests", cache) as log:
         origin = _origin(kernel, source, cache, progress, log)
         target = cache / "selftests" / f"{kernel.version}-{_key(origin, given)[:KEY_CHARS]}"
         with hold_lock(f"selftests-{target.name}", cache):
