@@ -7,7 +7,6 @@ import json
 import math
 from pathlib import Path
 from random import Random
-from typing import Any
 
 import pytest
 from hypothesis import given
@@ -29,8 +28,9 @@ from mptcplab.study.cloud import (
     Cloud,
     CloudClaim,
     CloudValue,
+    StoredCloud,
     agreement_class,
-    read_cloud,
+    judge_cloud,
     shipped_cloud,
 )
 from mptcplab.study.cloud_page import save_cloud, summarise
@@ -203,8 +203,8 @@ def test_a_claim_counts_the_beds_in_which_it_can_be_judged() -> None:
     assert CloudClaim("1", "t", (False, None)).verdict == IN_NONE
 
 
-def _document(beds: list[SampledBed], space: BedSpace, values: dict[str, dict[str, list[float]]]) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(
+def _document(beds: list[SampledBed], space: BedSpace, values: dict[str, dict[str, list[float]]]) -> StoredCloud:
+    document = json.loads(
         json.dumps(
             {
                 "study": "made",
@@ -216,7 +216,7 @@ def _document(beds: list[SampledBed], space: BedSpace, values: dict[str, dict[st
             }
         )
     )
-    return document
+    return StoredCloud.from_json(document)
 
 
 @pytest.mark.usefixtures("studies")
@@ -228,7 +228,7 @@ def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     beds = draw(space, 2 * MIN_BEDS_FOR_CAUSES)
     moved = [40 + 10 * bed.coordinates[0] + bed.coordinates[1] for bed in beds]
     document = _document(beds, space, {"8 Mbit/s": {"tcp": moved, "mptcp": [70.0] * len(beds)}})
-    cloud = read_cloud(document, [selected], space)
+    cloud = judge_cloud(document, [selected], space)
     first, second = cloud.values
     assert first.moved_by == ("delay",), first.moved_by
     assert first.verdict == IN_SOME
@@ -247,7 +247,7 @@ def test_one_alternative_of_five_is_found() -> None:
     )
     beds = draw(space, 2 * MIN_BEDS_FOR_CAUSES)
     values = [45 + 20 * (bed.values["buffer"] == "c") + 0.01 * at % 7 for at, bed in enumerate(beds)]
-    cloud = read_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
+    cloud = judge_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
     assert cloud.values[0].moved_by == ("buffer",), cloud.values[0].moved_by
 
 
@@ -261,7 +261,7 @@ def test_what_moves_nothing_is_rarely_named() -> None:
     named = 0
     for _ in range(40):
         values = [random.random() for _ in beds]
-        cloud = read_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
+        cloud = judge_cloud(_document(beds, space, {"8 Mbit/s": {"tcp": values}}), [selected], space)
         named += bool(cloud.values[0].moved_by)
     assert named < 6, f"{named} of 40 values that follow nothing"
 
