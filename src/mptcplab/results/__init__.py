@@ -33,21 +33,4 @@ __all__ = [
     "subflow_path",
     "to_pandas",
 ]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "folder": (
-            "DAMAGED_RESULTS",
-            "PARTIAL",
-            "Results",
-            "read_log",
-            "open_every",
-            "open_results",
-        ),
-        "frames": (
-            "RecordedRun",
-            "subflow_path",
-            "to_pandas",
-        ),
-    },
-)
+__getattr__ = lazy_names(__name__)
