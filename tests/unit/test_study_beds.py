@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+from collections.abc import Iterator
 from pathlib import Path
 from random import Random
 
@@ -18,7 +19,7 @@ from mptcplab.api import beds as bed_jobs
 from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.scenario.load import Run
 from mptcplab.study import reference
-from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, find_gaps, is_drawn, read_beds
+from mptcplab.study.beds import FILE, BedSpace, OpenParameter, SampledBed, draw, is_drawn, read_beds
 from mptcplab.study.cloud import (
     CLOUD,
     IN_ALL,
@@ -58,10 +59,24 @@ def _own_tables(name: str) -> list[SelectedTable]:
     return [one for one in select(name) if is_drawn(one.study, one.number)]
 
 
+def _find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
+    """Yield a sentence for each parameter that the source leaves open and ``beds.toml`` does not mention."""
+    study = tables[0].study
+    drawn = [selected.number for selected in tables if is_drawn(study, selected.number)]
+    named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
+    for parameter in study.parameters:
+        about = [number for number in drawn if parameter.is_about(number, own_flag=True)]
+        if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
+            yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
+    known = {parameter.name for parameter in study.parameters}
+    for kept in beds.kept:
+        yield from (f"{FILE} keeps '{name}', which no parameter is called" for name in kept.names if name not in known)
+
+
 @pytest.mark.parametrize("name", study_names())
 def test_every_open_parameter_is_varied_or_kept_for_a_reason(name: str) -> None:
     tables = select(name)
-    assert list(find_gaps(read_beds(tables[0].folder, tables[0].study), tables)) == []
+    assert list(_find_gaps(read_beds(tables[0].folder, tables[0].study), tables)) == []
 
 
 @pytest.mark.slow

@@ -281,8 +281,7 @@ def network_warnings(seen: NetworkCounters) -> Iterator[str]:
             number = str(low) if low == high else f"{low} to {high}"
             yield (
                 f"{direction.link} {direction.direction} lost {direction.lost} of {direction.offered} packets at "
-                f"random; {number} are expected "
-                f"in {100 * CONFIDENCE:g} % of all runs"
+                f"random; {number} are expected in {100 * CONFIDENCE:g} % of all runs"
             )
     yield from endpoint_warnings(seen.get(ENDPOINTS))
     yield from radio_warnings(seen.get(RADIO_LINKS))
