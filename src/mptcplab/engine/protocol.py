@@ -261,8 +261,8 @@ def kind_named(name: str) -> EngineKind:
     found_kind = _plugin_kinds().get(name)
     if found_kind is not None:
         return found_kind
-    own = f"mptcplab.engine.{name}.engine:{name.capitalize()}"
-    kind: EngineKind = load(own)() if name in _own_names() else _PACKAGED.load(name)()
+    target = f"mptcplab.engine.{name}.engine:{name.capitalize()}"
+    kind: EngineKind = load(target)() if name in _own_names() else _PACKAGED.load(name)()
     return kind
 
 

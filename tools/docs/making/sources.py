@@ -124,14 +124,14 @@ def _fidelity(make: Callable[[], str]) -> Source:
 def _list_engines() -> str:
     """Return the pages of engines, each with its title and the readers that a comment below the title names."""
     rows = []
-    for page in _ENGINES:
-        title, _, rest = page.read_text().removeprefix("# ").partition("\n")
-        rows.append([f"[{title}]({page.name})", re.findall(r"<!-- reader: (.+) -->", rest)[0]])
+    for file in _ENGINES:
+        title, _, rest = file.read_text().removeprefix("# ").partition("\n")
+        rows.append([f"[{title}]({file.name})", re.findall(r"<!-- reader: (.+) -->", rest)[0]])
     return table_of(["page", "reader"], rows)
 
 
 SOURCES: dict[str, Source] = {
-    "engines": Source(lambda _: _list_engines(), inputs=_ENGINES, is_cheap=True),
+    "engines": Source(lambda _: _list_engines(), is_cheap=True),
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),
