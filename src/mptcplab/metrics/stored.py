@@ -2,8 +2,7 @@
 """The rows of a results.json as they are read again: by comparisons, reports and whoever opens a results folder.
 
 ``report/experiment.py`` writes them, from :meth:`mptcplab.metrics.rows.ResultRow.to_json`. Every ``from_json`` here
-raises what wrong JSON data give: KeyError, TypeError, ValueError or AttributeError (:data:`WRONG`). Keys that older
-versions did not write may be missing.
+raises one of :data:`WRONG` for JSON data of another form. Keys that older versions did not write may be missing.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS
 
 #: The errors of JSON data of the wrong form.
-WRONG = (KeyError, TypeError, ValueError, AttributeError)
+WRONG = (KeyError, TypeError, ValueError, AttributeError, OverflowError)
 
 
 @dataclass(frozen=True)
