@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from mptcplab.capture.analysis import Analysis
-from mptcplab.capture.files import captures_of, statistics_of_files
+from mptcplab.capture.files import recorded_statistics
 from mptcplab.capture.packet import read_packets
 from mptcplab.capture.summary import ConnectionSummary, Summary, summarise
 from mptcplab.metrics.measure import measure
@@ -100,7 +100,7 @@ def test_statistics_leave_out_what_tshark_recognises(bench: Bench) -> None:
     """tshark calls each segment that the kernel retransmitted a retransmission, which is left out, or out of order."""
     (recording,) = bench.record(BOTH_ENDS)
     sent = counters(recording, "client", "bulk.client")
-    found = statistics_of_files(captures_of(recording, "client"))
+    found = recorded_statistics(recording, "client")
     assert [one.file.stem for one in found.files] == ["client-access1", "client-access2"]
     left_out = 0
     for one in found.files:
@@ -120,7 +120,7 @@ def test_statistics_as_metrics(bench: Bench) -> None:
     (recording,) = bench.record(text, "links.link2.queue=100 packets")
     (measured,) = measure(recording)
     found = measured.metrics
-    total = statistics_of_files(captures_of(recording, "client")).total
+    total = recorded_statistics(recording, "client").total
     assert total.duration_s is not None
     seen = (found["captured_bytes"], found["captured_packets"], found["left_out_packets"])
     assert seen == (total.length, total.packets, total.left_out), "each packet is in one of the two captures"
@@ -177,7 +177,7 @@ def test_loopback_between_a_client_and_its_proxy(bench: Bench, *, offload: bool)
     segments of the LAN's size, so without offloads no frame is longer than one there."""
     (recording,) = bench.record(PROXY, f"hosts.ue.loopback_offload={str(offload).lower()}")
     assert list(recording.captures) == ["ue-lo"]
-    (file,) = statistics_of_files(captures_of(recording, "ue")).files
+    (file,) = recorded_statistics(recording, "ue").files
     answers, requests = sorted(file.capture.connections, key=lambda one: -one.both.payload)
     sent = {end.address for end in answers.ends}
     assert sent == {"192.168.10.100", "172.16.250.128"}, "what the proxy answers comes from the server"

@@ -255,6 +255,15 @@ _FOLDER = "captures"
 _MAX_NAMED = 8
 
 
+def recorded_statistics(recording: Recording, node: str, ends: Sequence[End] = ()) -> FilesStatistics:
+    """Return the statistics of all connections with these ``ends`` in the captures at the interfaces of ``node``.
+
+    :raises InputError: if the run captured nothing there, or no such connection.
+    :raises MissingError: if tshark is not installed.
+    """
+    return statistics_of_files(captures_of(recording, node), ends)
+
+
 def captures_of(recording: Recording, node: str) -> list[Path]:
     """Return the captures at the interfaces of ``node``, in the order of the scenario's links; loopback comes last.
 

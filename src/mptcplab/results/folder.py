@@ -6,7 +6,7 @@ from __future__ import annotations
 import difflib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -63,7 +63,8 @@ class LoggedRun:
     def from_json(cls, line: Mapping[str, Any]) -> LoggedRun:
         """Return the line. :raises TypeError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
         wall_seconds, when = line.get("wall_seconds"), line.get("when", "")
-        host = Host(**{key: str(value) for key, value in line.get("host", {}).items()})
+        entry = line.get("host", {})
+        host = Host(**{key.name: str(entry[key.name]) for key in fields(Host) if key.name in entry})
         if not isinstance(line["run"], str) or not isinstance(when, str):
             raise TypeError("the run and its time are texts")
         return cls(line["run"], when, host, None if wall_seconds is None else float(wall_seconds))
