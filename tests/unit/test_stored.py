@@ -11,7 +11,7 @@ import pytest
 from tests.unit.compared import SLOWER, A, row_of
 
 from mptcplab.metrics.stored import WRONG, StoredResults, StoredRow
-from mptcplab.results.folder import Host, read_log
+from mptcplab.results.folder import ExecutingHost, read_log
 from mptcplab.study.cloud import CLOUD, StoredCloud
 from mptcplab.study.library import select, study_names
 from mptcplab.study.measurement import REFERENCE
@@ -62,7 +62,7 @@ def test_lines_of_the_log_that_are_no_records_are_left_out(tmp_path: Path) -> No
     file.write_text("".join(f"{json.dumps(line)}\n" for line in lines) + '{"run": "cut')
     first, second = read_log(file)
     assert (first.run, first.wall_seconds, first.host.text) == ("a", 2.0, "Linux 6.1, x, 2 CPUs")
-    assert (second.when, second.wall_seconds, second.host) == ("", None, Host(worker="tcp://one"))
+    assert (second.when, second.wall_seconds, second.host) == ("", None, ExecutingHost(worker="tcp://one"))
 
 
 @pytest.mark.parametrize("file", _CLOUDS, ids=lambda file: file.parent.name)

@@ -33,7 +33,7 @@ _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
 @dataclass(frozen=True)
-class Host:
+class ExecutingHost:
     """The machine that executed a run: its kernel, architecture and number of CPUs, or the name of a worker."""
 
     kernel: str = "?"
@@ -56,7 +56,7 @@ class LoggedRun:
 
     run: str
     when: str
-    host: Host
+    host: ExecutingHost
     wall_seconds: float | None
 
     @classmethod
@@ -64,7 +64,7 @@ class LoggedRun:
         """Return the line. :raises TypeError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
         wall_seconds, when = line.get("wall_seconds"), line.get("when", "")
         entry = line.get("host", {})
-        host = Host(**{key.name: str(entry[key.name]) for key in fields(Host) if key.name in entry})
+        host = ExecutingHost(**{key.name: str(entry[key.name]) for key in fields(ExecutingHost) if key.name in entry})
         if not isinstance(line["run"], str) or not isinstance(when, str):
             raise TypeError("the run and its time are texts")
         return cls(line["run"], when, host, None if wall_seconds is None else float(wall_seconds))
