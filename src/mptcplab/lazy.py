@@ -8,11 +8,14 @@ of an extra may be missing: :func:`extra_command` returns the command that gets 
 from __future__ import annotations
 
 import os
+import re
 import shlex
 import sys
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from functools import cache
 from importlib import import_module
 from importlib.util import find_spec
+from pathlib import Path
 from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +29,8 @@ if TYPE_CHECKING:
 __all__ = ["Numbers", "extra_command", "install_command", "lazy_names", "load", "module_environment", "np", "pl"]
 
 _PACKAGE = "mptcplab"
+#: An import that only type checkers see: its module, and its names.
+_CHECKED_IMPORT = re.compile(r"^    from (\S+) import ([\w, ]+|\([^)]+\))$", re.MULTILINE)
 
 
 class _Library(ModuleType):
@@ -47,22 +52,21 @@ def load(target: str) -> Any:
     return getattr(import_module(module), name)
 
 
-def lazy_names(package: str, modules: Mapping[str, Iterable[str]]) -> Callable[[str], Any]:
+def lazy_names(package: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of ``package`` that imports a name at its first use from the module that defines it.
 
-    ``modules`` has the names by module: one below the package, or one with its whole name.
+    The names and modules are those that the package's file imports below ``if TYPE_CHECKING:``.
     """
-    root = f"{package.partition('.')[0]}."
-    homes = {
-        name: module if module.startswith(root) else f"{package}.{module}"
-        for module, names in modules.items()
-        for name in names
-    }
+
+    @cache
+    def homes() -> dict[str, str]:
+        text = Path(sys.modules[package].__file__ or "").read_text()
+        return {name: module for module, names in _CHECKED_IMPORT.findall(text) for name in re.findall(r"\w+", names)}
 
     def find(name: str) -> Any:
-        if name not in homes:
+        if name not in homes():
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(homes[name]), name)
+        value = getattr(import_module(homes()[name]), name)
         setattr(sys.modules[package], name, value)
         return value
 
@@ -124,7 +128,6 @@ def install_command(packages: Sequence[str]) -> str:
 def _is_externally_managed() -> bool:
     """Return whether another program than pip looks after the packages of this Python."""
     import sysconfig
-    from pathlib import Path
 
     is_environment = sys.prefix != sys.base_prefix
     return not is_environment and Path(sysconfig.get_path("stdlib"), "EXTERNALLY-MANAGED").is_file()

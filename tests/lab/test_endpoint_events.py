@@ -40,8 +40,8 @@ def _record(
         text = text.replace(word, value)
     recording = bench.record(text + "".join(events))[0]
     for states in endpoint_states(recording):
-        assert not states.missing, states
-        assert not states.unexpected, states
+        assert not states.missing_endpoints, states
+        assert not states.unexpected_endpoints, states
     return recording
 
 

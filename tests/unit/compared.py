@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
@@ -21,7 +22,9 @@ MUCH_SLOWER = {seed: value - 5 for seed, value in SLOWER.items()}
 UNLUCKY = {seed: value + shift for (seed, value), shift in zip(A.items(), (0.9, 1.9, 0.3, 1.2, 0.9, -0.2), strict=True)}
 
 
-def row_of(settings: dict[str, str], values: dict[int, float], *, workload: str = "bulk", run: str = "") -> ResultRow:
+def row_of(
+    settings: dict[str, str], values: Mapping[int, float], *, workload: str = "bulk", run: str = ""
+) -> ResultRow:
     goodputs = tuple(values.values())
     return ResultRow(
         settings=settings,

@@ -46,7 +46,7 @@ def test_an_interval_set_is_a_set(spans: list[tuple[int, int]]) -> None:
         assert all(left[1] < right[0] for left, right in itertools.pairwise(kept)), "joined where they touch"
     if model:
         assert intervals.span == (min(model), max(model) + 1)
-        assert intervals.missing == max(model) + 1 - min(model) - len(model)
+        assert intervals.missing_bytes == max(model) + 1 - min(model) - len(model)
 
 
 @given(SPANS)

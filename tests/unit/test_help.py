@@ -17,7 +17,7 @@ import click
 import pytest
 
 import mptcplab
-from mptcplab.cli.main import _COMMANDS, EXAMPLES, SECTIONS, commands
+from mptcplab.cli.main import _COMMANDS, EXAMPLES, SECTIONS, _modules, commands
 
 CLI = (sys.executable, "-m", "mptcplab")
 _ANSI = re.compile(r"\x1b\[([0-9;]*)m")
@@ -41,6 +41,15 @@ def test_walk_finds_all() -> None:
     assert set(_COMMANDS) <= set(NAMES)
     assert "kernel build" in NAMES
     assert set(EXAMPLES) <= set(NAMES), "examples of a command that does not exist"
+
+
+def test_a_module_with_the_name_of_a_command_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    files = ["__init__.py", "__pycache__", "experiments.py", "kernel.py", "where.py", "lambda_.py"]
+    with monkeypatch.context() as patched:
+        patched.setattr("mptcplab.cli.main.os.listdir", lambda _: files)
+        modules = _modules.__wrapped__()
+    assert list(modules) == [*_COMMANDS, "lambda", "where"]
+    assert (modules["run"], modules["lambda"]) == ("experiments", "lambda_")
 
 
 @pytest.mark.parametrize(("name", "command", "ctx"), ALL, ids=[name or "mptcplab" for name in NAMES])

@@ -179,9 +179,9 @@ def test_a_deferred_body_is_imported_when_it_is_called() -> None:
 
 
 def test_lazy_names_of_a_package_are_found_at_first_use() -> None:
-    find = lazy_names("mptcplab.kernel", {"data": ("DEFAULT_VERSION",)})
-    from mptcplab.kernel.data import DEFAULT_VERSION
+    find = lazy_names("mptcplab.kernel")
+    from mptcplab.kernel.cache import find_kernel, list_kernels
 
-    assert find("DEFAULT_VERSION") == DEFAULT_VERSION
+    assert (find("find_kernel"), find("list_kernels")) == (find_kernel, list_kernels)
     with pytest.raises(AttributeError, match="no attribute 'nothing'"):
         find("nothing")

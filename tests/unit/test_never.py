@@ -142,8 +142,8 @@ def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest
             [_row("", [1.0] * 5), _row("", []), _row("", [2.0] * 5)], [("a", "x"), ("a", "y"), ("b", "x")], strict=True
         )
     ]
-    lacking = {"settings": dict(zip(keys, ("b", "y"), strict=True)), "reason": "no such mode"}
-    results = replace(results, document={**results.document, "unavailable": [lacking]})
+    lacking = (dict(zip(keys, ("b", "y"), strict=True)), "no such mode")
+    results = replace(results, stored=replace(results.stored, unavailable=(lacking,)))
     monkeypatch.setattr(from_results, "_rows_at", lambda *_: rows)
     made = build_figure(results, FigureChoice(kind="bars", metric="restored"))
     print(made.note)

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from mptcplab.errors import InputError
-from mptcplab.selftest.baseline import ChangedResult, compare, read_baseline
+from mptcplab.selftest.baseline import BaselineComparison, ChangedResult, SelftestVerdicts, compare, read_baseline
 
 
 def _document(*results: tuple[str, str, str], errors: tuple[str, ...] = ()) -> dict[str, Any]:
@@ -25,25 +25,29 @@ def _document(*results: tuple[str, str, str], errors: tuple[str, ...] = ()) -> d
 BEFORE = _document(("diag", "sockets", "not ok"), ("diag", "keys", "ok"), ("pm", "limits", "ok"))
 
 
+def _compare(before: dict[str, Any], after: dict[str, Any]) -> BaselineComparison:
+    return compare(SelftestVerdicts.from_json(before), SelftestVerdicts.from_json(after))
+
+
 def test_equal_results_are_no_change_and_failures_are_known() -> None:
-    comparison = compare(BEFORE, BEFORE)
+    comparison = _compare(BEFORE, BEFORE)
     assert comparison.changes == []
     assert comparison.known_failures == ["diag: sockets"]
 
 
 def test_only_tests_that_ran_are_compared() -> None:
-    comparison = compare(BEFORE, _document(("diag", "sockets", "not ok"), ("diag", "keys", "not ok")))
+    comparison = _compare(BEFORE, _document(("diag", "sockets", "not ok"), ("diag", "keys", "not ok")))
     assert comparison.changes == [ChangedResult("diag", "keys", "ok", "not ok")]
 
 
 def test_results_of_one_name_are_compared_in_their_order() -> None:
     first = _document(("pm", "flush", "ok"), ("pm", "flush", "not ok"))
     second = _document(("pm", "flush", "ok"), ("pm", "flush", "ok"))
-    assert compare(first, second).changes == [ChangedResult("pm", "flush", "not ok", "ok")]
+    assert _compare(first, second).changes == [ChangedResult("pm", "flush", "not ok", "ok")]
 
 
 def test_a_lab_that_fails_is_a_change() -> None:
-    comparison = compare(BEFORE, _document(errors=("pm",)))
+    comparison = _compare(BEFORE, _document(errors=("pm",)))
     assert comparison.changes == [
         ChangedResult("pm", "limits", "ok", "absent"),
         ChangedResult("pm", "the lab", "absent", "error"),
@@ -61,4 +65,4 @@ def test_another_file_is_refused(text: str, tmp_path: Path) -> None:
 def test_a_baseline_is_read(tmp_path: Path) -> None:
     path = tmp_path / "before.json"
     path.write_text(json.dumps(BEFORE))
-    assert read_baseline(path, seed=1) == BEFORE
+    assert read_baseline(path, seed=1) == SelftestVerdicts.from_json(BEFORE)

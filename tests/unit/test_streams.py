@@ -42,7 +42,7 @@ def test_input_arrives_whole_and_in_even_pieces(parts: list[bytes]) -> None:
         full, rest = divmod(len(whole), _PIECE)
         assert sizes == [_PIECE] * full + [rest] * (rest > 0) + [0], sizes
         assert not given_input.starved
-        assert given_input.watched == []
+        assert given_input.watched_descriptors == []
 
 
 def test_a_part_of_a_piece_waits_for_the_rest(tmp_path: Path) -> None:
@@ -67,7 +67,7 @@ def test_the_number_of_waiting_pieces_is_limited(tmp_path: Path) -> None:
         given_input = Input(file.fileno(), folder)
         given_input.step()
         assert len(list(folder.iterdir())) == _MAX_PIECES
-        assert given_input.watched == [], "a sender that is ahead must be left waiting"
+        assert given_input.watched_descriptors == [], "a sender that is ahead must be left waiting"
         _, sizes = _read_pieces(folder)
         given_input.step()
         _, more = _read_pieces(folder, len(sizes))
@@ -77,7 +77,7 @@ def test_the_number_of_waiting_pieces_is_limited(tmp_path: Path) -> None:
 def test_without_input(tmp_path: Path) -> None:
     given_input = Input(None, tmp_path)
     given_input.step()
-    assert (given_input.starved, given_input.watched, list(tmp_path.iterdir())) == (False, [], [])
+    assert (given_input.starved, given_input.watched_descriptors, list(tmp_path.iterdir())) == (False, [], [])
 
 
 @given(st.lists(st.tuples(st.binary(max_size=9000), st.booleans()), max_size=12))

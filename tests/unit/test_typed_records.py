@@ -10,8 +10,20 @@ from pathlib import Path
 import mptcplab
 
 PACKAGE = Path(mptcplab.__file__).parent
-#: The rooms that read recordings.
-ROOMS = ("metrics", "results", "report", "figure", "explain", "workload", "capture")
+#: The rooms that read recordings and results folders.
+ROOMS = (
+    "metrics",
+    "results",
+    "report",
+    "figure",
+    "explain",
+    "workload",
+    "capture",
+    "study",
+    "api",
+    "serve",
+    "selftest",
+)
 #: What a recording has as JSON data.
 SOURCES = ("manifest", "counter", "machine")
 #: Functions that ask a recording for JSON data, beside those whose names begin with `read_` or `_read`.
@@ -25,31 +37,32 @@ WRITERS = ("to_json", "document", "_json", "_document", "experiment_document", "
 #: Parameters, results and fields that may be JSON data, by the reason.
 UNTYPED = {
     "they read JSON data into classes": (
+        "StoredMetric.from_json", "StoredRow.from_json", "StoredResults.from_json", "read_failed_run",
+        "LoggedRun.from_json", "MeasuredTable.from_json", "ShippedTable.from_json", "StoredCloud.from_json",
+        "StoredCloudTable.from_json", "_by_seed", "SelftestVerdicts.from_json",
         "KernelEndpoint.from_json", "Passed.from_json", "LinkDirection.from_json", "Ends.from_json",
         "RecordedWorkload.from_json", "WorkloadBase.from_recording", "_parse_all", "_parse", "_node", "_sample",
         "_LineEnds.place_of", "_parse_events", "_events", "_error_events",
     ),
-    "keys of a scenario, which belong to the kinds of its tables": (
+    "keys of a scenario or of a study, which belong to the kinds of their tables": (
         "LinkDirection.keys", "RecordedWorkload.keys", "Transport.endpoints", "Transport.sysctl", "read_scenario",
         "LinkTable", "Table", "_scenario_to_draw", "scenario_of", "tables_without_defaults", "leave_to_traces",
-        "scenario_toml", "_merge_directions",
+        "scenario_toml", "_merge_directions", "_paths_of", "_resolve_value", "_to_json", "Twin.tables", "_use",
+        "_table", "_claims",
     ),
     "the contract with campaign/contract.py, whose code is part of every run's identity": (
         "WorkloadBase.sends_to_client", "WorkloadBase.ends", "WorkloadBase._drop_unset",
     ),
     "rows of samples, which are hot": ("Row", "subflow_path", "_key", "_owners", "_carried_rows"),
     "rows of data frames": ("items.rows", "_labels", "_run_row", "_table_row", "_frame"),
-    "results.json, which is of a results folder": (
-        "collect_sides", "has_metric", "_values_of", "kernels_and_clocks", "use_differs", "_mptcp_by_row", "metric_of",
-        "swept_keys", "split", "followers", "warnings_of", "_missing_metric_warnings", "_rows", "compared_rows",
-        "_name", "Results.document", "_compare_folders", "_conditions", "_unavailable_points",
-        "_Within.__init__", "_read", "conditions_notes", "compared_beginnings", "ExperimentFiles.write",
-        "ResultsComparison.conditions", "_Draft.conditions",
-    ),
-    "log.jsonl of a results folder": ("Results.log", "log_lines", "_is_logged", "_host"),
     "parts of JSON data that are written": (
         "ResultRow._overlaps", "ResultRow._metrics_document", "ResultRow._metric", "network_document", "Drawing.data",
-        "marks", "OptionRecord.about", "SubflowEvent.about", "_file_document",
+        "marks", "OptionRecord.about", "SubflowEvent.about", "_file_document", "ExperimentFiles.write", "_conditions",
+        "ResultsComparison.conditions", "_Draft.conditions", "BedReport.document", "ExperimentOutcome.document",
+        "Reproduction.documents", "TableReport.document", "_changed_point", "_measurement_facts", "describe",
+        "run_changes", "_beds_document", "_cell_document", "_claim_document", "_evidence_document", "_full_document",
+        "_quantities", "parameters_document", "scoreboard_document", "study_document", "reference", "_entry",
+        "_read_shipped", "_text",
     ),
     "values of a sign by name, for its text": ("Sign.values",),
     "keyword arguments for matplotlib": ("_sign", "_entries", "_LOOKS"),

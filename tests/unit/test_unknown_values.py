@@ -19,6 +19,7 @@ from mptcplab.metrics.catalog.paths import Reassembly, reassembly_metrics, reinj
 from mptcplab.metrics.compare import collect_sides
 from mptcplab.metrics.measure import WorkloadMeasurement
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
+from mptcplab.metrics.stored import StoredRow
 from mptcplab.metrics.subflows import (
     MptcpCounts,
     MptcpUse,
@@ -92,7 +93,7 @@ def test_retransmissions_that_nobody_saw_are_not_zero() -> None:
     assert document == {"mean": None, "ci95_half_width": None, "n": 0, "values": [], "seeds": []}
     table = result_table("t", [row])
     assert dict(zip(table.headings, table.rows[0], strict=True))["retrans %"] == ""
-    assert collect_sides({"rows": [row.to_json()]}, "retransmitted_percent") == {}
+    assert collect_sides([StoredRow.from_json(row.to_json())], "retransmitted_percent") == {}
 
 
 def test_a_mean_is_over_the_runs_that_know() -> None:
@@ -101,7 +102,7 @@ def test_a_mean_is_over_the_runs_that_know() -> None:
     assert (again.mean, again.n) == (3.0, 2)
     assert row.seeds_of("retransmitted_percent") == (1, 3)
     assert row.to_json()["retransmitted_percent"]["seeds"] == [1, 3]
-    (side,) = collect_sides({"rows": [row.to_json()]}, "retransmitted_percent").values()
+    (side,) = collect_sides([StoredRow.from_json(row.to_json())], "retransmitted_percent").values()
     assert side.values == {1: 4.0, 3: 2.0}
     assert row.shares == {"a": 0.75, "b": 0.25}, "a run of which nothing is known is no run without data"
 

@@ -45,14 +45,15 @@ def test_the_gallery_has_a_command_for_each_figure() -> None:
     assert text.count("```sh\n") == figures
 
 
-def test_every_page_is_in_the_navigation() -> None:
-    """Decisions are reached from the list of all pages, and the files that pages link to from these pages."""
+def test_every_page_is_in_the_navigation_or_on_the_list_of_all_pages() -> None:
+    """The list of all pages is in the navigation. What other files pages link to is reached from these pages."""
     config = (ROOT / "website" / "mkdocs.yml").read_text()
     listed = re.findall(r"^ +- (?:.+: )?(\S+\.md)$", config.partition("\nnav:\n")[2], re.MULTILINE)
     assert len(listed) == len(set(listed))
     pages = {str(place) for place in (_place_of_page(_source(page)) for page in _find_pages())}
-    expected = {page for page in pages if not page.startswith("decisions/")} | set(list_generated())
-    assert set(listed) == expected
+    linked = set(re.findall(r"\]\(([\w./-]+\.md)\)", (ROOT / "docs" / "README.md").read_text()))
+    assert pages | set(list_generated()) == set(listed) | (pages & linked)
+    assert len(listed) > 50, "most pages are in the navigation"
 
 
 @pytest.mark.parametrize(("folder", "is_switch"), [("build/site", False), ("build/site/0.2.0", True)])

@@ -19,6 +19,7 @@ from mptcplab.api import compare
 from mptcplab.errors import InputError
 from mptcplab.metrics.compare import collect_sides as values_of
 from mptcplab.metrics.named import metric_of
+from mptcplab.metrics.stored import StoredResults
 
 FILE = Path(__file__).with_name("measured.json")
 _SHARE = "share_percent"
@@ -121,10 +122,11 @@ def _with_values(rows: Iterable[dict[str, Any]], documents: Sequence[dict[str, A
     ``beyond`` are the segments beyond the connection's window that were dropped in each run, if any were: a bug of
     mainline that makes transfers wait.
     """
+    stored_rows = [StoredResults.from_json(one).rows for one in documents]
     beyond = [{_key_of(row): row.get("kernel_counts", ()) for row in one["rows"]} for one in documents]
     for row in rows:
         key = _key_of(row)
-        of_row = [values_of(one, row["metric"])[key].values for one in documents]
+        of_row = [values_of(one, row["metric"])[key].values for one in stored_rows]
         dropped = [[run["dropped_beyond_window"] or 0 for run in one.get(key, ())] for one in beyond]
         more = {"beyond": dropped} if any(map(any, dropped)) else {}
         yield row | {"values": [[_short(value) for _, value in sorted(one.items())] for one in of_row], **more}
@@ -136,7 +138,7 @@ def _key_of(row: dict[str, Any]) -> tuple[tuple[tuple[str, str], ...], str]:
 
 def _has(documents: Sequence[dict[str, Any]], metric: str) -> bool:
     try:
-        metric_of(metric, documents)
+        metric_of(metric, list(map(StoredResults.from_json, documents)))
     except InputError:
         return False
     return True

@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 import fnmatch
-import json
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import groupby
 from pathlib import Path
 from typing import Any
@@ -25,10 +24,11 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.files import report_write_errors
 from mptcplab.kernel import find_kernel
 from mptcplab.metrics.rows import RunResult
+from mptcplab.metrics.stored import WRONG
 from mptcplab.report.table import Table, write_json, write_table
 from mptcplab.scenario.load import Experiment, Run, SweepPoint
 from mptcplab.study.beds import BedSpace, SampledBed, draw, is_drawn, read_beds
-from mptcplab.study.cloud import cloud_entry, keep_current, read_cloud
+from mptcplab.study.cloud import StoredCloud, StoredCloudTable, judge_cloud, keep_current, values_by_bed
 from mptcplab.study.cloud_page import claims_table, cloud_table, save_cloud
 from mptcplab.study.library import SelectedTable, TableJob, digest, file_stem, select, table_job, table_names
 from mptcplab.study.measurement import index_results
@@ -330,25 +330,18 @@ def measure_beds(
     except LabError as error:
         failure = error
     by_point = {id(completed.run.point): completed for completed in done}
-    entries = {selected.number: _entry(plan, selected, by_point) for selected in plan.tables}
-    measured = {number: entry for number, entry in entries.items() if entry["values"]}
-    if failure is None and len(measured) < len(entries):
-        number = next(number for number in entries if number not in measured)
+    tables = {selected.number: _measure_table(plan, selected, by_point) for selected in plan.tables}
+    measured = {number: table for number, table in tables.items() if table.values}
+    if failure is None and len(measured) < len(tables):
+        number = next(number for number in tables if number not in measured)
         text = f"no run of table {number} has the table's metric"
         failure = LabError(text, hint=f"see the recordings in {folder / 'runs'}")
-    document = {
-        "study": plan.study,
-        "quick": plan.is_quick,
-        "changed": list(plan.overrides),
-        "space": plan.space.digest,
-        "beds": [{"bed": bed.number, "coordinates": list(bed.coordinates), "values": bed.values} for bed in plan.beds],
-        "tables": measured,
-    }
-    return _write(plan, document, folder, failure)
+    cloud = StoredCloud(plan.study, plan.is_quick, tuple(plan.overrides), plan.space.digest, tuple(plan.beds), measured)
+    return _write(plan, cloud, folder, failure)
 
 
-def _entry(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> dict[str, Any]:
-    """Return the data of one table on all beds."""
+def _measure_table(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, CompletedRun]) -> StoredCloudTable:
+    """Return the values of one table on all beds."""
     jobs = [job for job in plan.jobs if job.work.selected is selected]
     measured = [index_results(selected, list(_results(job, by_point))) for job in jobs]
     failed = Counter[int]()
@@ -356,8 +349,8 @@ def _entry(plan: BedPlan, selected: SelectedTable, by_point: Mapping[int, Comple
         failed[position] += sum(by_point[id(point)].result is None for point in job.work.points)
     versions = dict.fromkeys(point.scenario.kernel for job in jobs for point in job.work.points)
     kernels = {kernel.release: kernel.key for kernel in map(find_kernel, versions)}
-    about = {"form": digest(selected), "mptcplab": mptcplab.__version__, "kernels": kernels}
-    return about | cloud_entry(selected, measured, +failed)
+    values = values_by_bed(selected, measured)
+    return StoredCloudTable(digest(selected), values, +failed, mptcplab.__version__, kernels)
 
 
 def _results(job: _BedJob, by_point: Mapping[int, CompletedRun]) -> Iterator[RunResult]:
@@ -367,22 +360,22 @@ def _results(job: _BedJob, by_point: Mapping[int, CompletedRun]) -> Iterator[Run
             yield result
 
 
-def _read_earlier_tables(plan: BedPlan, document: Mapping[str, Any], file: Path) -> dict[str, Any]:
+def _read_earlier_tables(plan: BedPlan, cloud: StoredCloud, file: Path) -> dict[str, StoredCloudTable]:
     """Return the tables that an earlier command has measured on the same beds, as far as they are still current."""
     try:
-        before: dict[str, Any] = json.loads(file.read_text())
-        if any(before[key] != document[key] for key in ("study", "quick", "changed", "beds")):
-            return {}
-        return keep_current(before, select(plan.study), plan.space)
-    except (OSError, ValueError, LookupError, TypeError):
+        before = StoredCloud.read(file)
+    except (OSError, *WRONG):
         return {}
+    is_same = replace(before, space=cloud.space, tables=cloud.tables) == cloud
+    return keep_current(before, select(plan.study), plan.space) if is_same else {}
 
 
-def _write(plan: BedPlan, document: dict[str, Any], folder: Path, problem: LabError | None) -> BedReport:
+def _write(plan: BedPlan, measured: StoredCloud, folder: Path, problem: LabError | None) -> BedReport:
     """Write the cloud as tables, data and a picture. Tables measured before stay in it."""
     name, tables = plan.file("beds"), select(plan.study)
-    document["tables"] = _read_earlier_tables(plan, document, folder / f"{name}.json") | document["tables"]
-    cloud = read_cloud(document, tables, plan.space)
+    earlier = _read_earlier_tables(plan, measured, folder / f"{name}.json")
+    stored = replace(measured, tables={**earlier, **measured.tables})
+    cloud, document = judge_cloud(stored, tables, plan.space), stored.to_json()
     values, claims = cloud_table(cloud, tables), claims_table(cloud)
     with report_write_errors(folder):
         write_json(document, folder / f"{name}.json")

@@ -84,7 +84,7 @@ class IntervalSet:
         return (self._starts[0], self._ends[-1]) if self._starts else None
 
     @property
-    def missing(self) -> int:
+    def missing_bytes(self) -> int:
         """The count of numbers in the span that were never added."""
         return self._ends[-1] - self._starts[0] - self.total if self._starts else 0
 

@@ -117,7 +117,7 @@ class HalfConnection:
         if seen is None or seen.span is None:
             return 0
         end = seen.span[1] + self.finished
-        return seen.missing + (max(0, self.acked - end) if self.acked is not None else 0)
+        return seen.missing_bytes + (max(0, self.acked - end) if self.acked is not None else 0)
 
     def count(self, packet: Packet) -> tuple[int, list[Span]]:
         """Count ``packet``. Return the position of its first payload byte, and the fresh parts of its payload."""

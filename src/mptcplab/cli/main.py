@@ -11,6 +11,7 @@ import re
 import shlex
 import sys
 import warnings
+from functools import cache
 from keyword import iskeyword
 from typing import NoReturn, TextIO
 
@@ -237,7 +238,8 @@ _MAX_SUMMARY_CHARS = 200
 #: New objects before the collector of cycles looks at them. By default it does so after 700, a hundred times while
 #: modules are imported, whose objects all stay: a tenth of the time of a short command.
 _GC_THRESHOLD = 200_000
-#: The commands in the order of the help, each with the module of :mod:`mptcplab.cli.commands` that declares it.
+#: The commands in the order of the help, each with the module of :mod:`mptcplab.cli.commands` that declares it. Any
+#: other module there declares the command of its own name, which comes last.
 _COMMANDS = {
     "run": "experiments",
     "show": "experiments",
@@ -268,11 +270,21 @@ _COMMANDS = {
 }
 
 
+@cache
+def _modules() -> dict[str, str]:
+    """Return all commands in the order of the help, each with the module that declares it."""
+    files = os.listdir(os.path.join(os.path.dirname(__file__), "commands"))
+    modules = {name.removesuffix(".py") for name in files if name.endswith(".py")}
+    others = sorted(name for name in modules - {*_COMMANDS.values()} if not name.startswith("_"))
+    # A module whose name would be a keyword ends with an underscore, as the command's function does.
+    return _COMMANDS | {name.rstrip("_"): name for name in others}
+
+
 class _Commands(click.Group):
     """Imports the declaration of a command when it is used."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002  click defines the signature
-        return list(_COMMANDS)
+        return list(_modules())
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List every command with its whole first sentence, which click would truncate."""
@@ -282,11 +294,11 @@ class _Commands(click.Group):
             formatter.write_dl(rows)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:  # noqa: ARG002
-        if cmd_name not in _COMMANDS:
+        if cmd_name not in _modules():
             return None
         # Python has no function with the name of a keyword.
         function = f"{cmd_name}_" if iskeyword(cmd_name) else cmd_name
-        command: click.Command = load(f"mptcplab.cli.commands.{_COMMANDS[cmd_name]}:{function}")
+        command: click.Command = load(f"mptcplab.cli.commands.{_modules()[cmd_name]}:{function}")
         add_sections(command, cmd_name)
         return command
 

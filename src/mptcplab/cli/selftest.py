@@ -4,10 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
 
 import click
 
@@ -15,7 +13,8 @@ from mptcplab import api
 from mptcplab.errors import Exit
 from mptcplab.kernel.console import StderrReporter
 from mptcplab.report.junit import write_junit
-from mptcplab.selftest.baseline import BaselineComparison, compare, read_baseline
+from mptcplab.selftest.baseline import BaselineComparison, SelftestVerdicts, compare, read_baseline
+from mptcplab.selftest.session import SelftestReport
 from mptcplab.selftest.suite import PartOutcome
 from mptcplab.selftest.tap import Verdict
 
@@ -61,16 +60,16 @@ def selftest(
     if junit is not None:
         write_junit(junit, "mptcplab.selftest", report.suites)
     if before is not None:
-        return _compare(before, report.document, as_json=as_json)
+        return _compare(before, report, as_json=as_json)
     click.echo(json.dumps(report.document) if as_json else _summary(report))
     return Exit.DONE if report.is_good else Exit.FAILED
 
 
-def _compare(before: Mapping[str, Any], document: dict[str, object], *, as_json: bool) -> int:
+def _compare(before: SelftestVerdicts, report: SelftestReport, *, as_json: bool) -> int:
     """Print what differs from the baseline and return the exit status."""
-    comparison = compare(before, document)
+    comparison = compare(before, SelftestVerdicts.from_json(report.document))
     if as_json:
-        click.echo(json.dumps({**document, "changes": [asdict(change) for change in comparison.changes]}))
+        click.echo(json.dumps({**report.document, "changes": [asdict(change) for change in comparison.changes]}))
     else:
         _print_comparison(comparison)
     return Exit.FAILED if comparison.changes else Exit.DONE

@@ -37,7 +37,7 @@ class KernelTypes:
     header: Path
 
     @cached_property
-    def registered(self) -> frozenset[str]:
+    def registered_structs(self) -> frozenset[str]:
         """The names of structs that eBPF programs can register, among a few others."""
         return frozenset(_REGISTERED.findall(self.header.read_text()))
 
@@ -208,7 +208,7 @@ def compile_user_programs(sources: tuple[ProgramSource, ...], kernel: StockKerne
 def _check_schedulers(sources: Iterable[ProgramSource], types: KernelTypes, kernel: StockKernel) -> None:
     """Refuse a scheduler before it is compiled, which would fail for a kernel without that type."""
     for source in sources:
-        if re.search(rf"\bstruct\s+{SCHEDULER}\b", source.text) and SCHEDULER not in types.registered:
+        if re.search(rf"\bstruct\s+{SCHEDULER}\b", source.text) and SCHEDULER not in types.registered_structs:
             message = f"'{source.name}' is an MPTCP scheduler, and the stock kernel {kernel.release} has none in eBPF"
             hint = "mainline Linux has none either; --engine stock:PATH runs an image of the MPTCP developers' tree"
             raise InputError(message, hint=hint)
@@ -246,7 +246,7 @@ def _check(program: UserProgram, types: KernelTypes, kernel: StockKernel) -> Non
         if entry.type not in (CONGESTION_CONTROL, SCHEDULER):
             message = f"'{program.file}' registers a struct {entry.type}, which no scenario can use"
             raise InputError(message, hint=f"write a struct {CONGESTION_CONTROL}")
-        if entry.type not in types.registered:
+        if entry.type not in types.registered_structs:
             message = f"the stock kernel {kernel.release} cannot have a struct {entry.type} as an eBPF program"
             raise InputError(message, hint="use a kernel with CONFIG_BPF_JIT=y, as distributions' kernels have it")
         if not re.fullmatch(r"[A-Za-z0-9_]{1,15}", entry.name):

@@ -237,7 +237,7 @@ class StreamPump(Protocol):
     """Carries a program's streams while its lab runs."""
 
     @property
-    def watched(self) -> list[int]:
+    def watched_descriptors(self) -> list[int]:
         """The descriptors to poll."""
         ...
 
@@ -262,7 +262,7 @@ def watch(
     :raises RunInterruptedError: if ``stop`` becomes readable.
     """
     checked, running, paused = time.monotonic(), 0.0, False
-    while not machine.wait(poll_seconds, stop=stop, also=pump.watched if pump else ()):
+    while not machine.wait(poll_seconds, stop=stop, also=pump.watched_descriptors if pump else ()):
         if stop is not None and select.select([stop], [], [], 0)[0]:
             raise RunInterruptedError("interrupted")
         waits = pump.step() if pump else False

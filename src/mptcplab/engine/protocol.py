@@ -10,6 +10,7 @@ import signal
 import threading
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -233,21 +234,23 @@ def interruptible() -> Iterator[Stop]:
 
 # All kinds of engines, by the names for ``--engine``. One is imported when it is chosen.
 #
-# A package has the class of a kind as an entry point of the group ``mptcplab.engines``. A plugin file
+# Ours have a folder of their name beside this file, whose module ``engine`` has a class of that name in capitals
+# (``Virtual``). A package has the class of a kind as an entry point of the group ``mptcplab.engines``. A plugin file
 # (:mod:`mptcplab.plugins`) defines one as ``ENGINE``, with its name as ``ENGINE_NAME``.
 
-#: The classes of our engines.
-_OWN = {
-    DEFAULT_ENGINE: "mptcplab.engine.virtual.engine:Virtual",
-    "stock": "mptcplab.engine.stock.engine:Stock",
-    "local": "mptcplab.engine.local.engine:Local",
-}
 _PACKAGED = PackagedParts("mptcplab.engines", "engine", {"ssh": "mptcplab-ssh"})
+
+
+@cache
+def _own_names() -> tuple[str, ...]:
+    """Return the names of our engines, the default one first."""
+    folders = (file.parent.name for file in Path(__file__).parent.glob("*/engine.py"))
+    return tuple(sorted(folders, key=lambda name: (name != DEFAULT_ENGINE, name)))
 
 
 def engine_names() -> list[str]:
     """Return the names of our engines, of engines in packages of this repository, and of plugins' engines."""
-    return list(dict.fromkeys([*_OWN, *_PACKAGED.names, *_plugin_kinds()]))
+    return list(dict.fromkeys([*_own_names(), *_PACKAGED.names, *_plugin_kinds()]))
 
 
 def kind_named(name: str) -> EngineKind:
@@ -258,7 +261,8 @@ def kind_named(name: str) -> EngineKind:
     found_kind = _plugin_kinds().get(name)
     if found_kind is not None:
         return found_kind
-    kind: EngineKind = load(_OWN[name])() if name in _OWN else _PACKAGED.load(name)()
+    target = f"mptcplab.engine.{name}.engine:{name.capitalize()}"
+    kind: EngineKind = load(target)() if name in _own_names() else _PACKAGED.load(name)()
     return kind
 
 

@@ -7,13 +7,14 @@ import json
 import re
 import signal
 import sys
+import time
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 import mptcplab
 from mptcplab.engine.process import Console, GuestProcess
-from mptcplab.engine.protocol import DiskFullError
+from mptcplab.engine.protocol import DiskFullError, Outcome
 from mptcplab.errors import LabError
 
 _SHOWN_LINES = 12
@@ -61,6 +62,15 @@ def read_report(folder: Path, machine: GuestProcess, verdict: str | None, *, hin
     if _DISK_FULL in verdict:
         raise DiskFullError(verdict, hint=_DISK_FULL_HINT)
     raise LabError(verdict, hint=f"the console ended with:\n{_indent_console(machine.console)}")
+
+
+def read_outcome(folder: Path, machine: GuestProcess, verdict: str | None, *, started: float) -> Outcome:
+    """Return the outcome of a plan that began at the instant ``started``.
+
+    :raises LabError: if the guest wrote no report, or if it reports an error.
+    """
+    report = read_report(folder, machine, verdict, hint=PLAN_HINT)
+    return Outcome(report["programs"], report["zero_ns"], report["virtual_ns"], time.monotonic() - started)
 
 
 def _make_error(report: dict[str, Any], hint: str | None) -> LabError:

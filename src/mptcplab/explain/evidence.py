@@ -347,11 +347,6 @@ class Evidence:
         sender = max(acked, key=lambda host: acked[host], default="")
         return [subflow for subflow in subflows if subflow.host == sender]
 
-    def receivers(self) -> list[Subflow]:
-        """Return the subflows at the other side."""
-        senders = {subflow.host for subflow in self.senders()}
-        return [subflow for subflow in self.subflows or () if subflow.host not in senders]
-
     def merge(self, other: Evidence) -> Evidence:
         """Return this evidence with what ``other`` adds: hosts of new names, and what was not known."""
         names = {host.name for host in self.hosts}

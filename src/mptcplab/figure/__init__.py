@@ -22,13 +22,4 @@ if TYPE_CHECKING:
     from mptcplab.figure.table import read_table
 
 __all__ = ["Drawn", "FigureChoice", "build_figure", "build_table_figure", "read_table"]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "choice": ("FigureChoice",),
-        "from_results": ("build_figure",),
-        "drawing": ("Drawn",),
-        "from_table": ("build_table_figure",),
-        "table": ("read_table",),
-    },
-)
+__getattr__ = lazy_names(__name__)

@@ -272,7 +272,7 @@ def _missing_bar_notes(
     ]
     unavailable = [
         (settings, found_words.reason(reason, settings))
-        for settings, reason in results.unavailable
+        for settings, reason in results.stored.unavailable
         if all(settings.get(key) in some for key, some in wanted.items())
     ]
     reasons: dict[str, None] = {}

@@ -172,7 +172,7 @@ def _keys(frame: pl.DataFrame, choice: FigureChoice, used: Sequence[str]) -> lis
         *used,
         *OF_RUNS,
         *(f"{name}{part}" for name in used for part in _PARTS),
-        *_ignored_columns(frame, choice),
+        *(_column(frame, name) for name in choice.ignored),
     }
     if ONLY_HALF in frame.columns:
         results |= {ONLY_HALF, ONLY_COUNT}
@@ -194,10 +194,6 @@ def _names(choice: FigureChoice) -> Iterator[str]:
         yield choice.x
     yield from choice.by
     yield from (key for key, _ in choice.points)
-
-
-def _ignored_columns(frame: pl.DataFrame, choice: FigureChoice) -> list[str]:
-    return [_column(frame, name) for name in choice.ignored]
 
 
 def _is_of_results(frame: pl.DataFrame) -> bool:

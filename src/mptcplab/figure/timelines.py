@@ -97,7 +97,7 @@ def timelines(recording: Recording, *, max_values: int) -> list[WorkloadTimeline
 def _timeline(recording: Recording, ends: Ends, queues: tuple[TimelineCurve, ...], max_values: int) -> WorkloadTimeline:
     addresses = read_addresses(recording)
     sent, received = _sent_and_received(recording, ends)
-    start = _start_ns(recording, ends.workload)
+    start = read_start_ns(recording, f"{ends.workload}.client")
     by_path: dict[str, list[list[Row]]] = {}
     for rows in received:
         by_path.setdefault(subflow_path(rows[0], addresses, sends=False), []).append(rows)
@@ -199,10 +199,6 @@ def _samples(table: pl.DataFrame, node: str, program: str | None, carried: list[
         if key in wanted:
             samples.setdefault(key, []).append(row)
     return list(samples.values())
-
-
-def _start_ns(recording: Recording, workload: str) -> int:
-    return read_start_ns(recording, f"{workload}.client")
 
 
 def _edges(instants: Sequence[int], start: int, max_values: int) -> Numbers:

@@ -90,7 +90,7 @@ def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[s
     :raises InputError: for a label that names nothing, or two values or workloads with the same words.
     """
     keys = list(dict.fromkeys(key for run in results.recorded for key in run.settings)) + ([PATH] if paths else [])
-    points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.unavailable)]
+    points = [*(run.settings for run in results.recorded), *(settings for settings, _ in results.stored.unavailable)]
     values = dict.fromkeys([*(value for settings in points for value in settings.values()), *paths])
     of_values = {name: text for name, text in labels if name in values and find_key(name, keys) is None}
     workloads = dict.fromkeys(row.workload for row in results.rows)

@@ -27,11 +27,4 @@ if TYPE_CHECKING:
     from mptcplab.kernel.data import DEFAULT_VERSION
 
 __all__ = ["DEFAULT_VERSION", "KernelBuild", "build_kernel", "find_kernel", "list_kernels"]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "build": ("build_kernel",),
-        "cache": ("KernelBuild", "find_kernel", "list_kernels"),
-        "data": ("DEFAULT_VERSION",),
-    },
-)
+__getattr__ = lazy_names(__name__)

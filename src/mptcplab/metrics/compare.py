@@ -3,16 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
-from mptcplab.errors import InputError
-from mptcplab.kernel.config import clock_text, kernel_text
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
-from mptcplab.metrics.registry import IN_EVERY_ROW, METRICS
+from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.stored import StoredResults, StoredRow
 from mptcplab.metrics.warnings import merge_similar_warnings
 from mptcplab.stats import Difference, detectable, mean_interval, paired_difference, runs_needed, welch_difference
 
@@ -63,7 +62,7 @@ Key = tuple[tuple[tuple[str, str], ...], str]
 class RowSide:
     """The values of one metric of one row, by seed, and the identities of the runs."""
 
-    values: dict[int, float]
+    values: Mapping[int, float]
     runs: tuple[str, ...] = ()
 
 
@@ -178,51 +177,21 @@ class Comparison:
 
 
 def collect_sides(
-    document: Mapping[str, Any], metric: str, *, workload: str | None = None, without: Sequence[str] = ()
+    rows: Iterable[StoredRow], metric: str, *, workload: str | None = None, without: Sequence[str] = ()
 ) -> dict[Key, RowSide]:
-    """Return the values of a ``results.json`` by settings and workload. ``without`` are keys left out of the settings.
+    """Return the values of ``rows`` by settings and workload. ``without`` are keys left out of the settings.
 
     ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out. Of a metric
     by path, a row has one set of values for each.
-    :raises InputError: if the document does not have the values of every seed.
     """
-    row_sides: dict[Key, RowSide] = {}
-    try:
-        for row in document["rows"]:
-            settings = tuple((key, str(value)) for key, value in row["settings"].items() if key not in without)
-            if workload not in (None, row["workload"]):
-                continue
-            for name, values in _values_of(row, metric).items():
-                row_sides[settings, name] = RowSide(values, tuple(row["runs"]))
-    except (KeyError, TypeError, ValueError, AttributeError) as error:
-        hint = "run the scenario again: recorded runs are not executed a second time"
-        raise InputError("the results have no values by seed", hint=hint) from error
-    return row_sides
-
-
-def has_metric(row: Mapping[str, Any], metric: str) -> bool:
-    """Return whether a row of a ``results.json`` has values of ``metric``, one of METRICS."""
-    try:
-        return bool(_values_of(row, metric))
-    except (KeyError, TypeError, ValueError, AttributeError):
-        return False  # reported where the values are read
-
-
-def _values_of(row: Mapping[str, Any], metric: str) -> dict[str, dict[int, float]]:
-    """Return a row's values by seed, by the name of the workload, or of the workload with each of its paths."""
-    workload = str(row["workload"])
-    if METRICS[metric].by_path:
-        shares = row.get("share_values", {"seeds": [], "paths": {}})
-        return {
-            f"{workload} over {path}": dict(
-                zip(map(int, shares["seeds"]), (100 * value for value in values), strict=True)
-            )
-            for path, values in shares["paths"].items()
-        }
-    described = {"seeds": row["seeds"]} | row[metric] if metric in IN_EVERY_ROW else row.get("metrics", {}).get(metric)
-    if described is None or described["n"] == 0:
-        return {}
-    return {workload: dict(zip(map(int, described["seeds"]), map(float, described["values"]), strict=True))}
+    return {
+        (tuple((key, value) for key, value in row.settings.items() if key not in without), name): RowSide(
+            values, row.runs
+        )
+        for row in rows
+        if workload in (None, row.workload)
+        for name, values in row.values_of(metric).items()
+    }
 
 
 def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) -> list[Comparison]:
@@ -323,83 +292,77 @@ def name_of(key: Key) -> str:
 # The warnings of the rows that a comparison compares.
 
 
-def warnings_of(
-    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
-) -> dict[str, list[str]]:
+#: A metric, and the workload of the rows whose metric it is, None for all rows.
+AskedMetric = tuple[str, str | None]
+
+
+def warnings_of(results: Sequence[StoredResults], asked: Sequence[AskedMetric]) -> dict[str, list[str]]:
     """Return each warning of the compared rows once, with the names of the rows that have it.
 
-    ``documents`` come from ``results.json``; ``asked`` are metrics, each with its workload, None for all. Warnings
-    that differ only in numbers are one, with their range. Of two documents, a name has A or B before it. Runs in which
-    what a metric waits for did not happen have no value to compare, which is a warning, too.
+    Warnings that differ only in numbers are one, with their range. Of two ``results``, a name has A or B before it.
+    Runs in which what a metric waits for did not happen have no value to compare, which is a warning, too.
     """
-    rows = list(compared_rows(documents, asked))
-    several = len({row["workload"] for _, row in rows}) > 1
-    lacking = list(_missing_metric_warnings(documents, asked, with_workload=several))
+    rows = list(compared_rows(results, asked))
+    several = len({row.workload for _, row in rows}) > 1
+    lacking = list(_missing_metric_warnings(results, asked, with_workload=several))
     texts = merge_similar_warnings(
-        [*(text for text, _ in lacking), *(warning for _, row in rows for warning in row.get("warnings", ()))]
+        [*(text for text, _ in lacking), *(warning for _, row in rows for warning in row.warnings)]
     )
     warnings: dict[str, list[str]] = {}
     for text, name in lacking:
         warnings.setdefault(texts[text], []).append(name)
     for side, row in rows:
-        for text in dict.fromkeys(texts[warning] for warning in row.get("warnings", ())):
+        for text in dict.fromkeys(texts[warning] for warning in row.warnings):
             name = f"{side} {_name(row, with_workload=several)}".strip()
             warnings.setdefault(text, []).append(name)
     return warnings
 
 
 def _missing_metric_warnings(
-    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]], *, with_workload: bool
+    results: Sequence[StoredResults], asked: Sequence[AskedMetric], *, with_workload: bool
 ) -> Iterator[tuple[str, str]]:
     """Yield a sentence and the row's name for each row with runs that cannot be compared by a metric."""
-    for side, row in _rows(documents):
+    for side, row in _rows(results):
         for metric, workload in asked:
-            never = row.get("metrics", {}).get(metric, {}).get("never", ())  # sums of flows have no metrics
-            if never and workload in (None, row["workload"]):
+            never = row.metrics[metric].never if metric in row.metrics else ()  # sums of flows have no metrics
+            if never and workload in (None, row.workload):
                 known = METRICS[metric]
-                runs = f"{len(never)} of {len(row['seeds'])} runs"
+                runs = f"{len(never)} of {len(row.seeds)} runs"
                 name = f"{side} {_name(row, with_workload=with_workload)}".strip()
                 yield f"{known.noun}: {known.display.never} within {runs}, which are not compared", name
 
 
-def _rows(documents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _rows(results: Sequence[StoredResults]) -> Iterator[tuple[str, StoredRow]]:
     """Yield all rows, each with its side: A or B, nothing if there is only one."""
-    sides = "AB" if len(documents) > 1 else ("",)
-    for side, document in zip(sides, documents, strict=True):
-        yield from ((side, row) for row in document["rows"])
+    sides = "AB" if len(results) > 1 else ("",)
+    for side, stored in zip(sides, results, strict=True):
+        yield from ((side, row) for row in stored.rows)
 
 
-def compared_rows(
-    documents: Sequence[Mapping[str, Any]], asked: Sequence[tuple[str, str | None]]
-) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def compared_rows(results: Sequence[StoredResults], asked: Sequence[AskedMetric]) -> Iterator[tuple[str, StoredRow]]:
     """Yield the rows that have a metric that is asked for, each with its side: A or B, nothing if there is only one."""
-    for side, row in _rows(documents):
-        if any(workload in (None, row["workload"]) and has_metric(row, metric) for metric, workload in asked):
+    for side, row in _rows(results):
+        if any(workload in (None, row.workload) and row.values_of(metric) for metric, workload in asked):
             yield side, row
 
 
-def _name(row: Mapping[str, Any], *, with_workload: bool) -> str:
-    values = ", ".join(map(str, row["settings"].values()))
+def _name(row: StoredRow, *, with_workload: bool) -> str:
+    values = ", ".join(row.settings.values())
     if not values:
-        return str(row["workload"])
-    return f"{values}: {row['workload']}" if with_workload else values
+        return row.workload
+    return f"{values}: {row.workload}" if with_workload else values
 
 
 # The conditions under which two results were measured: what a comparison of engines or kernels compares.
 
 
-def kernels_and_clocks(document: Mapping[str, Any]) -> tuple[str, ...]:
-    """Return the kernels and clocks of a ``results.json``, in the order in which rows have them."""
-    rows = [row for row in document["rows"] if "kernel" in row]
-    # Rows from before these fields are of the lab kernel.
-    kernels = (
-        f"{kernel_text(str(row['kernel']), row.get('hz'))}; {clock_text(row.get('time', 'virtual'))}" for row in rows
-    )
-    return tuple(dict.fromkeys(kernels))
+def kernels_and_clocks(results: StoredResults) -> tuple[str, ...]:
+    """Return the kernels and clocks of results, in the order in which rows have them."""
+    return tuple(dict.fromkeys(row.measured_on for row in results.rows if row.kernel))
 
 
 def use_differs(
-    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
+    a: StoredResults, b: StoredResults, workloads: Collection[str] | None = None
 ) -> Iterator[tuple[str, str, str]]:
     """Yield the rows in which one result used MPTCP otherwise than the other: name, and the use in each.
 
@@ -410,9 +373,9 @@ def use_differs(
         yield name, first[name], second[name]
 
 
-def _mptcp_by_row(document: Mapping[str, Any], workloads: Collection[str] | None) -> dict[str, str]:
+def _mptcp_by_row(results: StoredResults, workloads: Collection[str] | None) -> dict[str, str]:
     return {
-        ", ".join((*(f"{key} = {value}" for key, value in row["settings"].items()), str(row["workload"]))): row["mptcp"]
-        for row in document["rows"]
-        if row.get("mptcp") and (workloads is None or row["workload"] in workloads)
+        name_of((tuple(row.settings.items()), row.workload)): row.mptcp
+        for row in results.rows
+        if row.mptcp and (workloads is None or row.workload in workloads)
     }

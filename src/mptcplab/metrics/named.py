@@ -5,14 +5,14 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Collection, Iterable, Sequence
 
 from mptcplab.errors import InputError
 from mptcplab.metrics.column import Metric
-from mptcplab.metrics.compare import has_metric
+from mptcplab.metrics.compare import AskedMetric
 from mptcplab.metrics.registry import CALLED, METRICS
 from mptcplab.metrics.rows import ResultRow
+from mptcplab.metrics.stored import StoredResults
 from mptcplab.metrics.values import Unit, choose_unit, short_names, units
 
 # Metrics and swept keys by the names that users type: from JSON and scenario files, or as tables print them.
@@ -139,23 +139,22 @@ def names_of(metric: Metric) -> tuple[str, ...]:
     return tuple(dict.fromkeys([metric.noun, metric.name, metric.noun.replace(" ", "_"), *heads]))
 
 
-def metric_of(text: str, documents: Sequence[Mapping[str, Any]]) -> tuple[str, str | None]:
+def metric_of(text: str, results: Sequence[StoredResults]) -> AskedMetric:
     """Return the metric that ``[WORKLOAD:]NAME`` asks for, and the workload, None for all.
 
-    ``documents`` come from ``results.json``.
-    :raises InputError: if they have no such workload, or the workload has no such metric.
+    :raises InputError: if ``results`` have no such workload, or the workload has no such metric.
     """
     workload, colon, name = text.rpartition(":")
-    rows = [row for document in documents for row in document["rows"]]
-    workloads = list(dict.fromkeys(str(row["workload"]) for row in rows))
+    rows = [row for stored in results for row in stored.rows]
+    workloads = list(dict.fromkeys(row.workload for row in rows))
     if colon and workload not in workloads:
         raise InputError(f"--metric: there is no workload '{workload}'", hint=f"use one of {', '.join(workloads)}")
-    own_rows = [row for row in rows if not colon or row["workload"] == workload]
-    there = [this_metric for this_metric in METRICS if any(has_metric(row, this_metric) for row in own_rows)]
+    own_rows = [row for row in rows if not colon or row.workload == workload]
+    there = [this_metric for this_metric in METRICS if any(row.values_of(this_metric) for row in own_rows)]
     metric = metric_named(name, there)
     if metric.name not in there:
         of = f"of the workload {workload} " if colon else ""
-        having = dict.fromkeys(str(row["workload"]) for row in rows if has_metric(row, metric.name))
+        having = dict.fromkeys(row.workload for row in rows if row.values_of(metric.name))
         hint = f"{needs_of(metric)}there are {', '.join(there)}"
         hint = f"the workloads that have it: {', '.join(having)}" if having else hint
         raise InputError(f"--metric: no row {of}has {metric.name}", hint=hint)

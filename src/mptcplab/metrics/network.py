@@ -88,12 +88,12 @@ class EndpointStates:
     seen: tuple[str, ...]
 
     @property
-    def missing(self) -> tuple[str, ...]:
+    def missing_endpoints(self) -> tuple[str, ...]:
         """Endpoints that were configured and are missing."""
         return tuple(endpoint for endpoint in self.asked if endpoint not in self.seen)
 
     @property
-    def unexpected(self) -> tuple[str, ...]:
+    def unexpected_endpoints(self) -> tuple[str, ...]:
         """Endpoints that were neither configured nor implicit."""
         return tuple(
             endpoint for endpoint in self.seen if endpoint not in self.asked and not endpoint.endswith(_IMPLICIT)
@@ -157,8 +157,8 @@ def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
 def endpoint_warnings(seen: Iterable[EndpointStates]) -> Iterator[str]:
     """Yield a warning for each node whose endpoints or limits differ from the configured ones."""
     for states in seen:
-        if states.missing or states.unexpected:
-            parts = [("missing", states.missing), ("unexpected", states.unexpected)]
+        if states.missing_endpoints or states.unexpected_endpoints:
+            parts = [("missing", states.missing_endpoints), ("unexpected", states.unexpected_endpoints)]
             differences = "; ".join(f"{word} {', '.join(names)}" for word, names in parts if names)
             yield f"the MPTCP endpoints of {states.host} are not those configured: {differences}"
 
@@ -281,8 +281,7 @@ def network_warnings(seen: NetworkCounters) -> Iterator[str]:
             number = str(low) if low == high else f"{low} to {high}"
             yield (
                 f"{direction.link} {direction.direction} lost {direction.lost} of {direction.offered} packets at "
-                f"random; {number} are expected "
-                f"in {100 * CONFIDENCE:g} % of all runs"
+                f"random; {number} are expected in {100 * CONFIDENCE:g} % of all runs"
             )
     yield from endpoint_warnings(seen.get(ENDPOINTS))
     yield from radio_warnings(seen.get(RADIO_LINKS))

@@ -12,6 +12,7 @@ from mptcplab.errors import InputError
 from mptcplab.metrics.compare import Comparison, Key, Match, Pair, RowSide, Verdict, collect_sides
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.stored import StoredResults, StoredRow
 from mptcplab.metrics.values import determine
 from mptcplab.stats import Interval, letters, mean_interval
 
@@ -71,39 +72,31 @@ class Ranking:
         }
 
 
-def swept_keys(document: Mapping[str, Any]) -> list[str]:
-    """Return the swept keys of a result, in order."""
-    return list(dict.fromkeys(name for row in document.get("rows", ()) for name in row.get("settings", {})))
-
-
 def split(
-    document: Mapping[str, Any], keys: Sequence[str], metric: str, *, workload: str | None = None
+    results: StoredResults, keys: Sequence[str], metric: str, *, workload: str | None = None
 ) -> dict[Values, dict[Key, RowSide]]:
-    """Split one result by the values of swept keys, in order. :raises InputError: if there are fewer than two.
+    """Split results by the values of swept keys, in order. :raises InputError: if there are fewer than two.
 
     Keys that change together with these distinguish no rows.
     """
-    rows = [row for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
-    parts: dict[Values, list[Any]] = {}
-    for row in rows:
-        parts.setdefault(tuple(str(row["settings"][key]) for key in keys), []).append(row)
+    parts: dict[Values, list[StoredRow]] = {}
+    for row in results.rows:
+        if set(keys) <= row.settings.keys():
+            parts.setdefault(tuple(row.settings[key] for key in keys), []).append(row)
     if len(parts) < 2:
-        swept = swept_keys(document)
+        swept = results.swept_keys
         hint = f"the scenario sweeps {', '.join(swept)}" if swept else "the scenario has no sweep: name two folders"
         raise InputError(f"the results do not have two values of {' and '.join(map(repr, keys))}", hint=hint)
-    without = [*keys, *followers(document, keys)]
-    return {
-        values: collect_sides({"rows": some}, metric, workload=workload, without=without)
-        for values, some in parts.items()
-    }
+    without = [*keys, *followers(results, keys)]
+    return {values: collect_sides(rows, metric, workload=workload, without=without) for values, rows in parts.items()}
 
 
-def followers(document: Mapping[str, Any], keys: Sequence[str]) -> list[str]:
+def followers(results: StoredResults, keys: Sequence[str]) -> list[str]:
     """Return the other swept keys whose values follow from ``keys``, as in a ``[[sweep.zip]]``."""
-    points = [row["settings"] for row in document.get("rows", ()) if set(keys) <= row.get("settings", {}).keys()]
+    points = [row.settings for row in results.rows if set(keys) <= row.settings.keys()]
     return [
         key
-        for key in swept_keys(document)
+        for key in results.swept_keys
         if key not in keys and len({point.get(key) for point in points}) > 1 and determine(points, keys, key)
     ]
 

@@ -176,11 +176,11 @@ class Behaviour(Generic[Keys]):
             TraceValues({key: kinds[key](values[key][index]) for key in values}) for index in range(len(durations_ns))
         ]
 
-    def headline(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
+    def caption_above(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
         """Return the text above a link in a picture of the network."""
         yield from ()
 
-    def details(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
+    def caption_below(self, shown: DirectionCaption) -> Iterator[str]:  # noqa: ARG002
         """Return the text below a link: a key and its values."""
         yield from ()
 

@@ -24,8 +24,8 @@ _USUAL_MTU = str(Size(1500))
 def direction_words(directions: Sequence[Table]) -> tuple[str, ...]:
     """Return a few lines about one direction of a link, at all points of an experiment."""
     shown = DirectionCaption(directions)
-    above = [part for behaviour in BEHAVIOURS for part in behaviour.headline(shown)]
-    below = [part for behaviour in IN_PACKET_ORDER for part in behaviour.details(shown)]
+    above = [part for behaviour in BEHAVIOURS for part in behaviour.caption_above(shown)]
+    below = [part for behaviour in IN_PACKET_ORDER for part in behaviour.caption_below(shown)]
     lines = [BETWEEN.join(parts) for parts in (above, below) if parts]
     traces = dict.fromkeys(_trace_words(direction["trace"]) for direction in directions if direction.get("trace"))
     if traces:

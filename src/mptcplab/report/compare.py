@@ -14,6 +14,7 @@ from mptcplab.files import write_text
 from mptcplab.metrics import ranking
 from mptcplab.metrics.compare import (
     SIGNIFICANCE,
+    AskedMetric,
     Comparison,
     Match,
     Pair,
@@ -29,6 +30,7 @@ from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.named import metric_of, swept_key
 from mptcplab.metrics.ranking import Ranking
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.report.comparison import (
     comparison_table,
     conditions_notes,
@@ -145,8 +147,6 @@ def _verdict(match: Match, margin_percent: float) -> list[Any]:
 
 _RESULTS = "results.json"
 _DEFAULT_METRIC = "goodput_mbps"
-#: A metric, and the workload of the rows whose metric it is, None for all rows.
-_Asked = tuple[str, str | None]
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class ResultsComparison:
     margin_percent: float
     warnings: Mapping[str, Sequence[str]]
     conditions: Mapping[str, Any]
-    asked: tuple[_Asked, ...]
+    asked: tuple[AskedMetric, ...]
 
     @property
     def is_different(self) -> bool:
@@ -253,14 +253,14 @@ def compare_results(
 
     See :func:`mptcplab.api.compare`.
     """
-    documents = [_read(folder) for folder in (a, b) if folder is not None]
-    asked = [metric_of(text, documents) for text in metrics] or [(_DEFAULT_METRIC, None)]
+    results = [_read(folder) for folder in (a, b) if folder is not None]
+    asked = [metric_of(text, results) for text in metrics] or [(_DEFAULT_METRIC, None)]
     if b is None:
-        draft = _Within(documents[0], by, reference, margin_percent).compare(asked)
+        draft = _Within(results[0], by, reference, margin_percent).compare(asked)
     else:
-        draft = _compare_folders(str(a), str(b), documents, asked, margin_percent)
-    warnings = warnings_of(documents, asked)
-    overlaps = list(overlap_notes(compared_beginnings(compared_rows(documents, asked))))
+        draft = _compare_folders(str(a), str(b), results, asked, margin_percent)
+    warnings = warnings_of(results, asked)
+    overlaps = list(overlap_notes(compared_beginnings(compared_rows(results, asked))))
     return ResultsComparison(
         tuple(draft.comparisons),
         tuple(draft.rankings),
@@ -275,7 +275,7 @@ def compare_results(
 
 def swept_keys_of(folder: Path) -> list[str]:
     """Return the swept keys of a results folder, in order. :raises InputError: if it has no results."""
-    return ranking.swept_keys(_read(folder))
+    return _read(folder).swept_keys
 
 
 def _is_about(comparison: Comparison, metric: str, workload: str | None) -> bool:
@@ -297,16 +297,16 @@ class _Draft:
 
 
 def _compare_folders(
-    a: str, b: str, documents: Sequence[dict[str, Any]], asked: Sequence[_Asked], margin: float
+    a: str, b: str, results: Sequence[StoredResults], asked: Sequence[AskedMetric], margin: float
 ) -> _Draft:
-    first, second = documents
+    first, second = results
     pairs = [
         Pair(
             metric,
             (a,),
             (b,),
-            collect_sides(first, metric, workload=only),
-            collect_sides(second, metric, workload=only),
+            collect_sides(first.rows, metric, workload=only),
+            collect_sides(second.rows, metric, workload=only),
         )
         for metric, only in asked
     ]
@@ -319,7 +319,7 @@ def _compare_folders(
             tests=tests,
             margin_percent=margin,
             together=comparisons,
-            unavailable=(_unavailable_points(first), _unavailable_points(second)),
+            unavailable=(first.unavailable, second.unavailable),
         )
         for comparison, (_, only) in zip(comparisons, asked, strict=True)
     ]
@@ -329,14 +329,9 @@ def _compare_folders(
     return _Draft(comparisons, tables, conditions=_conditions(first, second, workloads))
 
 
-def _conditions(a: dict[str, Any], b: dict[str, Any], workloads: set[str] | None) -> dict[str, Any]:
+def _conditions(a: StoredResults, b: StoredResults, workloads: set[str] | None) -> dict[str, Any]:
     uses = [{"row": name, "a": first, "b": second} for name, first, second in use_differs(a, b, workloads)]
     return {"a_measured_on": kernels_and_clocks(a), "b_measured_on": kernels_and_clocks(b), "mptcp_differs": uses}
-
-
-def _unavailable_points(document: Mapping[str, Any]) -> list[tuple[dict[str, str], str]]:
-    """Return the points that cannot be run, each with the reason."""
-    return [(entry["settings"], str(entry["reason"])) for entry in document.get("unavailable", ())]
 
 
 def _title(metric: str, a: str, b: str, workload: str | None) -> str:
@@ -344,7 +339,7 @@ def _title(metric: str, a: str, b: str, workload: str | None) -> str:
     return f"{of}{METRICS[metric].noun}: A = {a}, B = {b}"
 
 
-def _common_workload(asked: Sequence[_Asked], metric: str) -> str | None:
+def _common_workload(asked: Sequence[AskedMetric], metric: str) -> str | None:
     """Return the workload that was named for a metric, or None if there are several, or all were meant."""
     workloads = {workload for name, workload in asked if name == metric}
     return workloads.pop() if len(workloads) == 1 else None
@@ -358,14 +353,14 @@ def _same_values_name(reference: str, names: Collection[str]) -> str | None:
 class _Within:
     """Comparisons of values of swept keys within one result."""
 
-    def __init__(self, document: dict[str, Any], by: Sequence[str], reference: str | None, margin: float) -> None:
-        keys = ranking.swept_keys(document)
-        self._document, self._by = document, [swept_key(name, keys) for name in by]
+    def __init__(self, results: StoredResults, by: Sequence[str], reference: str | None, margin: float) -> None:
+        keys = results.swept_keys
+        self._results, self._by = results, [swept_key(name, keys) for name in by]
         self._reference, self._margin = reference, margin
 
-    def compare(self, asked: Sequence[_Asked]) -> _Draft:
+    def compare(self, asked: Sequence[AskedMetric]) -> _Draft:
         """Compare by all metrics at once: all tests are one family."""
-        parts = [(metric, ranking.split(self._document, self._by, metric, workload=only)) for metric, only in asked]
+        parts = [(metric, ranking.split(self._results, self._by, metric, workload=only)) for metric, only in asked]
         values = list(parts[0][1])
         draft = self._rank_all(parts) if self._reference is None and len(values) > 2 else None
         if draft is None or not draft.tables:
@@ -382,7 +377,7 @@ class _Within:
 
     def _with_followers(self, table: Table) -> Table:
         """Return a table with a note about keys that change together with the keys of --by."""
-        together = ranking.followers(self._document, self._by)
+        together = ranking.followers(self._results, self._by)
         if not together:
             return table
         verb = "change" if len(together) > 1 else "changes"
@@ -406,7 +401,7 @@ class _Within:
         return texts
 
     def _compare_with_reference(
-        self, asked: Sequence[_Asked], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
+        self, asked: Sequence[AskedMetric], parts: Sequence[tuple[str, ranking.Parts]], reference: ranking.Values
     ) -> _Draft:
         pairs = [pair for metric, some in parts for pair in ranking.pairs_with_reference(metric, some, reference)]
         comparisons = compare_rows(pairs, margin_percent=self._margin)
@@ -429,7 +424,7 @@ class _Within:
                     by=self._by,
                     tests=tests,
                     margin_percent=self._margin,
-                    unavailable=(_unavailable_points(self._document),) * 2,
+                    unavailable=(self._results.unavailable,) * 2,
                 )
             )
         return _Draft(comparisons, tables, by=tuple(self._by))
@@ -454,7 +449,7 @@ def _split_commas(text: str) -> list[str]:
     return [part.strip() for part in text.split(",") if part.strip()]
 
 
-def _read(folder: Path) -> dict[str, Any]:
+def _read(folder: Path) -> StoredResults:
     file = folder if folder.is_file() else folder / _RESULTS
     try:
         document = json.loads(file.read_text())
@@ -470,7 +465,11 @@ def _read(folder: Path) -> dict[str, Any]:
         raise InputError(f"{file} is not JSON", hint=hint) from error
     if not isinstance(document, dict) or not isinstance(document.get("rows"), list):
         raise InputError(f"{file} is not the result of `mptcplab run`", hint="name a results folder")
-    return document
+    try:
+        return StoredResults.from_json(document)
+    except WRONG as error:
+        hint = "run the scenario again: recorded runs are not executed a second time"
+        raise InputError("the results have no values by seed", hint=hint) from error
 
 
 def _with_limits(draft: _Draft, warnings: Mapping[str, Sequence[str]], overlaps: Sequence[str]) -> list[Table]:

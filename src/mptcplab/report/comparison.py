@@ -5,13 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from mptcplab.metrics.compare import SIGNIFICANCE, Comparison, Match, Verdict, kernels_and_clocks, name_of, use_differs
 from mptcplab.metrics.named import names_of
 from mptcplab.metrics.paired import MIN_SHARED
 from mptcplab.metrics.ranking import Ranked, Ranking
 from mptcplab.metrics.registry import METRICS
+from mptcplab.metrics.stored import StoredResults
 from mptcplab.metrics.values import Unit, choose_unit, percent, short_names
 from mptcplab.report.notes import MIN_SEEDS, few_seeds_note
 from mptcplab.report.table import Cell, ColumnOrHeading, Table, TableColumn, key_columns
@@ -371,9 +371,7 @@ def _margin_note(margin_percent: float, of: str) -> str:
     )
 
 
-def conditions_notes(
-    a: Mapping[str, Any], b: Mapping[str, Any], workloads: Collection[str] | None = None
-) -> Iterator[str]:
+def conditions_notes(a: StoredResults, b: StoredResults, workloads: Collection[str] | None = None) -> Iterator[str]:
     """Yield what differs between two results beside their values: kernels, clocks, and whether MPTCP was in use.
 
     The latter for ``workloads`` only, if given.

@@ -19,6 +19,7 @@ from mptcplab.metrics.column import Metric
 from mptcplab.metrics.paired import paired_rows
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, fairness_rows, network_document, rows_of
+from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.metrics.values import changed_keys_note, short_names, swept_values
 from mptcplab.recording.record import Recording
 from mptcplab.report.network import network_tables, words_of
@@ -184,8 +185,8 @@ class ExperimentFiles:
     def lost_points_warning(self, rows: Sequence[ResultRow]) -> str:
         """Return a sentence if results.json has points that ``rows`` lack: probably --out was forgotten."""
         try:
-            older = [row["settings"] for row in json.loads((self.folder / "results.json").read_text())["rows"]]
-        except (OSError, ValueError, KeyError, TypeError):
+            older = [row.settings for row in StoredResults.read(self.folder / "results.json").rows]
+        except (OSError, *WRONG):
             return ""
         present = [row.settings for row in rows]
         lost = {json.dumps(settings) for settings in older if settings not in present}

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Literal
@@ -16,6 +15,7 @@ from mptcplab.figure.words import marks
 from mptcplab.kernel.config import clock_text, kernel_kind, kernel_text
 from mptcplab.metrics.manifest import Kernel, read_duration_ns, read_facts, read_gateways, read_label
 from mptcplab.metrics.rows import ResultRow, Settings
+from mptcplab.metrics.stored import FailedRun
 from mptcplab.metrics.subflows import gateways_of
 from mptcplab.metrics.values import point_text
 from mptcplab.metrics.warnings import merge_similar_warnings
@@ -40,7 +40,8 @@ _MAX_LISTED = 12
 def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str]) -> tuple[Notice, ...]:
     """Return the notices of an experiment; ``command`` runs it, and is extended to run a part of it."""
     # If the folder does not list failed runs, missing seeds are reported instead.
-    lost = _failure_notices(results, command) if "failed" in results.document else _missing_seed_notices(rows, command)
+    failed = results.stored.failed
+    lost = _missing_seed_notices(rows, command) if failed is None else _failure_notices(failed, command)
     found_notices = [
         *_incomplete_notices(results, command),
         *_row_notices(rows),
@@ -94,19 +95,16 @@ def _reasons(rows: Sequence[ResultRow]) -> Iterator[Notice]:
         yield Notice("note", f"Reason: {text}.", _shorten(names))
 
 
-def _failure_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:
+def _failure_notices(failed: Sequence[FailedRun], command: Sequence[str]) -> Iterator[Notice]:
     """Yield a warning about runs that failed, with their errors."""
-    failed = [run for run in results.document["failed"] if isinstance(run, dict)]
     if not failed:
         return
     names = []
     for run in failed:
-        point = point_text(run["settings"])
-        names.append(f"{point}{', ' if point else ''}seed {run['seed']}: {run['error']}")
+        point = point_text(run.settings)
+        names.append(f"{point}{', ' if point else ''}seed {run.seed}: {run.error}")
     first, text = failed[0], f"{len(failed)} run{'s' if len(failed) > 1 else ''} failed; means are over the other runs."
-    yield Notice(
-        "warning", text, _shorten(names), single_run(command, first["settings"], first["seed"]) if command else ""
-    )
+    yield Notice("warning", text, _shorten(names), single_run(command, first.settings, first.seed) if command else "")
 
 
 def _missing_seed_notices(rows: Sequence[ResultRow], command: Sequence[str]) -> Iterator[Notice]:
@@ -132,7 +130,7 @@ def _folder_notices(results: Results) -> Iterator[Notice]:
     if results.absent > len(results.damaged):
         text = f"{results.absent} recordings listed in the results are not in the folder: rows are over fewer runs."
         yield Notice("warning", text)
-    if not results.document:
+    if results.is_unfinished:
         text = "The folder has no results.json: the experiment did not finish, and its title and question are unknown."
         yield Notice("warning", text)
     if results.older:
@@ -184,7 +182,7 @@ def experiment(results: Results) -> ExperimentSection:
     """Return the section of a folder that ``mptcplab run`` wrote."""
     rows = results.rows
     command = run_command(results)
-    *first, last = page_tables(results.title, rows, results.changes, unavailable=results.unavailable)
+    *first, last = page_tables(results.title, rows, results.changes, unavailable=results.stored.unavailable)
     return section(
         results,
         anchor="experiment",
@@ -422,7 +420,7 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     """Yield everything that the results depend on; several values if runs differ."""
     facts = [read_facts(recording) for recording in results.recordings]
     identities = {read_label(recording).identity for recording in results.recordings}
-    log = [line for line in results.log if line.get("run") in identities]
+    log = [line for line in results.log if line.run in identities]
     yield "mptcplab", _distinct_texts(fact.mptcplab for fact in facts)
     for time in sorted({fact.kernel.time for fact in facts}):
         kernels = (fact.kernel for fact in facts if fact.kernel.time == time)
@@ -432,13 +430,12 @@ def _provenance(results: Results) -> Iterable[tuple[str, tuple[str, ...]]]:
     yield "Programs (name, digest of the file)", _distinct_texts(programs)
     libraries = (f"{name} {digest}" for fact in facts for name, digest in fact.libraries.items())
     yield "Libraries (name, digest of the file)", _distinct_texts(libraries)
-    hosts = (json.dumps(line.get("host", {}), sort_keys=True) for line in log)
-    yield "Host", tuple(_host(json.loads(host)) for host in _distinct_texts(hosts))
-    times = sorted(str(line.get("when", "")) for line in log)
+    yield "Host", tuple(host.text for host in dict.fromkeys(line.host for line in log))
+    times = sorted(line.when for line in log)
     yield "Executed (UTC)", (" to ".join(dict.fromkeys((times[0], times[-1]))),) if times else ()
-    latest = {line["run"]: line for line in log}
+    latest = {line.run: line for line in log}
     runs = len(results.recordings)
-    known = [float(line["wall_seconds"]) for line in latest.values() if "wall_seconds" in line]
+    known = [line.wall_seconds for line in latest.values() if line.wall_seconds is not None]
     wall = f", {sum(known):.1f} s of wall time (sum over {'runs' if len(known) == runs else f'{len(known)} of them'})"
     virtual = sum(map(read_duration_ns, results.recordings)) / 1e9
     yield "Time", (f"{runs} runs, {virtual:.1f} s on the engine's clock{wall if known else ''}",)
@@ -450,7 +447,3 @@ def _kernel(kernel: Kernel) -> str:
 
 def _distinct_texts(values: Iterable[Any]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(map(str, values)))
-
-
-def _host(host: dict[str, Any]) -> str:
-    return f"Linux {host.get('kernel', '?')}, {host.get('machine', '?')}, {host.get('cpus', '?')} CPUs"

@@ -103,7 +103,10 @@ def _cells(shared_row: _Shared, known: Sequence[tuple[str, ...]]) -> Iterable[st
     yield from (_words(values, every) for values, every in zip(shared_row.values, known, strict=False))
     states = shared_row.row.first
     yield from (states.host, ", ".join(states.asked) or _NOTHING)
-    yield Cell(", ".join(states.seen) or _NOTHING, emphasis="bad" if states.missing or states.unexpected else "")
+    yield Cell(
+        ", ".join(states.seen) or _NOTHING,
+        emphasis="bad" if states.missing_endpoints or states.unexpected_endpoints else "",
+    )
     yield " to ".join(str(count) for count in dict.fromkeys((min(shared_row.runs), max(shared_row.runs))))
 
 

@@ -7,13 +7,13 @@ import shlex
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from mptcplab.metrics.column import Metric
 from mptcplab.metrics.named import unit_of
 from mptcplab.metrics.paired import GOODPUT, PairedDifference, best_path_pairs, paired_rows
 from mptcplab.metrics.registry import METRICS, headline_metric
 from mptcplab.metrics.rows import INTERRUPTION, OUTAGE, ResultRow, later_outages
+from mptcplab.metrics.stored import StoredRow
 from mptcplab.metrics.values import Unit, point_text
 from mptcplab.report.table import Note, number, spread_text
 from mptcplab.units import Rate
@@ -90,39 +90,23 @@ class Beginning:
 
 def collect_beginnings(rows: Iterable[ResultRow]) -> list[Beginning]:
     """Return how the workloads of a result began."""
-    return [_describe_beginning(row.settings, row.workload, row.seeds, row.overlaps, row.overlap_parts) for row in rows]
+    return [_describe_beginning(row) for row in rows]
 
 
-def compared_beginnings(rows: Iterable[tuple[str, Mapping[str, Any]]]) -> list[Beginning]:
-    """Return how the workloads of rows in ``results.json`` began, each with its side: A, B, or nothing."""
-    return [
-        _describe_beginning(
-            row["settings"],
-            row["workload"],
-            row.get("seeds", ()),
-            row.get("overlaps", {}),
-            row.get("overlap_parts", {}),
-            side,
-        )
-        for side, row in rows
-    ]
+def compared_beginnings(rows: Iterable[tuple[str, StoredRow]]) -> list[Beginning]:
+    """Return how the workloads of compared rows began, each with its side: A, B, or nothing."""
+    return [_describe_beginning(row, side) for side, row in rows]
 
 
-def _describe_beginning(
-    settings: Mapping[str, str],
-    workload: str,
-    seeds: Sequence[int],
-    overlaps: Mapping[str, Sequence[int]],
-    parts: Mapping[str, float],
-    side: str = "",
-) -> Beginning:
+def _describe_beginning(row: ResultRow | StoredRow, side: str = "") -> Beginning:
     during = {
         earlier: len(overlap)
-        for earlier, overlap in overlaps.items()
+        for earlier, overlap in row.overlaps.items()
         # Who sweeps a start compares such overlaps on purpose.
-        if not any(f"workloads.{name}.start" in settings for name in (workload, earlier, "*"))
+        if not any(f"workloads.{name}.start" in row.settings for name in (row.workload, earlier, "*"))
     }
-    return Beginning(f"{side} {', '.join(settings.values())}".strip(), workload, len(seeds), during, parts)
+    point = f"{side} {', '.join(row.settings.values())}".strip()
+    return Beginning(point, row.workload, len(row.seeds), during, row.overlap_parts)
 
 
 def overlap_notes(notes: Sequence[Beginning]) -> Iterator[str]:
@@ -233,7 +217,7 @@ def _best_path_notes(
 
 def _slower_path_notes(rows: Sequence[ResultRow]) -> list[str]:
     """Return a note for each path of TCP whose rate is lower than another path's, over which MPTCP sent."""
-    rows_of_points: dict[tuple[Any, ...], list[ResultRow]] = {}
+    rows_of_points: dict[tuple[tuple[tuple[str, str], ...], str], list[ResultRow]] = {}
     for row in rows:
         others = tuple((name, value) for name, value in row.settings.items() if name != _PROTOCOL)
         rows_of_points.setdefault((others, row.workload), []).append(row)

@@ -70,14 +70,14 @@ def default_folder(file: Path) -> Path:
 
 def run_command(results: Results) -> list[str]:
     """Return ``mptcplab run FILE --set ... --out ...`` as it was called; empty if the folder does not name the file."""
-    file = results.document.get("file")
+    file = results.stored.file
     if not file:
         return []
-    words = ["mptcplab", "run", str(file)]
+    words = ["mptcplab", "run", file]
     for change in results.changes:
         key, _, value = change.partition(" = ")
         words += ["--set", f"{key}={value}"]
-    return [*words, *_output_option(results.folder, Path(str(file)))]
+    return [*words, *_output_option(results.folder, Path(file))]
 
 
 def _output_option(folder: Path, file: Path) -> list[str]:
@@ -107,14 +107,14 @@ def single_run(command: Sequence[str], settings: dict[str, str], seed: int) -> s
 
 def _seed_options(results: Results) -> list[str]:
     """Return the seeds of a sweep that is incomplete, as options: the recorded ones are not all."""
-    given = ((key, results.document.get(key)) for key in ("seed", "repeats"))
-    return [word for key, value in given if value is not None for word in (f"--{key}", str(value))]
+    given = (("--seed", results.stored.seed), ("--repeats", results.stored.repeats))
+    return [word for option, value in given if value is not None for word in (option, str(value))]
 
 
 def _repeats(results: Results) -> list[str]:
     """Return seeds as options of the command; if points differ in their number, the scenario determines it."""
-    failed = [(run["settings"], run["seed"]) for run in results.document.get("failed", [])]
-    tried = [{*row.seeds, *(seed for at, seed in failed if at == row.settings)} for row in results.rows]
+    failed = results.stored.failed or ()
+    tried = [{*row.seeds, *(run.seed for run in failed if run.settings == row.settings)} for row in results.rows]
     seeds = set().union(*tried)
     same = all(items == seeds for items in tried)
     words = ["--seed", str(min(seeds))] if seeds else []

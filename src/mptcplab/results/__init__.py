@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING
 from mptcplab.lazy import lazy_names
 
 if TYPE_CHECKING:
-    from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, log_lines, open_every, open_results
+    from mptcplab.results.folder import DAMAGED_RESULTS, PARTIAL, Results, open_every, open_results, read_log
     from mptcplab.results.frames import RecordedRun, subflow_path, to_pandas
 
 __all__ = [
@@ -27,27 +27,10 @@ __all__ = [
     "PARTIAL",
     "RecordedRun",
     "Results",
-    "log_lines",
     "open_every",
     "open_results",
+    "read_log",
     "subflow_path",
     "to_pandas",
 ]
-__getattr__ = lazy_names(
-    __name__,
-    {
-        "folder": (
-            "DAMAGED_RESULTS",
-            "PARTIAL",
-            "Results",
-            "log_lines",
-            "open_every",
-            "open_results",
-        ),
-        "frames": (
-            "RecordedRun",
-            "subflow_path",
-            "to_pandas",
-        ),
-    },
-)
+__getattr__ = lazy_names(__name__)

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import difflib
 import json
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields, replace
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.links import LINKS
 from mptcplab.metrics.radios import RADIO_LINKS
 from mptcplab.metrics.rows import ResultRow, Settings, rows_of
+from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.recording.damage import reporting_damage
 from mptcplab.recording.record import Recording
 from mptcplab.results import frames
@@ -32,11 +33,50 @@ _RUN_HINT = "name the folder that `mptcplab run FILE --out DIR` wrote"
 
 
 @dataclass(frozen=True)
+class ExecutingHost:
+    """The machine that executed a run: its kernel, architecture and number of CPUs, or the name of a worker."""
+
+    kernel: str = "?"
+    machine: str = "?"
+    cpus: str = "?"
+    worker: str = ""
+
+    @property
+    def text(self) -> str:
+        """The machine for readers."""
+        return f"Linux {self.kernel}, {self.machine}, {self.cpus} CPUs"
+
+
+@dataclass(frozen=True)
+class LoggedRun:
+    """A line of log.jsonl, which ``campaign/store.py`` writes: a run's identity, when it was executed, and where.
+
+    ``wall_seconds`` is how long that took, None if the line does not say.
+    """
+
+    run: str
+    when: str
+    host: ExecutingHost
+    wall_seconds: float | None
+
+    @classmethod
+    def from_json(cls, line: Mapping[str, Any]) -> LoggedRun:
+        """Return the line. :raises TypeError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
+        wall_seconds, when = line.get("wall_seconds"), line.get("when", "")
+        entry = line.get("host", {})
+        host = ExecutingHost(**{key.name: str(entry[key.name]) for key in fields(ExecutingHost) if key.name in entry})
+        if not isinstance(line["run"], str) or not isinstance(when, str):
+            raise TypeError("the run and its time are texts")
+        return cls(line["run"], when, host, None if wall_seconds is None else float(wall_seconds))
+
+
+@dataclass(frozen=True)
 class Results:
     """The contents of a results folder. Open one with :func:`open_results`.
 
-    ``recorded`` has the runs of the experiment that was written last, by point and seed. ``document`` is its
-    results.json, or its partial.json if it is incomplete; empty if there is neither. ``log`` has a line per execution.
+    ``recorded`` has the runs of the experiment that was written last, by point and seed. ``stored`` is the content of
+    its results.json, or its partial.json if it is incomplete; empty if there is neither, and then it
+    ``is_unfinished``. ``log`` has a line per execution.
 
     ``damaged`` names recordings that could not be read, with the error. ``others`` counts recordings that do not belong
     to the experiment, ``older`` those with settings and seed of another that is shown (made with another kernel,
@@ -45,12 +85,13 @@ class Results:
 
     folder: Path
     recorded: tuple[RecordedRun, ...]
-    document: dict[str, Any]
-    log: tuple[dict[str, Any], ...]
+    stored: StoredResults
+    log: tuple[LoggedRun, ...]
     damaged: tuple[str, ...] = ()
     others: int = 0
     older: int = 0
     absent: int = 0
+    is_unfinished: bool = False
 
     @property
     def recordings(self) -> tuple[Recording, ...]:
@@ -60,28 +101,23 @@ class Results:
     @property
     def title(self) -> str:
         """The experiment's title; the folder's name if it is unknown."""
-        return str(self.document.get("title") or self.folder.resolve().name)
+        return self.stored.title or self.folder.resolve().name
 
     @property
     def incomplete(self) -> str:
         """``incomplete: 18 of 30 runs`` if the sweep was interrupted or is still running; else empty."""
-        planned = self.document.get("planned")
+        planned = self.stored.planned
         return f"incomplete: {len(self.recorded)} of {planned}" if planned else ""
 
     @property
-    def unavailable(self) -> list[tuple[dict[str, str], str]]:
-        """The settings of the points that cannot be run, each with the reason."""
-        return [(entry["settings"], str(entry["reason"])) for entry in self.document.get("unavailable", ())]
-
-    @property
-    def changes(self) -> list[str]:
+    def changes(self) -> tuple[str, ...]:
         """The keys that ``--set`` changed, with their values: ``links.link2.delay = 30 ms``."""
-        return [str(change) for change in self.document.get("changed", ())]
+        return self.stored.changed
 
     @property
     def question(self) -> str:
         """The question that the experiment should answer; may be empty."""
-        return str(self.document.get("question") or "")
+        return self.stored.question
 
     @cached_property
     def rows(self) -> list[ResultRow]:
@@ -160,8 +196,7 @@ class Results:
 
     def select_experiment(self) -> Results:
         """Return the runs in results.json, in its order; of several with the same settings and seed, the newest."""
-        with reporting_damage(f"{self.folder / 'results.json'} is damaged", hint=DAMAGED_RESULTS):
-            return _select_runs(self)
+        return _select_runs(self)
 
     def _read(self, name: str, make: Callable[[Sequence[RecordedRun]], pl.DataFrame]) -> pl.DataFrame:
         with reporting_damage(f"the {name} in {self.folder} cannot be read", hint=DAMAGED_RESULTS):
@@ -187,22 +222,22 @@ def open_every(folder: Path) -> Results:
         raise LabError(
             f"none of the recordings in {folder} can be read: {damaged[0]}", hint="run it again, with --fresh"
         )
-    log = tuple(log_lines(folder / "log.jsonl"))
-    document = _document(folder / "results.json") or _document(folder / PARTIAL)
-    return Results(folder, tuple(runs), document, log, tuple(damaged))
+    log = tuple(read_log(folder / "log.jsonl"))
+    stored = _read_stored(folder / "results.json") or _read_stored(folder / PARTIAL)
+    is_unfinished = stored is None
+    return Results(folder, tuple(runs), stored or StoredResults(), log, tuple(damaged), is_unfinished=is_unfinished)
 
 
 def _select_runs(results: Results) -> Results:
     """Select the runs that results.json names, in its order, or the last executed of each point and seed."""
     by_name = {run.result.identity: run for run in results.recorded}
     # Another experiment may have recorded the run, under keys of its own sweep.
-    rows = results.document.get("rows", ())
-    named = {name: tuple(row["settings"].items()) for row in rows for name in row["runs"]}
+    named = {name: tuple(row.settings.items()) for row in results.stored.rows for name in row.runs}
     if named:
         chosen = [_with_settings(by_name[name], settings) for name, settings in named.items() if name in by_name]
         others, absent = len(by_name) - len(chosen), len(named) - len(chosen)
         return replace(results, recorded=tuple(chosen), others=others, absent=absent)
-    newest = {line.get("run"): number for number, line in enumerate(results.log)}
+    newest = {line.run: number for number, line in enumerate(results.log)}
     alike: dict[tuple[Settings, int], list[RecordedRun]] = {}
     for run in sorted(results.recorded, key=lambda run: (newest.get(run.result.identity, -1), run.key)):
         alike.setdefault(run.key, []).append(run)
@@ -231,32 +266,23 @@ def _read_runs(folder: Path) -> tuple[list[RecordedRun], list[str]]:
     return runs, damaged
 
 
-def _document(file: Path) -> dict[str, Any]:
-    """Read results.json; empty if a sweep was interrupted before it was written."""
+def _read_stored(file: Path) -> StoredResults | None:
+    """Return the content of results.json; None if a sweep was interrupted before it was written.
+
+    :raises LabError: if it is damaged.
+    """
     try:
         document = json.loads(file.read_text())
     except (OSError, ValueError):
-        return {}
-    return document if isinstance(document, dict) else {}
+        return None
+    with reporting_damage(f"{file} is damaged", hint=DAMAGED_RESULTS):
+        return StoredResults.from_json(document) if document else None
 
 
-def log_lines(file: Path) -> Iterable[dict[str, Any]]:
+def read_log(file: Path) -> Iterator[LoggedRun]:
     """Yield when and where runs were executed; a line that a killed process left incomplete is skipped."""
     for line in file.read_text(errors="replace").splitlines() if file.exists() else ():
         try:
-            load = json.loads(line)
-        except ValueError:
+            yield LoggedRun.from_json(json.loads(line))
+        except WRONG:
             continue
-        if isinstance(load, dict) and _is_logged(load):
-            yield load
-
-
-def _is_logged(line: dict[str, Any]) -> bool:
-    """Return whether a line has the keys that readers use, with the right types."""
-    seconds = [line[key] for key in ("wall_seconds", "virtual_seconds") if key in line]
-    texts = [line.get("run"), line.get("when", "")]
-    return (
-        all(isinstance(text, str) for text in texts)
-        and all(isinstance(second, (int, float)) for second in seconds)
-        and isinstance(line.get("host", {}), dict)
-    )

@@ -38,30 +38,50 @@ class BaselineComparison:
     known_failures: Sequence[str]
 
 
-def read_baseline(path: Path, *, seed: int) -> Mapping[str, Any]:
+@dataclass(frozen=True)
+class SelftestVerdicts:
+    """What `mptcplab selftest --json` says: the seed, the tests that ran, and the verdict of each of their results.
+
+    A script can print several results of one name: they are numbered.
+    """
+
+    seed: int
+    tests: frozenset[str]
+    verdicts: Mapping[_Key, str]
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> SelftestVerdicts:
+        """Return the verdicts of an output. :raises KeyError: :raises TypeError: if it is something else."""
+        verdicts: dict[_Key, str] = {}
+        numbers: Counter[tuple[str, str]] = Counter()
+        for result in document["results"]:
+            name = (result["test"], result["name"])
+            verdicts[(*name, numbers[name])] = result["verdict"]
+            numbers[name] += 1
+        verdicts.update({(error["test"], "the lab", 0): _ERROR for error in document["errors"]})
+        return cls(document["seed"], frozenset(document.get("virtual_seconds", ())), verdicts)
+
+
+def read_baseline(path: Path, *, seed: int) -> SelftestVerdicts:
     """Read the output of `mptcplab selftest --json`. :raises InputError: if the file has none, or of another seed."""
     try:
-        document = json.loads(path.read_text())
-        _verdicts(document)
-        document["seed"]
+        baseline = SelftestVerdicts.from_json(json.loads(path.read_text()))
     except OSError as error:
         message = f"the baseline '{path}' cannot be read: {error.strerror}"
         raise InputError(message, hint="name a file that `mptcplab selftest --json` wrote") from error
     except (ValueError, KeyError, TypeError) as error:
         hint = "write it with `mptcplab selftest --json > before.json`"
         raise InputError(f"'{path}' is not the output of `mptcplab selftest --json`", hint=hint) from error
-    result: Mapping[str, Any] = document
-    if result["seed"] != seed:
-        message = f"the baseline was made with the seed {result['seed']}, not {seed}"
-        raise InputError(message, hint=f"give --seed {result['seed']}")
-    return result
+    if baseline.seed != seed:
+        message = f"the baseline was made with the seed {baseline.seed}, not {seed}"
+        raise InputError(message, hint=f"give --seed {baseline.seed}")
+    return baseline
 
 
-def compare(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> BaselineComparison:
-    """Compare the tests of `document` with the same tests of `baseline`; both are outputs of `--json`."""
-    tests = set(document["virtual_seconds"])
-    before = {key: verdict for key, verdict in _verdicts(baseline).items() if key[0] in tests}
-    after = _verdicts(document)
+def compare(baseline: SelftestVerdicts, results: SelftestVerdicts) -> BaselineComparison:
+    """Compare the tests of `results` with the same tests of `baseline`."""
+    before = {key: verdict for key, verdict in baseline.verdicts.items() if key[0] in results.tests}
+    after = results.verdicts
     changes = [
         ChangedResult(key[0], key[1], before.get(key, _ABSENT), after.get(key, _ABSENT))
         for key in sorted({*before, *after})
@@ -71,15 +91,3 @@ def compare(baseline: Mapping[str, Any], document: Mapping[str, Any]) -> Baselin
         f"{key[0]}: {key[1]}" for key, verdict in after.items() if verdict in _FAILURES and before.get(key) == verdict
     ]
     return BaselineComparison(changes, known)
-
-
-def _verdicts(document: Mapping[str, Any]) -> dict[_Key, str]:
-    """Return the verdict of each result. A script can print several results of one name: they are numbered."""
-    verdicts: dict[_Key, str] = {}
-    numbers: Counter[tuple[str, str]] = Counter()
-    for result in document["results"]:
-        name = (result["test"], result["name"])
-        verdicts[(*name, numbers[name])] = result["verdict"]
-        numbers[name] += 1
-    verdicts.update({(error["test"], "the lab", 0): _ERROR for error in document["errors"]})
-    return verdicts

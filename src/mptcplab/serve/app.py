@@ -23,6 +23,7 @@ from werkzeug.wrappers import Response as BaseResponse
 
 import mptcplab
 from mptcplab.errors import InputError, LabError, reason
+from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.pages import build_report
 from mptcplab.report.html import to_html
 from mptcplab.serve.form import MAX_REPEATS, PRESETS, base_names, choices_of, read_form
@@ -171,9 +172,8 @@ def _title(folder: Path) -> str:
     for name in ("results.json", "partial.json"):
         try:
             if (folder / name).stat().st_size <= _MAX_DOCUMENT_BYTES:
-                title = json.loads((folder / name).read_text())["title"]
-                return title if isinstance(title, str) else folder.name
-        except (OSError, ValueError, KeyError, TypeError, RecursionError):
+                return StoredResults.read(folder / name).title or folder.name
+        except (OSError, RecursionError, *WRONG):
             continue
     return folder.name
 

@@ -7,7 +7,6 @@ own signal, when the server is killed.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import signal
@@ -24,8 +23,10 @@ from mptcplab.figure.rates import coarsen, stack
 from mptcplab.figure.timelines import timelines
 from mptcplab.lazy import module_environment
 from mptcplab.metrics.manifest import read_label
+from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.metrics.values import short_names
 from mptcplab.recording.record import Recording
+from mptcplab.stats import Interval, mean_interval
 
 # What the page shows of results: the rate of each workload over time, run by run, and the means in the end.
 
@@ -66,20 +67,20 @@ def read_curves(folder: Path) -> list[Curve]:
 def read_rows(folder: Path) -> list[tuple[str, str, str]]:
     """Return the goodput of each point and workload in a results folder: its name, mean and interval, and runs."""
     try:
-        rows = json.loads((folder / "results.json").read_text())["rows"]
-        return [
-            (_label(row["settings"], row["workload"]), _interval(row["goodput_mbps"]), str(row["goodput_mbps"]["n"]))
-            for row in rows
-            if row.get("goodput_mbps") and row["goodput_mbps"]["mean"] is not None
-        ]
-    except (OSError, ValueError, KeyError, TypeError):
+        rows = StoredResults.read(folder / "results.json").rows
+    except (OSError, *WRONG):
         return []
+    return [
+        (_label(row.settings, row.workload), _interval_text(mean_interval(list(values.values()))), str(len(values)))
+        for row in rows
+        for values in row.values_of("goodput_mbps").values()
+    ]
 
 
-def _interval(summary: Mapping[str, Any]) -> str:
+def _interval_text(interval: Interval) -> str:
     """Return a mean with the half width of its interval, which one run does not have."""
-    half = summary["ci95_half_width"]
-    return f"{summary['mean']:.4g}" + (f" ± {half:.2g}" if half is not None else "")
+    half = interval.half_width
+    return f"{interval.mean:.4g}" + (f" ± {half:.2g}" if half is not None else "")
 
 
 def _label(settings: Mapping[str, str], workload: str) -> str:

@@ -13,7 +13,6 @@ import json
 import re
 import tomllib
 import warnings
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -21,7 +20,6 @@ from typing import Literal
 from pydantic import Field, ValidationError, model_validator
 
 from mptcplab.errors import InputError, LabError
-from mptcplab.study.library import SelectedTable
 from mptcplab.study.parts import StudyPart
 from mptcplab.study.schema import Study
 
@@ -212,20 +210,6 @@ def draw(beds: BedSpace, count: int) -> list[SampledBed]:
         )
         for number, row in enumerate(coordinates, start=1)
     ]
-
-
-def find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
-    """Yield a sentence for each parameter that the source leaves open and ``beds.toml`` does not mention."""
-    study = tables[0].study
-    drawn = [selected.number for selected in tables if is_drawn(study, selected.number)]
-    named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
-    for parameter in study.parameters:
-        about = [number for number in drawn if parameter.is_about(number, own_flag=True)]
-        if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
-            yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
-    known = {parameter.name for parameter in study.parameters}
-    for kept in beds.kept:
-        yield from (f"{FILE} keeps '{name}', which no parameter is called" for name in kept.names if name not in known)
 
 
 def _fill_defaults(axis: OpenParameter, study: Study) -> OpenParameter:

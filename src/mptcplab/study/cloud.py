@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
 from statistics import median
@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from mptcplab.errors import LabError
+from mptcplab.metrics.stored import WRONG
 from mptcplab.stats import Interval
 from mptcplab.study.beds import BedSpace, SampledBed, read_beds
 from mptcplab.study.judgement import FAILS, HOLDS, judge_claim
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 # For each value and claim, the axes that move it are named: those whose PAWN index (Pianosi and Wagener 2015, from
 # SALib) is larger than the largest index of as many axes without any effect, in 95 of 100 cases.
 #
-# Everything is computed from the document that `mptcplab reproduce --beds` writes, so that it can be computed again
+# Everything is computed from the file that `mptcplab reproduce --beds` writes, so that it can be computed again
 # from what is shipped with a study.
 
 IN_ALL, IN_SOME, IN_NONE = "agrees in at least 95 % of beds", "agrees in some beds", "agrees in no bed"
@@ -132,6 +133,84 @@ class BedSplit:
 
 
 @dataclass(frozen=True)
+class StoredCloudTable:
+    """The values of a table over all beds, and the number of failed runs by position of the bed.
+
+    ``form`` is the digest of the table that was measured, ``kernels`` has the hashes of the builds by release.
+    """
+
+    form: str
+    values: BedValues
+    failed: Mapping[int, int]
+    mptcplab: str = ""
+    kernels: Mapping[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> StoredCloudTable:
+        """Return the table. :raises KeyError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
+        return cls(
+            form=entry["form"],
+            values={(row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()},
+            failed={int(position): int(count) for position, count in entry["failed"].items()},
+            mptcplab=entry.get("mptcplab", ""),
+            kernels=entry.get("kernels", {}),
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        values: dict[str, dict[str, Sequence[float | None]]] = {}
+        for (row, name), beds in self.values.items():
+            values.setdefault(row, {})[name] = beds
+        about = {"form": self.form, "mptcplab": self.mptcplab, "kernels": self.kernels}
+        return about | {"failed": {str(position): count for position, count in self.failed.items()}, "values": values}
+
+
+@dataclass(frozen=True)
+class StoredCloud:
+    """The content of the file that ``mptcplab reproduce --beds`` writes for one study, and that is shipped with it.
+
+    ``changed`` are keys that the user changed, ``space`` is the digest of the ranges that the beds are drawn from, and
+    ``tables`` has the measured tables by number.
+    """
+
+    study: str
+    is_quick: bool
+    changed: tuple[str, ...]
+    space: str
+    beds: tuple[SampledBed, ...]
+    tables: Mapping[str, StoredCloudTable]
+
+    @classmethod
+    def read(cls, file: Path) -> StoredCloud:
+        """Return the content of ``file``. :raises OSError: if it cannot be read."""
+        return cls.from_json(json.loads(file.read_text()))
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> StoredCloud:
+        """Return the content. :raises KeyError: and other errors of :data:`mptcplab.metrics.stored.WRONG`."""
+        return cls(
+            study=document["study"],
+            is_quick=document["quick"],
+            changed=tuple(document["changed"]),
+            space=document.get("space", ""),
+            beds=tuple(SampledBed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"]),
+            tables={number: StoredCloudTable.from_json(entry) for number, entry in document["tables"].items()},
+        )
+
+    def to_json(self) -> dict[str, Any]:
+        """Return JSON data."""
+        beds = [{"bed": bed.number, "coordinates": list(bed.coordinates), "values": bed.values} for bed in self.beds]
+        return {
+            "study": self.study,
+            "quick": self.is_quick,
+            "changed": list(self.changed),
+            "space": self.space,
+            "beds": beds,
+            "tables": {number: table.to_json() for number, table in self.tables.items()},
+        }
+
+
+@dataclass(frozen=True)
 class Cloud:
     """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result."""
 
@@ -174,51 +253,44 @@ def agreement_class(within: Sequence[bool]) -> str:
     return IN_SOME if share else IN_NONE
 
 
-def cloud_entry(selected: SelectedTable, measured: Sequence[TableValues], failed: Mapping[int, int]) -> dict[str, Any]:
-    """Return the data of a table for the document: the values of all cells, bed by bed.
-
-    ``failed`` has the number of failed runs by position of the bed.
-    """
+def values_by_bed(selected: SelectedTable, measured: Sequence[TableValues]) -> BedValues:
+    """Return the values of all cells of a table, bed by bed, from what each bed gave."""
     places = [(row, name) for row in selected.table.all_rows for name in selected.table.columns]
-    values: dict[str, dict[str, list[float | None]]] = {}
-    for row, name in places:
-        if any((row, name) in bed for bed in measured):
-            values.setdefault(row, {})[name] = [_round_mean(bed.get((row, name))) for bed in measured]
-    return {"failed": {str(position): count for position, count in failed.items()}, "values": values}
+    return {
+        place: [_round_mean(bed.get(place)) for bed in measured]
+        for place in places
+        if any(place in bed for bed in measured)
+    }
 
 
-def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
-    """Return the cloud of a document that `reproduce --beds` has written for ``tables`` of one study."""
-    beds = tuple(SampledBed(bed["bed"], tuple(bed["coordinates"]), bed["values"]) for bed in document["beds"])
-    causes = _Causes(beds, space)
+def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> Cloud:
+    """Return the values and claims of ``tables`` of one study over the beds of ``stored``, with their verdicts."""
+    causes = _Causes(stored.beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
     failed_runs = 0
     for selected in tables:
-        entry = document["tables"].get(selected.number)
-        if entry is None:
+        table = stored.tables.get(selected.number)
+        if table is None:
             continue
-        measured: BedValues = {
-            (row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()
-        }
-        failed = frozenset(int(position) for position in entry["failed"])
-        failed_runs += sum(entry["failed"].values())
-        values += _published_values(selected, measured, failed, causes, is_quick=document["quick"])
+        measured, failed = table.values, frozenset(table.failed)
+        failed_runs += sum(table.failed.values())
+        values += _published_values(selected, measured, failed, causes, is_quick=stored.is_quick)
         for claim in selected.study.claims:
             if claim.table == selected.number:
-                held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(beds)))
+                held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(stored.beds)))
                 moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
     counted = _count_once(tables, values)
-    return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
+    return Cloud(stored.study, stored.beds, tuple(counted), tuple(claims), stored.is_quick, failed_runs)
 
 
-def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any]:
-    """Return the tables of ``document`` that were measured in their present form, with the present ranges."""
-    if document.get("space") != space.digest:
+def keep_current(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, StoredCloudTable]:
+    """Return the tables that were measured in their present form, with the present ranges."""
+    if stored.space != space.digest:
         return {}
     forms = {selected.number: digest(selected) for selected in tables}
-    return {number: entry for number, entry in document["tables"].items() if entry["form"] == forms.get(number)}
+    return {number: table for number, table in stored.tables.items() if table.form == forms.get(number)}
 
 
 def median_or_nan(values: Sequence[float]) -> float:
@@ -403,11 +475,11 @@ def _read(file: Path, tables: Sequence[SelectedTable]) -> Cloud | None:
     What was measured with changed keys is of another study.
     """
     try:
-        document: dict[str, Any] = json.loads(file.read_text())
-        if document["changed"]:
+        stored = StoredCloud.read(file)
+        if stored.changed:
             return None
         space = read_beds(tables[0].folder, tables[0].study)
-        current = keep_current(document, tables, space)
-        return read_cloud(document | {"tables": current}, tables, space) if current else None
-    except (OSError, LabError, ValueError, LookupError, TypeError):
+        current = keep_current(stored, tables, space)
+        return judge_cloud(replace(stored, tables=current), tables, space) if current else None
+    except (OSError, LabError, *WRONG):
         return None

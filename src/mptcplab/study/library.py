@@ -11,15 +11,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from pydantic import ValidationError
 
 from mptcplab.campaign.failures import repeat_command
 from mptcplab.errors import InputError, LabError
+from mptcplab.metrics.stored import WRONG
 from mptcplab.scenario.extends import read
 from mptcplab.scenario.load import Experiment, Run, SweepPoint, load
 from mptcplab.study.schema import WORKLOAD, PublishedColumn, PublishedTable, Study
+from mptcplab.study.stored import MeasuredTable
 
 # Find studies and read them.
 
@@ -101,8 +102,8 @@ _DIGEST = 16
 #: same mean.
 _NOT_MEANT = {"title", "question", "repeats"}
 
-#: Documents of a folder by the table's name (``STUDY/TABLE``) and whether it is the short form.
-Documents = Mapping[tuple[str, bool], dict[str, Any]]
+#: The tables of a results folder by their name (``STUDY/TABLE``) and whether it is the short form.
+Documents = Mapping[tuple[str, bool], MeasuredTable]
 
 
 def file_stem(name: str, *, quick: bool) -> str:
@@ -115,16 +116,16 @@ def short_changes(table: PublishedTable) -> list[str]:
     return [f"{key}={value}" for key, value in table.quick.change.items()]
 
 
-def read_documents(folder: Path) -> dict[tuple[str, bool], dict[str, Any]]:
-    """What ``mptcplab reproduce`` left in the folder of a study. A document that cannot be read is none."""
-    documents: dict[tuple[str, bool], dict[str, Any]] = {}
+def read_documents(folder: Path) -> dict[tuple[str, bool], MeasuredTable]:
+    """Return the tables that ``mptcplab reproduce`` wrote to the folder of a study, without damaged ones."""
+    documents: dict[tuple[str, bool], MeasuredTable] = {}
     # Of two about the same form, the file whose name says so: older versions wrote both forms under one name.
     for file in sorted(folder.glob("table-*.json"), key=lambda file: (_QUICK in file.name, file.name)):
         try:
-            document: dict[str, Any] = json.loads(file.read_text())
-            documents[f"{document['study']}/{document['table']}", bool(document["quick"])] = document
-        except (OSError, ValueError, LookupError, TypeError):
+            measured = MeasuredTable.from_json(json.loads(file.read_text()))
+        except (OSError, *WRONG):
             continue
+        documents[measured.name, measured.is_quick] = measured
     return documents
 
 

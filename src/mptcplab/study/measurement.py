@@ -3,15 +3,12 @@
 
 from __future__ import annotations
 
-import contextlib
 import fnmatch
-import json
 import math
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from typing import Any
 
 from mptcplab.metrics.registry import METRICS
 from mptcplab.metrics.rows import ResultRow, RunResult, rows_of
@@ -19,6 +16,7 @@ from mptcplab.stats import Interval, jain_index, mean_interval
 from mptcplab.study.library import Documents, SelectedTable, digest, short_changes
 from mptcplab.study.parts import JAIN, OVER, Quote, link_of, over_of, quoted_text, replace_quotes
 from mptcplab.study.schema import ROW, WORKLOAD, PublishedColumn, PublishedTable, Study
+from mptcplab.study.stored import ShippedTable, StoredCells, read_shipped
 
 # Measured values by row and column of a published table.
 
@@ -225,22 +223,12 @@ Sources = Mapping[str, TableSource]
 
 
 def read_sources(documents: Documents, *, quick: bool = False) -> dict[str, TableSource]:
-    """From the documents of a results folder: of every table the same form, else the other. A damaged one is none."""
+    """From the documents of a results folder: of every table the same form, else the other."""
     sources = {}
-    for (name, _), document in sorted(documents.items(), key=lambda pair: pair[0][1] == quick):
-        with contextlib.suppress(LookupError, TypeError, ValueError, AttributeError):
-            sources[name] = TableSource(_parse_measured(document), tuple(document["changed"]))
+    for (name, _), stored in sorted(documents.items(), key=lambda pair: pair[0][1] == quick):
+        values = {place: Value(cell.interval, cell.by_seed) for place, cell in stored.cells.items()}
+        sources[name] = TableSource(values, stored.changed)
     return sources
-
-
-def _parse_measured(document: dict[str, Any]) -> dict[tuple[str, str], Value]:
-    return {
-        (entry["row"], entry["column"]): Value(
-            Interval.from_json(entry),
-            {int(seed): value for seed, value in entry["by_seed"].items()},
-        )
-        for entry in document["measured"]
-    }
 
 
 def fill(text: str, selected: SelectedTable, sources: Sources) -> str:
@@ -341,38 +329,30 @@ def excludes(full: Interval, value: Interval) -> bool:
 def full_form(selected: SelectedTable, documents: Documents) -> FullResult:
     """Return the full form of the present table. ``documents`` are from the study's results folder."""
     wanted = digest(selected)
-    document = documents.get((selected.name, False))
-    if document is not None and document.get("form") == wanted and not (document["changed"] or document.get("failed")):
-        cells = {(entry["row"], entry["column"]): Interval.from_json(entry) for entry in document["measured"]}
-        return FullResult(cells, "measured in this folder")
-    table = read_reference(selected).get("tables", {}).get(selected.number, {})
-    if table.get("form") != wanted:
+    measured = documents.get((selected.name, False))
+    if measured is not None and measured.form == wanted and not (measured.changed or measured.failed):
+        return FullResult(_intervals(measured.cells), "measured in this folder")
+    shipped = find_shipped(selected)
+    if shipped is None or shipped.form != wanted:
         return FullResult()
-    cells = {place: value.interval for place, value in shipped_values(selected).items()}
-    return FullResult(cells, f"shipped with the study, from kernel {', '.join(table['kernels'])}")
+    origin = f"shipped with the study, from kernel {', '.join(shipped.kernels)}"
+    return FullResult(_intervals(shipped.cells), origin)
+
+
+def _intervals(cells: StoredCells) -> dict[tuple[str, str], Interval]:
+    return {place: cell.interval for place, cell in cells.items()}
 
 
 def shipped_values(selected: SelectedTable) -> TableValues:
     """Return the values that are shipped with the study, seed by seed, also if the table has another form by now."""
-    table = read_reference(selected).get("tables", {}).get(selected.number, {"cells": {}})
-    rows = table["cells"].items()
-    return {(row, name): _parse_value(cell) for row, columns in rows for name, cell in columns.items()}
+    shipped = find_shipped(selected)
+    cells = shipped.cells if shipped is not None else {}
+    return {place: Value(cell.interval, cell.by_seed, missing=cell.missing) for place, cell in cells.items()}
 
 
-def _parse_value(cell: Mapping[str, Any]) -> Value:
-    by_seed = {int(seed): value for seed, value in cell.get("by_seed", {}).items()}
-    value = Value(Interval(cell["mean"], cell["half_width"], cell["n"]), by_seed)
-    # The key is there only if runs lack the value.
-    return replace(value, missing=cell["missing"]) if "missing" in cell else value
-
-
-def read_reference(selected: SelectedTable) -> dict[str, Any]:
-    """Return the reference that is shipped with the table's study; empty if there is none."""
-    try:
-        loads: dict[str, Any] = json.loads((selected.folder / REFERENCE).read_text())
-    except (OSError, ValueError):
-        return {}
-    return loads
+def find_shipped(selected: SelectedTable) -> ShippedTable | None:
+    """Return the table that is shipped with its study; None if none is."""
+    return read_shipped(selected.folder / REFERENCE, selected.number)
 
 
 def count_outside(measured: TableValues, full: FullResult | None) -> tuple[int, int]:

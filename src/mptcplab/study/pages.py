@@ -9,18 +9,18 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.metrics.kept import cached_result
 from mptcplab.metrics.rows import RunResult
+from mptcplab.metrics.stored import StoredResults
 from mptcplab.recording.record import Recording, is_complete
 from mptcplab.report.html import Drawing, ExperimentSection, ReportCommand, ReportPage, ScoreboardView
 from mptcplab.report.html_build import TimeFigures, section
 from mptcplab.report.html_sweep import published_drawing
 from mptcplab.report.result_table import result_table
 from mptcplab.report.table import Table
-from mptcplab.results import RecordedRun, Results, log_lines
+from mptcplab.results import RecordedRun, Results, read_log
 from mptcplab.study.chosen import parameters_table
 from mptcplab.study.cloud import find_cloud, values_over_beds
 from mptcplab.study.cloud_page import claims_table, cloud_drawings, cloud_table
@@ -30,6 +30,7 @@ from mptcplab.study.measurement import FullResult, full_form, index_results, rea
 from mptcplab.study.output import VERDICT, places_of, study_table
 from mptcplab.study.scoreboard import ScoreLine, line_of, line_without, summary, tables_table, totals_table
 from mptcplab.study.sheets import Section, anchor_of_cell, sheets_of, values_tables, with_links
+from mptcplab.study.stored import MeasuredTable
 from mptcplab.study.verdict import JudgedTable, judge
 
 # The page about one study's folder of ``mptcplab reproduce``: a section per published table that was measured.
@@ -41,18 +42,18 @@ class TableForm:
 
     results: Results
     judged: JudgedTable
-    document: dict[str, Any]
+    measured: MeasuredTable
 
     @property
     def is_short(self) -> bool:
         """True for the form that ``--quick`` measures."""
-        return bool(self.document["quick"])
+        return self.measured.is_quick
 
     @property
     def line(self) -> ScoreLine:
         """The table's line on the scoreboard."""
-        failed = len(self.document["failed"])
-        return line_of(self.judged, quick=self.is_short, failed=failed, runs=len(self.document["runs"]) + failed)
+        failed, runs = len(self.measured.failed), len(self.measured.runs or ())
+        return line_of(self.judged, quick=self.is_short, failed=failed, runs=runs + failed)
 
 
 class StudyFolder:
@@ -69,7 +70,7 @@ class StudyFolder:
         table_forms = []
         for selected in self._select_tables():
             forms = (self._documents.get((selected.name, quick)) for quick in (False, True))
-            whole = [self._form(selected, document) for document in forms if document and "runs" in document]
+            whole = [self._form(selected, form) for form in forms if form is not None and form.runs is not None]
             table_forms += [whole] if whole else []
         return table_forms
 
@@ -77,25 +78,24 @@ class StudyFolder:
         names = {name.partition("/")[0] for name, _ in self._documents} & set(study_names())
         return [selected for name in sorted(names) for selected in select(name)]
 
-    def _form(self, selected: SelectedTable, document: dict[str, Any]) -> TableForm:
-        results = self._runs(selected, document)
-        measured = index_results(selected, [run.result for run in results.recorded])
-        sources = read_sources(self._documents, quick=document["quick"])
-        changes = [str(change) for change in document["changed"]]
-        full = self._full_result(selected, document)
-        over_beds = {} if document["quick"] or changes else values_over_beds(selected, self._folder)
-        return TableForm(results, judge(selected, measured, changes, sources, full, over_beds), document)
+    def _form(self, selected: SelectedTable, measured: MeasuredTable) -> TableForm:
+        results = self._runs(selected, measured)
+        values = index_results(selected, [run.result for run in results.recorded])
+        sources = read_sources(self._documents, quick=measured.is_quick)
+        full = self._full_result(selected, measured)
+        over_beds = {} if measured.is_quick or measured.changed else values_over_beds(selected, self._folder)
+        return TableForm(results, judge(selected, values, measured.changed, sources, full, over_beds), measured)
 
-    def _full_result(self, selected: SelectedTable, document: dict[str, Any]) -> FullResult | None:
+    def _full_result(self, selected: SelectedTable, measured: MeasuredTable) -> FullResult | None:
         """Return the full form for comparison with a short one, unless more was changed than usual."""
-        usual = document["quick"] and document["changed"] == short_changes(selected.table)
+        usual = measured.is_quick and list(measured.changed) == short_changes(selected.table)
         return full_form(selected, self._documents) if usual else None
 
-    def _runs(self, selected: SelectedTable, document: dict[str, Any]) -> Results:
-        """Return the recordings that the document names, as far as they exist and can be read."""
+    def _runs(self, selected: SelectedTable, measured: MeasuredTable) -> Results:
+        """Return the recordings that the table names, as far as they exist and can be read."""
         runs, damaged, absent = [], [], 0
-        for entry in document["runs"]:
-            place = self._folder / "runs" / entry["run"]
+        for entry in measured.runs or ():
+            place = self._folder / "runs" / entry.identity
             if not is_complete(place):
                 absent += 1
                 continue
@@ -104,10 +104,10 @@ class StudyFolder:
                 damaged.append(f"{place.name}: {result}")
             else:
                 # Another table may have other names for the settings of the same run.
-                named = replace(result, settings=tuple(entry["settings"].items()))
+                named = replace(result, settings=tuple(entry.settings.items()))
                 runs.append(RecordedRun(Recording(place), named))
-        about = {"title": selected.table.title, "failed": document["failed"]}
-        log = tuple(log_lines(self._folder / "log.jsonl"))
+        about = StoredResults(title=selected.table.title, failed=measured.failed)
+        log = tuple(read_log(self._folder / "log.jsonl"))
         return Results(self._folder, tuple(runs), about, log, tuple(damaged), absent=absent + len(damaged))
 
     def _result(self, place: Path) -> RunResult | str:

@@ -14,14 +14,16 @@ import math
 import re
 import sys
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.cloud import CLOUD
+from mptcplab.study.cloud import CLOUD, StoredCloud
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
-from mptcplab.study.measurement import REFERENCE, read_reference
+from mptcplab.study.measurement import REFERENCE
+from mptcplab.study.stored import MeasuredTable
 
 #: Digits of shipped numbers: enough for the tolerance of rounding in :mod:`mptcplab.study.measurement`.
 _DIGITS = 7
@@ -34,13 +36,13 @@ _INNERMOST = re.compile(
 
 def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str, Any]:
     """Return the data to ship with the study of ``tables``: all known values, and why others are missing."""
-    shipped = read_reference(tables[0]).get("tables", {})
+    shipped = _read_shipped(tables[0].folder / REFERENCE)
     known, missing = {}, {}
     for selected_table in tables:
-        document = documents.get((selected_table.name, False))
-        why = _explain_unfit(document, selected_table)
-        if document is not None and not why:
-            known[selected_table.number] = _entry(selected_table, document)
+        measured = documents.get((selected_table.name, False))
+        why = _explain_unfit(measured, selected_table)
+        if measured is not None and not why:
+            known[selected_table.number] = _entry(selected_table, measured)
         elif shipped.get(selected_table.number, {}).get("form") == digest(selected_table):
             known[selected_table.number] = shipped[selected_table.number]
         else:
@@ -48,43 +50,56 @@ def reference(tables: Sequence[SelectedTable], documents: Documents) -> dict[str
     return {"study": tables[0].folder.name, "tables": known, "missing": missing}
 
 
-def _explain_unfit(document: Mapping[str, Any] | None, selected: SelectedTable) -> str:
-    """Return why a document is not a measurement of the full form; empty if it is."""
-    if document is None:
+def _read_shipped(file: Path) -> dict[str, Any]:
+    """Return the entries of the tables in ``file`` as they are; none if there is no such file."""
+    try:
+        tables: dict[str, Any] = json.loads(file.read_text()).get("tables", {})
+    except (OSError, ValueError):
+        return {}
+    return tables
+
+
+def _explain_unfit(measured: MeasuredTable | None, selected: SelectedTable) -> str:
+    """Return why this is not a measurement of the full form; empty if it is."""
+    if measured is None:
         return "not measured"
-    if document["changed"]:
+    if measured.changed:
         return "measured with changed keys"
-    if document.get("failed"):
+    if measured.failed:
         return "measured with failed runs"
-    if document.get("form") != digest(selected):
+    if measured.form != digest(selected):
         return "measured in an earlier form of the table"
     return ""
 
 
-def _entry(selected: SelectedTable, document: Mapping[str, Any]) -> dict[str, Any]:
+def _entry(selected: SelectedTable, measured: MeasuredTable) -> dict[str, Any]:
     cells: dict[str, dict[str, Any]] = {}
-    for entry in document["measured"]:
-        if math.isfinite(entry["mean"]):
-            value = {
-                "mean": _round_value(entry["mean"]),
-                "half_width": _round_value(entry["ci95_half_width"]),
-                "n": entry["n"],
+    for (row, column), cell in measured.cells.items():
+        if math.isfinite(cell.interval.mean):
+            value: dict[str, Any] = {
+                "mean": _round_value(cell.interval.mean),
+                "half_width": _round_value(cell.interval.half_width),
+                "n": cell.interval.n,
             }
-            value |= {"missing": entry["runs_without"]} if entry["runs_without"] else {}
-            value["by_seed"] = {seed: _round_value(each) for seed, each in entry["by_seed"].items()}
-            cells.setdefault(entry["row"], {})[entry["column"]] = value
+            value |= {"missing": cell.missing} if cell.missing else {}
+            value["by_seed"] = {str(seed): _round_value(each) for seed, each in cell.by_seed.items()}
+            cells.setdefault(row, {})[column] = value
     places = [(row, column) for row in selected.table.all_rows for column in selected.table.columns]
     return {
-        "form": document["form"],
-        "mptcplab": document["mptcplab"],
-        "kernels": document["kernels"],
+        "form": measured.form,
+        "mptcplab": measured.mptcplab,
+        "kernels": dict(measured.kernels),
         "cells": cells,
         "without": [list(place) for place in places if place[1] not in cells.get(place[0], {})],
     }
 
 
 def _round_value(value: float | None) -> float | None:
-    return None if value is None else float(f"{value:.{_DIGITS}g}")
+    return None if value is None else _round_coordinate(value)
+
+
+def _round_coordinate(value: float) -> float:
+    return float(f"{value:.{_DIGITS}g}")
 
 
 def write(results: Path) -> list[str]:
@@ -107,19 +122,14 @@ def write(results: Path) -> list[str]:
 
 def _write_cloud(results: Path, study: Path) -> list[str]:
     """Ship what the beds of a study gave: the full form if there is one, with most beds. Return a line about it."""
-    documents = [json.loads(file.read_text()) for file in results.glob("beds-*.json")]
-    fit = [document for document in documents if not document["changed"] and not _has_failures(document)]
+    clouds = [StoredCloud.read(file) for file in results.glob("beds-*.json")]
+    fit = [cloud for cloud in clouds if not cloud.changed and not any(table.failed for table in cloud.tables.values())]
     if not fit:
-        return [f"{study.name}: no beds without failed runs in {results}"] if documents else []
-    document = max(fit, key=lambda document: (not document["quick"], len(document["beds"])))
-    for bed in document["beds"]:
-        bed["coordinates"] = [_round_value(coordinate) for coordinate in bed["coordinates"]]
-    write_text(study / CLOUD, _text(document))
-    return [f"{study.name}: {len(document['beds'])} beds in {study / CLOUD}"]
-
-
-def _has_failures(document: Mapping[str, Any]) -> bool:
-    return any(entry["failed"] for entry in document["tables"].values())
+        return [f"{study.name}: no beds without failed runs in {results}"] if clouds else []
+    cloud = max(fit, key=lambda cloud: (not cloud.is_quick, len(cloud.beds)))
+    beds = [replace(bed, coordinates=tuple(map(_round_coordinate, bed.coordinates))) for bed in cloud.beds]
+    write_text(study / CLOUD, _text(replace(cloud, beds=tuple(beds)).to_json()))
+    return [f"{study.name}: {len(beds)} beds in {study / CLOUD}"]
 
 
 def _text(entry: Mapping[str, Any]) -> str:

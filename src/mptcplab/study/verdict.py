@@ -40,7 +40,7 @@ from mptcplab.study.measurement import (
     TableSource,
     TableValues,
     fill,
-    read_reference,
+    find_shipped,
     shapes_of,
     shipped_values,
 )
@@ -307,8 +307,8 @@ def counted_tables(judged: Iterable[JudgedTable]) -> list[JudgedTable]:
 
 
 def _current_values(selected: SelectedTable) -> TableValues:
-    entry = read_reference(selected).get("tables", {}).get(selected.number, {})
-    return shipped_values(selected) if entry.get("form") == digest(selected) else {}
+    shipped = find_shipped(selected)
+    return shipped_values(selected) if shipped is not None and shipped.form == digest(selected) else {}
 
 
 def _without_unknown_claims(judged: JudgedTable) -> JudgedTable:

@@ -6,6 +6,7 @@ A page's marks name these by ``<!-- table NAME -->``. Other blocks contain their
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -37,7 +38,7 @@ from tools.docs.figures import (
     window,
 )
 from tools.docs.figures.grids import GRIDS
-from tools.docs.making.pages import ROOT
+from tools.docs.making.pages import ROOT, table_of
 from validation import blind_fit, shares
 from validation.fidelity import bursts, clock, commands, older
 from validation.fidelity import gather as fidelity
@@ -52,6 +53,7 @@ from mptcplab.study.verdict import prints_values
 EXAMPLES = ROOT / "examples"
 STUDIES = ROOT / "src" / "mptcplab" / "studies"
 _BEHAVIOUR = EXAMPLES / "behaviour"
+_ENGINES = tuple(sorted((ROOT / "docs").glob("engine-*.md")))
 _MODEL = tuple(ROOT / "tools" / "docs" / "figures" / name for name in ("expected.py", "fluid.py", "rounds.py"))
 _SMALL_WINDOWS = tuple(ROOT / "tools" / "docs" / "figures" / name for name in ("fixed_loss.py", "small_windows.py"))
 _MACHINES = tuple(sorted(machines.FOLDER.glob("*.json")))
@@ -119,7 +121,17 @@ def _fidelity(make: Callable[[], str]) -> Source:
     return Source(lambda _: make(), inputs=(fidelity.FILE,), is_cheap=True)
 
 
+def _list_engines() -> str:
+    """Return the pages of engines, each with its title and the readers that a comment below the title names."""
+    rows = []
+    for file in _ENGINES:
+        title, _, rest = file.read_text().removeprefix("# ").partition("\n")
+        rows.append([f"[{title}]({file.name})", re.findall(r"<!-- reader: (.+) -->", rest)[0]])
+    return table_of(["page", "reader"], rows)
+
+
 SOURCES: dict[str, Source] = {
+    "engines": Source(lambda _: _list_engines(), is_cheap=True),
     **{subject.name: _behaviour(subject.name) for subject in behaviour.SUBJECTS},
     "many-flows": Source(behaviour.many_flows, _BEHAVIOUR / "many-flows.toml"),
     "many-flows-window": Source(behaviour.four_subflows, _BEHAVIOUR / "many-flows-window.toml"),

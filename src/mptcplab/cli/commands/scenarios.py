@@ -70,9 +70,8 @@ Files:
 @click.option(
     "--compare",
     default="tcp,mptcp",
-    help="Protocols to compare, or a single protocol. "
-    "Of different paths, tcp,mptcp gives a point for TCP on each path (link1, link2, ...) and one for MPTCP on all: "
-    "TCP on one path does not say what MPTCP adds to the best.",
+    help="Protocols to compare, or a single protocol. Of different paths, tcp,mptcp gives a point for TCP on each path "
+    "(link1, link2, ...) and one for MPTCP on all: TCP on one path does not say what MPTCP adds to the best.",
 )
 @click.option("--repeats", type=click.IntRange(1, 10_000), default=3, help="Runs per point, each with its own seed.")
 @click.option("--force", is_flag=True, help="Replace FILE if it exists.")

@@ -24,7 +24,7 @@ from mptcplab.engine.local import isolation, start
 from mptcplab.engine.needs import Need, general_settings, needs_of
 from mptcplab.engine.process import GuestProcess, Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
-from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
+from mptcplab.engine.report import hidden_folders, package_folder, read_outcome, read_report
 from mptcplab.engine.tools import find_program, find_programs
 from mptcplab.errors import MissingError
 from mptcplab.files import format_json
@@ -217,13 +217,7 @@ class LocalEngine:
         with LocalProcess(code, cpu=cpu, folder=folder) as process:
             verdict = watch(process, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(process.console.text)
-        report = read_report(folder, process, verdict, hint=PLAN_HINT)
-        return Outcome(
-            programs=report["programs"],
-            zero_ns=report["zero_ns"],
-            virtual_ns=report["virtual_ns"],
-            wall_seconds=time.monotonic() - started,
-        )
+        return read_outcome(folder, process, verdict, started=started)
 
 
 @cache

@@ -18,7 +18,7 @@ from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.process import ALLOWANCE_NS, Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
-from mptcplab.engine.report import PLAN_HINT, package_folder, read_report
+from mptcplab.engine.report import package_folder, read_outcome
 from mptcplab.engine.stock import start
 from mptcplab.engine.stock.machine import (
     ONE_CPU,
@@ -94,13 +94,7 @@ class StockEngine:
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
         check_loaded(folder, self.kernel)
-        report = read_report(folder, machine, verdict, hint=PLAN_HINT)
-        return Outcome(
-            programs=report["programs"],
-            zero_ns=report["zero_ns"],
-            virtual_ns=report["virtual_ns"],
-            wall_seconds=time.monotonic() - started,
-        )
+        return read_outcome(folder, machine, verdict, started=started)
 
     def _files(self, plan: Plan, programs: Mapping[str, Path], seed: int) -> dict[str, tuple[bytes, bool]]:
         """Return the files of one run, beside Python and the guest."""

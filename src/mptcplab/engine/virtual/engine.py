@@ -13,7 +13,7 @@ from mptcplab.engine.defaults import DEFAULT_STALL_SECONDS
 from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.process import Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
-from mptcplab.engine.report import PLAN_HINT, hidden_folders, package_folder, read_report
+from mptcplab.engine.report import hidden_folders, package_folder, read_outcome
 from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, find_lab_programs, free_for_memory
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
@@ -67,13 +67,7 @@ class VirtualEngine:
         with LabMachine(boot) as machine:
             verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
-        report = read_report(folder, machine, verdict, hint=PLAN_HINT)
-        return Outcome(
-            programs=report["programs"],
-            zero_ns=report["zero_ns"],
-            virtual_ns=report["virtual_ns"],
-            wall_seconds=time.monotonic() - started,
-        )
+        return read_outcome(folder, machine, verdict, started=started)
 
 
 def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:

@@ -71,9 +71,9 @@ class Pipes:
             self._outputs.append(Output("err", folder, streams.stderr))
 
     @property
-    def watched(self) -> list[int]:
+    def watched_descriptors(self) -> list[int]:
         """Standard input, while there is space for more of it."""
-        return self._input.watched
+        return self._input.watched_descriptors
 
     def step(self) -> bool:
         """Carry input and output; return True if the lab must wait."""

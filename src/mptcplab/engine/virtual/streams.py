@@ -57,7 +57,7 @@ class Input:
         self._number = 0
 
     @property
-    def watched(self) -> list[int]:
+    def watched_descriptors(self) -> list[int]:
         """The descriptors to poll."""
         return [self._source] if self._source is not None and not self._full else []
 
@@ -187,7 +187,7 @@ class TerminalRelay:
         guest.setblocking(False)
 
     @property
-    def watched(self) -> list[int]:
+    def watched_descriptors(self) -> list[int]:
         """The descriptors of the guest and the keyboard."""
         return [self._guest.fileno(), *([] if self._ended else [self._keyboard])]
 

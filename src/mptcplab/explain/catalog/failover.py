@@ -220,13 +220,11 @@ REASONS = (
         needs=("waits", "expectations"),
         recognise=_backup_late,
         sentence="nothing arrived for {length} s: {path} failed, and the backup {backup} is used only when the others "
-        "are "
-        "stale",
+        "are stale",
         cure="tell the kernel of the failure (carrier), or keep the second path in use with a weight",
         confirm="SubflowStale grows just before the backup carries data",
         explanation="A backup gets data only while no other subflow is usable, and one counts as usable until it has "
-        "had "
-        "several timeouts.",
+        "had several timeouts.",
         page="path-management.md#a-backup-with-the-kernels-path-manager",
         scenario="backup-late",
     ),
@@ -239,8 +237,7 @@ REASONS = (
         sentence="the endpoint {address} is marked as backup, and the subflow to it is an ordinary one: ADD_ADDR does "
         "not carry the flag",
         cure="an endpoint with *subflow backup* for the client's second address, in place of the server's "
-        "announcement: `ip mptcp endpoint add ADDRESS dev DEVICE subflow backup`; or Linux 6.11 or later at the "
-        "server",
+        "announcement: `ip mptcp endpoint add ADDRESS dev DEVICE subflow backup`; or Linux 6.11 or later at the server",
         confirm="the flag `B` of `ss -ti`, and `backup=1` in `ip mptcp monitor`",
         explanation="The host that joins sets the flag in its SYN, from its own endpoint. Since Linux 6.11 a server "
         "sets it in its answer, too.",
@@ -270,8 +267,7 @@ REASONS = (
         cure="take the default route from the dead path, or connect from the other address",
         confirm="`ip route get SERVER` names the dead interface",
         explanation="Other paths join a connection that exists. The first SYN goes by the route that the kernel "
-        "chooses, "
-        "and MPTCP does not try another one.",
+        "chooses, and MPTCP does not try another one.",
         page="workloads.md#connections-that-fail",
         scenario="first-path-dead",
     ),
@@ -313,8 +309,7 @@ REASONS = (
         cure="see which path loses everything, or delays it by seconds",
         confirm="`ss -tiM` shows backoff on one subflow",
         explanation="net.mptcp.stale_loss_cnt is the number of timeouts, 4 by default. An answer makes the subflow "
-        "usable "
-        "again (SubflowRecover).",
+        "usable again (SubflowRecover).",
         page=_PAGE,
         scenario="silent-path",
     ),

@@ -260,8 +260,7 @@ REASONS = (
         cure="create sockets with IPPROTO_MPTCP, or start the program with `mptcpize run`",
         confirm="`nstat -az MPTcpExtMPCapableSYNTX` grows when the application connects",
         explanation="Linux speaks MPTCP only for sockets that the application creates with IPPROTO_MPTCP. Without "
-        "them, "
-        "no SYN has MP_CAPABLE and no counter of MPTCP grows.",
+        "them, no SYN has MP_CAPABLE and no counter of MPTCP grows.",
         page="limitations.md#the-kernel-under-test",
         scenario="client-asks-for-tcp",
     ),
@@ -321,8 +320,7 @@ REASONS = (
         cure=_OPTION_30,
         confirm="captures of the SYN at both ends, or `tracebox`",
         explanation="A middlebox overwrote the option of the SYN, or a proxy opened a connection of its own. The "
-        "server "
-        "gets an ordinary SYN and answers it so.",
+        "server gets an ordinary SYN and answers it so.",
         page=_LINKS,
         scenario="syn-option-stripped",
         after=("fallback-proxy",),
@@ -422,8 +420,7 @@ REASONS = (
         cure="remove the gateway that rewrites the payload, or encrypt",
         confirm="the length of the same payload in captures of both ends",
         explanation="A mapping names subflow sequence numbers relative to the SYN. A gateway that changes the length "
-        "of "
-        "the payload moves them (get_mapping_status() in net/mptcp/subflow.c).",
+        "of the payload moves them (get_mapping_status() in net/mptcp/subflow.c).",
         page=_LINKS,
         why_no_scenario="the lab's middlebox keeps the length of the payload",
     ),
@@ -435,8 +432,7 @@ REASONS = (
         recognise=_syns_dropped,
         sentence="SYNs with MP_CAPABLE of {count} got no answer, and the kernel went on without the option",
         cure="let TCP option 30 pass the firewall; until then, fewer attempts "
-        "(net.mptcp.syn_retrans_before_tcp_fallback) "
-        "save time",
+        "(net.mptcp.syn_retrans_before_tcp_fallback) save time",
         confirm="a capture behind the firewall has none of the SYNs with the option",
         explanation="Since Linux 6.12 the kernel repeats a SYN with the option a few times, then without "
         "(mptcp_active_detect_blackhole() in net/mptcp/ctrl.c). Each attempt waits for a timeout of a second or more.",
@@ -494,8 +490,7 @@ REASONS = (
         cure="try again: this is chance, or an enormous number of connections",
         confirm="MPTcpExtMPCurrEstab is in the millions",
         explanation="The token identifies a connection within a host and is a hash of a random key; after four "
-        "attempts "
-        "the kernel gives up (mptcp_token_new_connect() in net/mptcp/token.c).",
+        "attempts the kernel gives up (mptcp_token_new_connect() in net/mptcp/token.c).",
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="it would need about 2^32 connections",
     ),
@@ -524,8 +519,7 @@ REASONS = (
         cure="take the proxy out of the path, or let it speak MPTCP",
         confirm="captures of both ends: the server's connection has other sequence numbers and another port",
         explanation="Transparent proxies of mobile networks and firewalls accept the connection themselves, and open "
-        "one "
-        "of their own to the server.",
+        "one of their own to the server.",
         page="gateways.md",
         why_no_scenario="the lab has no transparent proxy that answers in place of a server",
     ),

@@ -422,13 +422,11 @@ REASONS = (
         needs=("subflows",),
         recognise=_receive_buffer,
         sentence="the receive buffer ({buffer}) is too small{need}: all paths together need twice their rates times "
-        "the "
-        "longest round trip",
+        "the longest round trip",
         cure="raise the maximum of net.ipv4.tcp_rmem at the receiver",
         confirm="with a maximum of four times as much, the sum is higher",
         explanation="The window belongs to the connection, and holds what all paths carry during the longest round "
-        "trip "
-        "(RFC 8684, section 3.3.4, and its rule for buffers). Linux announces about half of the buffer.",
+        "trip (RFC 8684, section 3.3.4, and its rule for buffers). Linux announces about half of the buffer.",
         page="behaviour.md#how-it-is-measured",
         scenario="receive-buffer",
     ),
@@ -470,8 +468,7 @@ REASONS = (
         confirm="`mptcplab show` draws the network; on real paths, the rate of both at the same time against each "
         "alone",
         explanation="At a shared bottleneck, the sum is the rate of one. RFC 6356 demands that MPTCP takes no more "
-        "there "
-        "than a single connection of TCP.",
+        "there than a single connection of TCP.",
         page="behaviour.md#rfc-6356-goal-2-not-more-than-tcp-at-a-shared-bottleneck",
         scenario="shared-bottleneck",
     ),
@@ -640,8 +637,7 @@ REASONS = (
         confirm="the same with a default of 512 KiB",
         explanation="Mainline enlarges the receive buffers of subflows when it enlarges the connection's "
         "(mptcp_rcv_space_adjust() in net/mptcp/protocol.c). A subflow that joins afterwards has the default of "
-        "tcp_rmem "
-        "until the connection's buffer grows again, which may be never.",
+        "tcp_rmem until the connection's buffer grows again, which may be never.",
         page="path-management.md#a-subflow-that-comes-late",
         is_noted=False,
         why_no_scenario="it needs some ten seconds; examples/late-subflow.toml has it",

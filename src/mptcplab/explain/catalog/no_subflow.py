@@ -500,8 +500,7 @@ REASONS = (
         cure="use the flags subflow and fullmesh together, or signal at the server",
         confirm="`ip mptcp endpoint` at both hosts",
         explanation="fullmesh says to which addresses an endpoint goes. That it opens subflows by itself is what "
-        "subflow "
-        "says.",
+        "subflow says.",
         page=_ENDPOINTS,
         scenario="fullmesh-alone",
     ),
@@ -567,9 +566,8 @@ REASONS = (
         title="The announcement does not arrive",
         needs=("client counters", "server counters"),
         recognise=_announcement_lost,
-        sentence="{host} announced an address {count} times, and nothing valid arrived: the option is removed, "
-        "changed or "
-        "lost on the way",
+        sentence="{host} announced an address {count} times, and nothing valid arrived: the option is removed, changed "
+        "or lost on the way",
         cure="let TCP option 30 pass on that path",
         confirm="captures of ADD_ADDR at both ends",
         explanation="An announcement without its echo is repeated three times (net.mptcp.add_addr_timeout). "
@@ -614,8 +612,7 @@ REASONS = (
         cure="{cure}",
         confirm="`ip mptcp endpoint` at both hosts: signal at the client makes the server connect to it",
         explanation="The server connects to the port that the client's own connection comes from, where nobody "
-        "listens. "
-        "The answer is a reset (RFC 8684 leaves subflows to the client for that reason).",
+        "listens. The answer is a reset (RFC 8684 leaves subflows to the client for that reason).",
         page=_ENDPOINTS,
         scenario="server-join-refused",
     ),
@@ -642,9 +639,8 @@ REASONS = (
         cure="{cure}",
         confirm="MPJoinSynTxCreatSkErr no longer grows with each connection",
         explanation="The server's path manager tries to open subflows itself, because an endpoint there has subflow, "
-        "or "
-        "because the client announced an address. As long as the application has not accepted the connection, there is "
-        "no socket that a subflow could belong to (mptcp_subflow_create_socket() in net/mptcp/subflow.c).",
+        "or because the client announced an address. As long as the application has not accepted the connection, there "
+        "is no socket that a subflow could belong to (mptcp_subflow_create_socket() in net/mptcp/subflow.c).",
         page=_ENDPOINTS,
         scenario="join-before-accept",
     ),
@@ -660,8 +656,7 @@ REASONS = (
         "the endpoint",
         confirm="`ip address` beside `ip mptcp endpoint`",
         explanation="An endpoint stays when its address goes, unless a program removes it. An IPv6 address that is "
-        "still "
-        "tentative gives the same error.",
+        "still tentative gives the same error.",
         page=_PAGE,
         why_no_scenario="in the lab an address takes its endpoint with it",
     ),
@@ -785,8 +780,7 @@ REASONS = (
         cure="let TCP option 30 pass in the server's direction, and check the route back",
         confirm="captures of the SYN/ACK at both ends of that path",
         explanation="The way back may be another one: a router that sends the answer by the first path meets a "
-        "firewall "
-        "that has not seen the SYN.",
+        "firewall that has not seen the SYN.",
         page=_LINKS,
         scenario="join-answer-lost",
     ),
@@ -811,12 +805,10 @@ REASONS = (
         recognise=_anywhere("MPJoinNoTokenFound", of_shortfall=True),
         sentence="{count} at {host} named a connection that it does not have (MPJoinNoTokenFound)",
         cure="behind a load balancer, send all subflows to the same server (announce its own address with signal); "
-        "else "
-        "find what changes the option",
+        "else find what changes the option",
         confirm="the token in the SYN's MP_JOIN beside `ss -Mi` at the server",
         explanation="A load balancer that chooses the server by addresses and ports sends a second subflow elsewhere. "
-        "The "
-        "same counter grows if the connection was closed in the meantime, or fell back at the server only.",
+        "The same counter grows if the connection was closed in the meantime, or fell back at the server only.",
         page=_LINKS,
         scenario="token-unknown",
     ),
@@ -887,8 +879,7 @@ REASONS = (
         "endpoints",
         confirm="`ss -tn` beside `ip mptcp endpoint`",
         explanation="Linux does not open a subflow over IPv4 from a connection over IPv6, except to announced "
-        "addresses "
-        "(mptcp_pm_addr_families_match()).",
+        "addresses (mptcp_pm_addr_families_match()).",
         page=_PAGE,
         why_no_scenario="a scenario has one IP version",
         after=("no-endpoint",),
@@ -916,8 +907,7 @@ REASONS = (
         cure="nothing is wrong: reuse connections if the second path matters",
         confirm="a longer transfer has more subflows",
         explanation="A join can be sent once the server has acknowledged data of the connection, and takes a round "
-        "trip "
-        "more.",
+        "trip more.",
         page="workloads.md#short-flows",
         scenario="too-short",
     ),
@@ -928,8 +918,7 @@ REASONS = (
         needs=("subflows",),
         recognise=_blackhole_of_large,
         sentence="the subflow on {path} is established, and none of its full segments was acknowledged: packets of "
-        "that "
-        "size do not pass (MTU, with ICMP filtered)",
+        "that size do not pass (MTU, with ICMP filtered)",
         cure="lower the MTU of that interface or route, or clamp the MSS; net.ipv4.tcp_mtu_probing = 1 finds it",
         confirm="`ping -M do -s 1472 -I DEVICE SERVER`",
         explanation="SYNs are small and pass. The router that cannot forward full segments must say so by ICMP, which "

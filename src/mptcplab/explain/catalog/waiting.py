@@ -223,8 +223,7 @@ REASONS = (
         needs=("waits", "subflows"),
         recognise=_receiver_does_not_read,
         sentence="nothing arrived for {length} s from {begin} s: the receiver's window was closed, since its "
-        "application "
-        "did not read, or its buffer was full of data out of order",
+        "application did not read, or its buffer was full of data out of order",
         cure="let the application read faster, or raise the maximum of net.ipv4.tcp_rmem",
         confirm="Recv-Q of `ss -tM` at the receiver; the wait ends when the application reads",
         explanation="All subflows share the connection's window. When it is closed, the sender probes it "
@@ -242,9 +241,8 @@ REASONS = (
         "{timeout} s",
         cure="find what loses packets in bursts on that path; a scheduler that retransmits elsewhere helps",
         confirm="`ss -ti` shows backoff on that subflow",
-        explanation="Each timeout without an answer doubles the next. MPTCP sends the data again on another subflow "
-        "by a "
-        "timer of its own, which is not shorter.",
+        explanation="Each timeout without an answer doubles the next. MPTCP sends the data again on another subflow by "
+        "a timer of its own, which is not shorter.",
         page="links.md#loss-copies-damage",
         scenario="timeouts-back-off",
     ),
@@ -296,9 +294,8 @@ REASONS = (
         title="Data beyond the connection's window",
         needs=("counters",),
         recognise=_beyond_window,
-        sentence="the kernel sent segments beyond the connection's window, of which these hosts dropped {count}: a "
-        "bug of "
-        "mainline that makes transfers wait",
+        sentence="the kernel sent segments beyond the connection's window, of which these hosts dropped {count}: a bug "
+        "of mainline that makes transfers wait",
         cure="`mptcplab kernel build --fix window` builds a kernel without it",
         confirm="MPTcpExtNoDSSInWindow of the receiver grows during waits",
         explanation="The sender retransmits on a subflow what the receiver has no room for, and the receiver drops it "

@@ -34,7 +34,6 @@ class SocketRow:
     time_s: float | None
     protocol: str | None
     state: str
-    receive_queue: int
     send_queue: int
     local: str
     remote: str

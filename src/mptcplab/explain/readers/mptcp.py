@@ -55,7 +55,6 @@ def read_row(line: str, time_s: float | None, protocol: str | None) -> SocketRow
         time_s=time_s,
         protocol=named or protocol,
         state=match["state"],
-        receive_queue=int(match["receive"]),
         send_queue=int(match["send"]),
         local=local,
         remote=remote,

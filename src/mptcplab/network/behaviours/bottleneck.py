@@ -136,13 +136,13 @@ class Bottleneck(Behaviour[BottleneckKeys]):
             for rate, before in zip(rates, (rates[-1], *rates[:-1]), strict=True)
         ]
 
-    def headline(self, shown: DirectionCaption) -> Iterator[str]:
+    def caption_above(self, shown: DirectionCaption) -> Iterator[str]:
         """Return the rate as written; the mean of a trace, which is not a round number, with three digits."""
         rate = shown.text("rate", _rate_words)
         if rate:
             yield rate
 
-    def details(self, shown: DirectionCaption) -> Iterator[str]:
+    def caption_below(self, shown: DirectionCaption) -> Iterator[str]:
         """Return nothing without a rate: then there is no queue."""
         if not shown.text("rate"):
             return

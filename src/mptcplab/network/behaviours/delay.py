@@ -134,7 +134,7 @@ class Delay(Behaviour[DelayKeys]):
         if varies and not (keys.overtake or keys.reorder):
             yield from _IN_ORDER
 
-    def headline(self, shown: DirectionCaption) -> Iterator[str]:
+    def caption_above(self, shown: DirectionCaption) -> Iterator[str]:
         """Return a text like ``20 ms ± 5 ms``."""
         delay, jitter = shown.text("delay"), shown.text("jitter")
         if delay or jitter:

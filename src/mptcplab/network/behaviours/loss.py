@@ -68,7 +68,7 @@ class Loss(Behaviour[LossKeys]):
         """Return less than 100 %: a trace may lose every packet for a while, a direction may not."""
         return min(first, CERTAIN - 1)
 
-    def details(self, shown: DirectionCaption) -> Iterator[str]:
+    def caption_below(self, shown: DirectionCaption) -> Iterator[str]:
         """See the base class."""
         loss = shown.text("loss")
         if loss:

@@ -60,7 +60,7 @@ class Offload(Behaviour[OffloadKeys]):
         """See the base class."""
         return keys.offload
 
-    def details(self, shown: DirectionCaption) -> Iterator[str]:
+    def caption_below(self, shown: DirectionCaption) -> Iterator[str]:
         """See the base class."""
         size = shown.text("offload")
         if size:

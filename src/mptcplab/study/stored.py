@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: MIT
+"""Values of published tables as files have them: of a study's results folder, and shipped with a study.
+
+``api/reproduction.py`` writes ``table-NAME.json``, :mod:`mptcplab.study.reference` writes ``full.json``. Every
+``from_json`` here raises an error of :data:`mptcplab.metrics.stored.WRONG` for JSON data of another form.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from mptcplab.metrics.stored import WRONG, FailedRun, read_failed_run
+from mptcplab.stats import Interval
+
+
+@dataclass(frozen=True)
+class StoredCell:
+    """The measured value of a cell, and the values by seed. ``missing`` runs have none."""
+
+    interval: Interval
+    by_seed: Mapping[int, float] = field(default_factory=dict)
+    missing: int = 0
+
+
+#: By row and column of the table.
+StoredCells = Mapping[tuple[str, str], StoredCell]
+
+
+@dataclass(frozen=True)
+class MeasuredRun:
+    """A run of a table: the identity of its recording, and its settings."""
+
+    identity: str
+    settings: dict[str, str]
+
+
+@dataclass(frozen=True)
+class MeasuredTable:
+    """One form of a table as a results folder has it. ``form`` is the digest of the table that was measured.
+
+    ``runs`` is None if the file does not name the recordings, as old ones do not.
+    """
+
+    study: str
+    table: str
+    is_quick: bool
+    changed: tuple[str, ...]
+    cells: StoredCells
+    form: str = ""
+    mptcplab: str = ""
+    kernels: Mapping[str, str] = field(default_factory=dict)
+    runs: tuple[MeasuredRun, ...] | None = None
+    failed: tuple[FailedRun, ...] = ()
+
+    @classmethod
+    def from_json(cls, document: Mapping[str, Any]) -> MeasuredTable:
+        """Return the table that ``mptcplab reproduce`` wrote."""
+        runs = document.get("runs")
+        return cls(
+            study=str(document["study"]),
+            table=str(document["table"]),
+            is_quick=bool(document["quick"]),
+            changed=tuple(map(str, document["changed"])),
+            cells={
+                (entry["row"], entry["column"]): StoredCell(
+                    Interval.from_json(entry), _by_seed(entry), entry.get("runs_without", 0)
+                )
+                for entry in document["measured"]
+            },
+            form=str(document.get("form", "")),
+            mptcplab=str(document.get("mptcplab", "")),
+            kernels=dict(document.get("kernels", {})),
+            runs=None if runs is None else tuple(MeasuredRun(run["run"], dict(run["settings"])) for run in runs),
+            failed=tuple(map(read_failed_run, document.get("failed", ()))),
+        )
+
+    @property
+    def name(self) -> str:
+        """The name as users write it: ``STUDY/TABLE``."""
+        return f"{self.study}/{self.table}"
+
+
+@dataclass(frozen=True)
+class ShippedTable:
+    """The values of a table that are shipped with its study, and the kernels that they were measured on.
+
+    ``form`` is the digest of the table that was measured: the table may have another one by now.
+    """
+
+    form: str
+    kernels: tuple[str, ...]
+    cells: StoredCells
+
+    @classmethod
+    def from_json(cls, entry: Mapping[str, Any]) -> ShippedTable:
+        """Return the table."""
+        return cls(
+            form=str(entry["form"]),
+            kernels=tuple(entry["kernels"]),
+            cells={
+                (row, column): StoredCell(
+                    Interval(cell["mean"], cell["half_width"], cell["n"]), _by_seed(cell), cell.get("missing", 0)
+                )
+                for row, columns in entry["cells"].items()
+                for column, cell in columns.items()
+            },
+        )
+
+
+def read_shipped(file: Path, number: str) -> ShippedTable | None:
+    """Return a table of ``file`` by its number; None if the file has none, is missing or damaged."""
+    try:
+        return ShippedTable.from_json(json.loads(file.read_text())["tables"][number])
+    except (OSError, *WRONG):
+        return None
+
+
+def _by_seed(entry: Mapping[str, Any]) -> dict[int, float]:
+    return {int(seed): value for seed, value in entry.get("by_seed", {}).items()}
