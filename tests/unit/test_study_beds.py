@@ -30,6 +30,7 @@ from mptcplab.study.cloud import (
     CloudClaim,
     CloudValue,
     agreement_class,
+    merge_documents,
     read_cloud,
     shipped_cloud,
 )
@@ -166,9 +167,8 @@ def _cloud(rows: list[tuple[str, list[float | None]]], beds: int, failed: frozen
     values = tuple(
         CloudValue("1", row, str(at), 100, 5, tuple(measured), failed) for at, (row, measured) in enumerate(rows)
     )
-    return Cloud(
-        "s", tuple(SampledBed(number, (0.5,), {}) for number in range(1, beds + 1)), values, (), is_quick=False
-    )
+    sampled = tuple(SampledBed(number, (0.5,), {}) for number in range(1, beds + 1))
+    return Cloud("s", sampled, values, (), is_quick=False, common=beds)
 
 
 def test_a_bed_without_the_value_does_not_agree() -> None:
@@ -236,6 +236,29 @@ def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     (claim,) = cloud.claims
     assert sum(claim.judged) == sum(70 / value >= 1.2 for value in moved), "MPTCP / TCP at least 1.2 at 8 Mbit/s"
     assert {file.name for file in save_cloud(cloud, [selected], tmp_path, "beds")} == {"beds.svg", "beds.png"}
+
+
+@pytest.mark.usefixtures("studies")
+def test_tables_on_more_beds_than_others() -> None:
+    """Table 1 on four beds, another on two: each counts the beds that it was measured on, in any order of files."""
+    tables = [selected for selected in select("made") if selected.number in ("1", "more")]
+    space = BedSpace(axes=(_axis("queue", range=("0 ms", "1 ms"), tables=("1", "more")),))
+    beds = draw(space, 4)
+    few = _document(beds[:2], space, {"8 Mbit/s": {"tcp": [10.0, 10.0]}})
+    few["tables"]["more"] = few["tables"]["1"]
+    many = _document(beds, space, {"8 Mbit/s": {"tcp": [45.0, 45.0, 45.0, 10.0]}})
+    published = tables[0].table.published["8 Mbit/s"]["tcp"].mean
+    assert published == pytest.approx(45, rel=0.1)
+    for documents in ([few, many], [many, few]):
+        merged = merge_documents(documents)
+        assert merged["tables"]["more"]["values"]["8 Mbit/s"]["tcp"] == [10.0, 10.0, None, None]
+        cloud = read_cloud(merged, tables, space)
+        assert (len(cloud.beds), cloud.common) == (4, 2)
+        (value,) = [value for value in cloud.values if value.table == "1"]
+        assert value.within == [True, True, True, False]
+        assert len(cloud.count_served()) == 2, "only two beds can be said to serve both"
+        assert cloud.failed_runs == 0
+        assert next(summarise(cloud)).startswith("Some tables were measured on the first 2 beds only")
 
 
 @pytest.mark.usefixtures("studies")

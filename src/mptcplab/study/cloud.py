@@ -51,6 +51,8 @@ _SLICES = 5
 _SEED = 1
 _MAX_CAUSES = 3
 _DIGITS = 7
+#: The key of a table in a merged document that was measured on the first beds only.
+_MEASURED_BEDS = "measured_beds"
 
 #: What a table gave, bed by bed, by row and column.
 BedValues = Mapping[tuple[str, str], Sequence[float | None]]
@@ -60,8 +62,9 @@ BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 class CloudValue:
     """One published value over all beds. ``measured`` has None for beds without it; ``moved_by`` names axes.
 
-    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds with a failed run of the table,
-    which say nothing. ``counts`` is false where another table has the value, too.
+    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds that say nothing: a run of the
+    table failed there, or the table was measured on fewer beds. ``counts`` is false where another table has the value,
+    too.
     """
 
     table: str
@@ -133,13 +136,17 @@ class BedSplit:
 
 @dataclass(frozen=True)
 class Cloud:
-    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result."""
+    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result.
+
+    ``common`` is the number of first beds that all tables were measured on.
+    """
 
     study: str
     beds: tuple[SampledBed, ...]
     values: tuple[CloudValue, ...]
     claims: tuple[CloudClaim, ...]
     is_quick: bool
+    common: int
     failed_runs: int = 0
 
     @property
@@ -148,8 +155,8 @@ class Cloud:
         return [value for value in self.values if value.counts and value.known]
 
     def count_served(self) -> list[int]:
-        """Return how many values each bed serves at once."""
-        return [sum(value.agrees_with(at) for value in self.counted) for at in range(len(self.beds))]
+        """Return how many values each bed serves at once, of the beds that all tables were measured on."""
+        return [sum(value.agrees_with(at) for value in self.counted) for at in range(self.common)]
 
     def calibrate(self) -> BedSplit | None:
         """Return what a calibration with half of the values would be worth; None if there are too few values."""
@@ -160,7 +167,7 @@ class Cloud:
             halves[(value.table, value.row) not in first].append(value)
         if not all(halves):
             return None
-        scores, others = ([sum(v.agrees_with(at) for v in half) for at in range(len(self.beds))] for half in halves)
+        scores, others = ([sum(v.agrees_with(at) for v in half) for at in range(self.common)] for half in halves)
         best = scores.index(max(scores))
         mean = sum(others) / len(others)
         return BedSplit(self.beds[best].number, scores[best], len(halves[0]), others[best], len(halves[1]), mean)
@@ -193,7 +200,7 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
     causes = _Causes(beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
-    failed_runs = 0
+    failed_runs, common = 0, len(beds)
     for selected in tables:
         entry = document["tables"].get(selected.number)
         if entry is None:
@@ -201,7 +208,9 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
         measured: BedValues = {
             (row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()
         }
-        failed = frozenset(int(position) for position in entry["failed"])
+        measured_beds = entry.get(_MEASURED_BEDS, len(beds))
+        common = min(common, measured_beds)
+        failed = frozenset((*map(int, entry["failed"]), *range(measured_beds, len(beds))))
         failed_runs += sum(entry["failed"].values())
         values += _published_values(selected, measured, failed, causes, is_quick=document["quick"])
         for claim in selected.study.claims:
@@ -210,7 +219,7 @@ def read_cloud(document: Mapping[str, Any], tables: Sequence[SelectedTable], spa
                 moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
     counted = _count_once(tables, values)
-    return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], failed_runs)
+    return Cloud(document["study"], beds, tuple(counted), tuple(claims), document["quick"], common, failed_runs)
 
 
 def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any]:
@@ -219,6 +228,30 @@ def keep_current(document: Mapping[str, Any], tables: Sequence[SelectedTable], s
         return {}
     forms = {selected.number: digest(selected) for selected in tables}
     return {number: entry for number, entry in document["tables"].items() if entry["form"] == forms.get(number)}
+
+
+def merge_documents(documents: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return one document of several with the same ranges: all beds of the longest, and each table on most beds.
+
+    The beds of a shorter document are the first of a longer one. A table on these has None for the others.
+    """
+    ordered = sorted(documents, key=lambda document: len(document["beds"]))
+    count = len(ordered[-1]["beds"])
+    merged: dict[str, Any] = {}
+    for document in ordered:
+        known = len(document["beds"])
+        for number, entry in document["tables"].items():
+            merged[number] = entry if known == count else _extend(entry, known, count)
+    return {**ordered[-1], "tables": merged}
+
+
+def _extend(entry: Mapping[str, Any], known: int, count: int) -> dict[str, Any]:
+    """Return a table of ``known`` beds with a place for each of ``count`` beds."""
+    values = {
+        row: {name: [*cell, *[None] * (count - known)] for name, cell in columns.items()}
+        for row, columns in entry["values"].items()
+    }
+    return {_MEASURED_BEDS: known, **entry, "values": values}
 
 
 def median_or_nan(values: Sequence[float]) -> float:
@@ -352,18 +385,23 @@ def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
 
     Tables whose scenario has changed since are left out.
     """
-    return _read(tables[0].folder / CLOUD, tables)
+    space = _read_space(tables)
+    document = read_current(tables[0].folder / CLOUD, tables, space) if space is not None else None
+    return _read_merged([document], tables, space) if document is not None and space is not None else None
 
 
 def find_cloud(tables: Sequence[SelectedTable], results: Path | None = None) -> Cloud | None:
-    """Return the cloud with most beds in the folder ``results`` of the study, preferably in full form, else the shipped
-    one; None if there is neither.
+    """Return the cloud in the folder ``results`` of the study, preferably in full form, else the shipped one; None if
+    there is neither. Of each table it has the measurement on most beds.
     """
-    clouds = [_read(file, tables) for file in results.glob(_RESULTS)] if results is not None else []
-    measured = [cloud for cloud in clouds if cloud is not None]
-    if not measured:
+    space = _read_space(tables)
+    if results is None or space is None:
         return shipped_cloud(tables)
-    return max(measured, key=lambda cloud: (not cloud.is_quick, len(cloud.beds)))
+    read = (read_current(file, tables, space) for file in results.glob(_RESULTS))
+    measured = [document for document in read if document is not None]
+    documents = [document for document in measured if not document["quick"]] or measured
+    cloud = _read_merged(documents, tables, space) if documents else None
+    return cloud if cloud is not None else shipped_cloud(tables)
 
 
 def values_over_beds(selected: SelectedTable, results: Path | None = None) -> Mapping[tuple[str, str], CloudValue]:
@@ -397,17 +435,31 @@ def _values_of(
     return values
 
 
-def _read(file: Path, tables: Sequence[SelectedTable]) -> Cloud | None:
-    """Return the cloud of a file, without tables in an earlier form; None if nothing of it is current.
+def read_current(file: Path, tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, Any] | None:
+    """Return the document of a file, without tables in an earlier form; None if nothing of it is current.
 
     What was measured with changed keys is of another study.
     """
     try:
         document: dict[str, Any] = json.loads(file.read_text())
-        if document["changed"]:
-            return None
-        space = read_beds(tables[0].folder, tables[0].study)
-        current = keep_current(document, tables, space)
-        return read_cloud(document | {"tables": current}, tables, space) if current else None
+        current = {} if document["changed"] else keep_current(document, tables, space)
+        return document | {"tables": current} if current else None
     except (OSError, LabError, ValueError, LookupError, TypeError):
+        return None
+
+
+def _read_space(tables: Sequence[SelectedTable]) -> BedSpace | None:
+    try:
+        return read_beds(tables[0].folder, tables[0].study)
+    except LabError:
+        return None
+
+
+def _read_merged(
+    documents: Sequence[Mapping[str, Any]], tables: Sequence[SelectedTable], space: BedSpace
+) -> Cloud | None:
+    """Return the cloud of documents; None if they are damaged."""
+    try:
+        return read_cloud(merge_documents(documents), tables, space)
+    except (ValueError, LookupError, TypeError):
         return None

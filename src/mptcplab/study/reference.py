@@ -4,7 +4,7 @@
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
 that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
-becomes ``cloud.json``.
+becomes ``cloud.json``, with each table as it was measured on most beds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.cloud import CLOUD
+from mptcplab.study.beds import read_beds
+from mptcplab.study.cloud import CLOUD, merge_documents, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE, read_reference
 
@@ -91,12 +92,12 @@ def write(results: Path) -> list[str]:
     """Write the values in ``results``. Return a line per study about it."""
     lines = []
     for name in study_names():
-        lines += _write_cloud(results / name, select(name)[0].folder)
+        tables = select(name)
+        lines += _write_cloud(results / name, tables)
         documents = read_documents(results / name)
         if not documents:
             lines.append(f"{name}: nothing in {results / name}")
             continue
-        tables = select(name)
         entry = reference(tables, documents)
         file = tables[0].folder / REFERENCE
         write_text(file, _text(entry))
@@ -105,17 +106,27 @@ def write(results: Path) -> list[str]:
     return lines
 
 
-def _write_cloud(results: Path, study: Path) -> list[str]:
-    """Ship what the beds of a study gave: the full form if there is one, with most beds. Return a line about it."""
-    documents = [json.loads(file.read_text()) for file in results.glob("beds-*.json")]
-    fit = [document for document in documents if not document["changed"] and not _has_failures(document)]
+def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
+    """Ship what the beds of a study gave: the full form if there is one, each table on most beds. Return a line on it.
+
+    A table that the results lack keeps the shipped beds, as long as they belong to its present form.
+    """
+    folder, name = tables[0].folder, tables[0].folder.name
+    files = sorted(results.glob("beds-*.json"))
+    if not files:
+        return []
+    space = read_beds(folder, tables[0].study)
+    documents = [read_current(file, tables, space) for file in (folder / CLOUD, *files)]
+    shipped, *measured = documents
+    fit = [document for document in measured if document is not None and not _has_failures(document)]
     if not fit:
-        return [f"{study.name}: no beds without failed runs in {results}"] if documents else []
-    document = max(fit, key=lambda document: (not document["quick"], len(document["beds"])))
+        return [f"{name}: no current beds without failed runs in {results}"]
+    known = [*([shipped] if shipped is not None else []), *fit]
+    document = merge_documents([entry for entry in known if not entry["quick"]] or known)
     for bed in document["beds"]:
         bed["coordinates"] = [_round_value(coordinate) for coordinate in bed["coordinates"]]
-    write_text(study / CLOUD, _text(document))
-    return [f"{study.name}: {len(document['beds'])} beds in {study / CLOUD}"]
+    write_text(folder / CLOUD, _text(document))
+    return [f"{name}: {len(document['beds'])} beds in {folder / CLOUD}"]
 
 
 def _has_failures(document: Mapping[str, Any]) -> bool:
