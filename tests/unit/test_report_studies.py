@@ -18,6 +18,7 @@ from mptcplab.report.html import to_html
 from mptcplab.report.table import write_json
 from mptcplab.scenario.load import load
 from mptcplab.study.cloud import CLOUD, shipped_cloud, values_over_beds
+from mptcplab.study.cloud_page import count_text
 from mptcplab.study.library import select
 
 pytestmark = pytest.mark.slow
@@ -132,17 +133,17 @@ def test_a_study_over_its_possible_beds(tmp_path: Path) -> None:
     assert cloud is not None
     drawing = report.pictures[-1]
     assert (drawing.kind, len(drawing.data["values"])) == ("beds", len(cloud.counted))
-    assert f"one of {len(cloud.beds)} possible test beds" in drawing.caption
+    assert f"one of {count_text(cloud)} possible test beds" in drawing.caption
     lines = [line for line in drawing.data["values"] if line["name"].startswith("gateway-4.2 ")]
     text = to_html(report)
     assert len(lines) == 10
     assert all(f'id="{line["anchor"]}"' in text for line in lines)
     elsewhere = [line for line in drawing.data["values"] if line not in lines]
     assert {line["anchor"] for line in elsewhere} == {""}, "only one table is on the page"
-    assert all(len(line["ratios"]) == len(cloud.beds) for line in drawing.data["values"])
+    assert {len(line["ratios"]) for line in drawing.data["values"]} <= {cloud.common, len(cloud.beds)}
     titles = [table.title for table in report.beds]
     assert titles == [
-        f"subramani2018: {kind} over {len(cloud.beds)} test beds" for kind in ("published values", "claims")
+        f"subramani2018: {kind} over {count_text(cloud)} test beds" for kind in ("published values", "claims")
     ]
     assert all(title in text for title in titles)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 
@@ -32,6 +33,7 @@ from mptcplab.study.cloud import (
     StoredCloud,
     agreement_class,
     judge_cloud,
+    merge_clouds,
     shipped_cloud,
 )
 from mptcplab.study.cloud_page import save_cloud, summarise
@@ -181,9 +183,8 @@ def _cloud(rows: list[tuple[str, list[float | None]]], beds: int, failed: frozen
     values = tuple(
         CloudValue("1", row, str(at), 100, 5, tuple(measured), failed) for at, (row, measured) in enumerate(rows)
     )
-    return Cloud(
-        "s", tuple(SampledBed(number, (0.5,), {}) for number in range(1, beds + 1)), values, (), is_quick=False
-    )
+    sampled = tuple(SampledBed(number, (0.5,), {}) for number in range(1, beds + 1))
+    return Cloud("s", sampled, values, (), is_quick=False, common=beds)
 
 
 def test_a_bed_without_the_value_does_not_agree() -> None:
@@ -251,6 +252,29 @@ def test_the_parameter_that_moves_a_value_is_found(tmp_path: Path) -> None:
     (claim,) = cloud.claims
     assert sum(claim.judged) == sum(70 / value >= 1.2 for value in moved), "MPTCP / TCP at least 1.2 at 8 Mbit/s"
     assert {file.name for file in save_cloud(cloud, [selected], tmp_path, "beds")} == {"beds.svg", "beds.png"}
+
+
+@pytest.mark.usefixtures("studies")
+def test_tables_on_more_beds_than_others() -> None:
+    """Table 1 on four beds, another on two: each counts the beds that it was measured on, in any order of files."""
+    tables = [selected for selected in select("made") if selected.number in ("1", "more")]
+    space = BedSpace(axes=(_axis("queue", range=("0 ms", "1 ms"), tables=("1", "more")),))
+    beds = draw(space, 4)
+    few = _document(beds[:2], space, {"8 Mbit/s": {"tcp": [10.0, 10.0]}})
+    few = replace(few, tables={"1": few.tables["1"], "more": few.tables["1"]})
+    many = _document(beds, space, {"8 Mbit/s": {"tcp": [45.0, 45.0, 45.0, 10.0]}})
+    published = tables[0].table.published["8 Mbit/s"]["tcp"].mean
+    assert published == pytest.approx(45, rel=0.1)
+    for clouds in ([few, many], [many, few]):
+        merged = StoredCloud.from_json(json.loads(json.dumps(merge_clouds(clouds).to_json())))
+        assert merged.tables["more"].values["8 Mbit/s", "tcp"] == [10.0, 10.0, None, None]
+        cloud = judge_cloud(merged, tables, space)
+        assert (len(cloud.beds), cloud.common) == (4, 2)
+        (value,) = [value for value in cloud.values if value.table == "1"]
+        assert value.within == [True, True, True, False]
+        assert len(cloud.count_served()) == 2, "only two beds can be said to serve both"
+        assert cloud.failed_runs == 0
+        assert next(summarise(cloud)).startswith("Some tables were measured on the first 2 beds only")
 
 
 @pytest.mark.usefixtures("studies")

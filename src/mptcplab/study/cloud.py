@@ -52,6 +52,8 @@ _SLICES = 5
 _SEED = 1
 _MAX_CAUSES = 3
 _DIGITS = 7
+#: The key of a table in a merged document that was measured on the first beds only.
+_MEASURED_BEDS = "measured_beds"
 
 #: What a table gave, bed by bed, by row and column.
 BedValues = Mapping[tuple[str, str], Sequence[float | None]]
@@ -61,8 +63,9 @@ BedValues = Mapping[tuple[str, str], Sequence[float | None]]
 class CloudValue:
     """One published value over all beds. ``measured`` has None for beds without it; ``moved_by`` names axes.
 
-    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds with a failed run of the table,
-    which say nothing. ``counts`` is false where another table has the value, too.
+    ``tolerance`` is in percent of ``published``. ``failed`` has the positions of beds that say nothing: a run of the
+    table failed there, or the table was measured on fewer beds. ``counts`` is false where another table has the value,
+    too.
     """
 
     table: str
@@ -137,11 +140,13 @@ class StoredCloudTable:
     """The values of a table over all beds, and the number of failed runs by position of the bed.
 
     ``form`` is the digest of the table that was measured, ``kernels`` has the hashes of the builds by release.
+    ``measured_beds`` is the number of the first beds that it was measured on; None for all of them.
     """
 
     form: str
     values: BedValues
     failed: Mapping[int, int]
+    measured_beds: int | None = None
     mptcplab: str = ""
     kernels: Mapping[str, str] = field(default_factory=dict)
 
@@ -152,6 +157,7 @@ class StoredCloudTable:
             form=entry["form"],
             values={(row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()},
             failed={int(position): int(count) for position, count in entry["failed"].items()},
+            measured_beds=entry.get(_MEASURED_BEDS),
             mptcplab=entry.get("mptcplab", ""),
             kernels=entry.get("kernels", {}),
         )
@@ -161,7 +167,8 @@ class StoredCloudTable:
         values: dict[str, dict[str, Sequence[float | None]]] = {}
         for (row, name), beds in self.values.items():
             values.setdefault(row, {})[name] = beds
-        about = {"form": self.form, "mptcplab": self.mptcplab, "kernels": self.kernels}
+        about: dict[str, Any] = {} if self.measured_beds is None else {_MEASURED_BEDS: self.measured_beds}
+        about |= {"form": self.form, "mptcplab": self.mptcplab, "kernels": self.kernels}
         return about | {"failed": {str(position): count for position, count in self.failed.items()}, "values": values}
 
 
@@ -212,13 +219,17 @@ class StoredCloud:
 
 @dataclass(frozen=True)
 class Cloud:
-    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result."""
+    """All values and claims of a study over all its beds. ``failed_runs`` counts the runs without a result.
+
+    ``common`` is the number of first beds that all tables were measured on.
+    """
 
     study: str
     beds: tuple[SampledBed, ...]
     values: tuple[CloudValue, ...]
     claims: tuple[CloudClaim, ...]
     is_quick: bool
+    common: int
     failed_runs: int = 0
 
     @property
@@ -227,8 +238,8 @@ class Cloud:
         return [value for value in self.values if value.counts and value.known]
 
     def count_served(self) -> list[int]:
-        """Return how many values each bed serves at once."""
-        return [sum(value.agrees_with(at) for value in self.counted) for at in range(len(self.beds))]
+        """Return how many values each bed serves at once, of the beds that all tables were measured on."""
+        return [sum(value.agrees_with(at) for value in self.counted) for at in range(self.common)]
 
     def calibrate(self) -> BedSplit | None:
         """Return what a calibration with half of the values would be worth; None if there are too few values."""
@@ -239,7 +250,7 @@ class Cloud:
             halves[(value.table, value.row) not in first].append(value)
         if not all(halves):
             return None
-        scores, others = ([sum(v.agrees_with(at) for v in half) for at in range(len(self.beds))] for half in halves)
+        scores, others = ([sum(v.agrees_with(at) for v in half) for at in range(self.common)] for half in halves)
         best = scores.index(max(scores))
         mean = sum(others) / len(others)
         return BedSplit(self.beds[best].number, scores[best], len(halves[0]), others[best], len(halves[1]), mean)
@@ -268,21 +279,23 @@ def judge_cloud(stored: StoredCloud, tables: Sequence[SelectedTable], space: Bed
     causes = _Causes(stored.beds, space)
     values: list[CloudValue] = []
     claims: list[CloudClaim] = []
-    failed_runs = 0
+    failed_runs, common = 0, len(stored.beds)
     for selected in tables:
         table = stored.tables.get(selected.number)
         if table is None:
             continue
-        measured, failed = table.values, frozenset(table.failed)
+        measured_beds = len(stored.beds) if table.measured_beds is None else table.measured_beds
+        common = min(common, measured_beds)
+        failed = frozenset((*table.failed, *range(measured_beds, len(stored.beds))))
         failed_runs += sum(table.failed.values())
-        values += _published_values(selected, measured, failed, causes, is_quick=stored.is_quick)
+        values += _published_values(selected, table.values, failed, causes, is_quick=stored.is_quick)
         for claim in selected.study.claims:
             if claim.table == selected.number:
-                held = tuple(_holds(claim, selected, measured, at, at in failed) for at in range(len(stored.beds)))
+                held = tuple(_holds(claim, selected, table.values, at, at in failed) for at in range(len(stored.beds)))
                 moved_by = causes.find(selected.number, [None if h is None else float(h) for h in held])
                 claims.append(CloudClaim(selected.number, claim.text, held, moved_by))
     counted = _count_once(tables, values)
-    return Cloud(stored.study, stored.beds, tuple(counted), tuple(claims), stored.is_quick, failed_runs)
+    return Cloud(stored.study, stored.beds, tuple(counted), tuple(claims), stored.is_quick, common, failed_runs)
 
 
 def keep_current(stored: StoredCloud, tables: Sequence[SelectedTable], space: BedSpace) -> dict[str, StoredCloudTable]:
@@ -291,6 +304,27 @@ def keep_current(stored: StoredCloud, tables: Sequence[SelectedTable], space: Be
         return {}
     forms = {selected.number: digest(selected) for selected in tables}
     return {number: table for number, table in stored.tables.items() if table.form == forms.get(number)}
+
+
+def merge_clouds(clouds: Sequence[StoredCloud]) -> StoredCloud:
+    """Return one cloud of several with the same ranges: all beds of the longest, and each table on most beds.
+
+    The beds of a shorter one are the first of a longer one. A table on these has None for the others.
+    """
+    ordered = sorted(clouds, key=lambda cloud: len(cloud.beds))
+    count = len(ordered[-1].beds)
+    tables: dict[str, StoredCloudTable] = {}
+    for cloud in ordered:
+        known = len(cloud.beds)
+        for number, table in cloud.tables.items():
+            tables[number] = table if known == count else _extend(table, known, count)
+    return replace(ordered[-1], tables=tables)
+
+
+def _extend(table: StoredCloudTable, known: int, count: int) -> StoredCloudTable:
+    """Return a table of ``known`` beds with a place for each of ``count`` beds."""
+    values = {place: [*beds, *[None] * (count - known)] for place, beds in table.values.items()}
+    return replace(table, measured_beds=known if table.measured_beds is None else table.measured_beds, values=values)
 
 
 def median_or_nan(values: Sequence[float]) -> float:
@@ -424,18 +458,23 @@ def shipped_cloud(tables: Sequence[SelectedTable]) -> Cloud | None:
 
     Tables whose scenario has changed since are left out.
     """
-    return _read(tables[0].folder / CLOUD, tables)
+    space = _read_space(tables)
+    stored = read_current(tables[0].folder / CLOUD, tables, space) if space is not None else None
+    return _judge_merged([stored], tables, space) if stored is not None and space is not None else None
 
 
 def find_cloud(tables: Sequence[SelectedTable], results: Path | None = None) -> Cloud | None:
-    """Return the cloud with most beds in the folder ``results`` of the study, preferably in full form, else the shipped
-    one; None if there is neither.
+    """Return the cloud in the folder ``results`` of the study, preferably in full form, else the shipped one; None if
+    there is neither. Of each table it has the measurement on most beds.
     """
-    clouds = [_read(file, tables) for file in results.glob(_RESULTS)] if results is not None else []
-    measured = [cloud for cloud in clouds if cloud is not None]
-    if not measured:
+    space = _read_space(tables)
+    if results is None or space is None:
         return shipped_cloud(tables)
-    return max(measured, key=lambda cloud: (not cloud.is_quick, len(cloud.beds)))
+    read = (read_current(file, tables, space) for file in results.glob(_RESULTS))
+    measured = [stored for stored in read if stored is not None]
+    clouds = [stored for stored in measured if not stored.is_quick] or measured
+    cloud = _judge_merged(clouds, tables, space) if clouds else None
+    return cloud if cloud is not None else shipped_cloud(tables)
 
 
 def values_over_beds(selected: SelectedTable, results: Path | None = None) -> Mapping[tuple[str, str], CloudValue]:
@@ -469,17 +508,29 @@ def _values_of(
     return values
 
 
-def _read(file: Path, tables: Sequence[SelectedTable]) -> Cloud | None:
-    """Return the cloud of a file, without tables in an earlier form; None if nothing of it is current.
+def read_current(file: Path, tables: Sequence[SelectedTable], space: BedSpace) -> StoredCloud | None:
+    """Return the stored cloud of a file, without tables in an earlier form; None if nothing of it is current.
 
     What was measured with changed keys is of another study.
     """
     try:
         stored = StoredCloud.read(file)
-        if stored.changed:
-            return None
-        space = read_beds(tables[0].folder, tables[0].study)
-        current = keep_current(stored, tables, space)
-        return judge_cloud(replace(stored, tables=current), tables, space) if current else None
+        current = {} if stored.changed else keep_current(stored, tables, space)
+        return replace(stored, tables=current) if current else None
     except (OSError, LabError, *WRONG):
+        return None
+
+
+def _read_space(tables: Sequence[SelectedTable]) -> BedSpace | None:
+    try:
+        return read_beds(tables[0].folder, tables[0].study)
+    except LabError:
+        return None
+
+
+def _judge_merged(clouds: Sequence[StoredCloud], tables: Sequence[SelectedTable], space: BedSpace) -> Cloud | None:
+    """Return the verdicts of the clouds; None if they are damaged."""
+    try:
+        return judge_cloud(merge_clouds(clouds), tables, space)
+    except (IndexError, *WRONG):
         return None

@@ -74,7 +74,9 @@ def claims_table(cloud: Cloud) -> Table:
 
 def summarise(cloud: Cloud) -> Iterator[str]:
     """Yield sentences about all values: the classes, the best bed, and what a calibration would be worth."""
-    counted, beds = cloud.counted, len(cloud.beds)
+    counted, beds = cloud.counted, cloud.common
+    if beds < len(cloud.beds):
+        yield f"Some tables were measured on the first {beds} beds only, which are what is said of beds as a whole."
     if cloud.failed_runs:
         yield f"[!] Warning: incomplete, {cloud.failed_runs} runs failed. Their beds do not count for these tables."
     if not counted:
@@ -165,7 +167,7 @@ def _title(cloud: Cloud) -> str:
 
 def _caption(cloud: Cloud) -> str:
     return (
-        f"Each dot is one of {len(cloud.beds)} possible test beds; the bar is the median. Grey: the tolerance of the "
+        f"Each dot is one of {count_text(cloud)} possible test beds; the bar is the median. Grey: the tolerance of the "
         "value. Colour: the value is in its band in at least 95 % of the beds, in some, or in none. Ratios below 0.01 "
         "are drawn at 0.01."
     )
@@ -215,8 +217,13 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_las
     tidy(axes)
 
 
+def count_text(cloud: Cloud) -> str:
+    """Return on how many beds the tables were measured: ``32``, or ``32 to 64``."""
+    return str(len(cloud.beds)) if cloud.common == len(cloud.beds) else f"{cloud.common} to {len(cloud.beds)}"
+
+
 def _beds_text(cloud: Cloud) -> str:
-    return f"{len(cloud.beds)} test beds{', short form' if cloud.is_quick else ''}"
+    return f"{count_text(cloud)} test beds{', short form' if cloud.is_quick else ''}"
 
 
 def _label(value: CloudValue, selected: SelectedTable) -> str:

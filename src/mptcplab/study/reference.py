@@ -4,7 +4,7 @@
 For maintainers. RESULTS is the folder of ``mptcplab reproduce --all``, with everything recorded. Every study that was
 measured there gets a ``full.json`` beside its ``study.toml``, with which short forms are compared elsewhere. A table
 that RESULTS lacks keeps the shipped values, as long as they belong to its present form. What ``--beds`` left there
-becomes ``cloud.json``.
+becomes ``cloud.json``, with each table as it was measured on most beds.
 """
 
 from __future__ import annotations
@@ -20,7 +20,8 @@ from typing import Any
 
 from mptcplab.errors import LabError
 from mptcplab.files import write_text
-from mptcplab.study.cloud import CLOUD, StoredCloud
+from mptcplab.study.beds import read_beds
+from mptcplab.study.cloud import CLOUD, StoredCloud, merge_clouds, read_current
 from mptcplab.study.library import Documents, SelectedTable, digest, read_documents, select, study_names
 from mptcplab.study.measurement import REFERENCE
 from mptcplab.study.stored import MeasuredTable
@@ -106,12 +107,12 @@ def write(results: Path) -> list[str]:
     """Write the values in ``results``. Return a line per study about it."""
     lines = []
     for name in study_names():
-        lines += _write_cloud(results / name, select(name)[0].folder)
+        tables = select(name)
+        lines += _write_cloud(results / name, tables)
         documents = read_documents(results / name)
         if not documents:
             lines.append(f"{name}: nothing in {results / name}")
             continue
-        tables = select(name)
         entry = reference(tables, documents)
         file = tables[0].folder / REFERENCE
         write_text(file, _text(entry))
@@ -120,16 +121,29 @@ def write(results: Path) -> list[str]:
     return lines
 
 
-def _write_cloud(results: Path, study: Path) -> list[str]:
-    """Ship what the beds of a study gave: the full form if there is one, with most beds. Return a line about it."""
-    clouds = [StoredCloud.read(file) for file in results.glob("beds-*.json")]
-    fit = [cloud for cloud in clouds if not cloud.changed and not any(table.failed for table in cloud.tables.values())]
+def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
+    """Ship what the beds of a study gave: the full form if there is one, each table on most beds. Return a line on it.
+
+    A table that the results lack keeps the shipped beds, as long as they belong to its present form.
+    """
+    folder, name = tables[0].folder, tables[0].folder.name
+    files = sorted(results.glob("beds-*.json"))
+    if not files:
+        return []
+    space = read_beds(folder, tables[0].study)
+    shipped, *measured = [read_current(file, tables, space) for file in (folder / CLOUD, *files)]
+    fit = [cloud for cloud in measured if cloud is not None and not _has_failures(cloud)]
     if not fit:
-        return [f"{study.name}: no beds without failed runs in {results}"] if clouds else []
-    cloud = max(fit, key=lambda cloud: (not cloud.is_quick, len(cloud.beds)))
+        return [f"{name}: no current beds without failed runs in {results}"]
+    known = [*([shipped] if shipped is not None else []), *fit]
+    cloud = merge_clouds([each for each in known if not each.is_quick] or known)
     beds = [replace(bed, coordinates=tuple(map(_round_coordinate, bed.coordinates))) for bed in cloud.beds]
-    write_text(study / CLOUD, _text(replace(cloud, beds=tuple(beds)).to_json()))
-    return [f"{study.name}: {len(beds)} beds in {study / CLOUD}"]
+    write_text(folder / CLOUD, _text(replace(cloud, beds=tuple(beds)).to_json()))
+    return [f"{name}: {len(beds)} beds in {folder / CLOUD}"]
+
+
+def _has_failures(cloud: StoredCloud) -> bool:
+    return any(table.failed for table in cloud.tables.values())
 
 
 def _text(entry: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ from mptcplab.study.cloud import (
     median_or_nan,
     shipped_cloud,
 )
-from mptcplab.study.cloud_page import save_cloud
+from mptcplab.study.cloud_page import count_text, save_cloud
 from mptcplab.study.inventory import read
 from mptcplab.study.judgement import DEPENDS, IN_BEDS, SUPPOSED, UNEXPLAINED
 from mptcplab.study.library import SelectedTable, select, study_names
@@ -63,7 +63,7 @@ def outcome() -> str:
         best = f"{max(cloud.count_served())} of {len(cloud.counted)}" if cloud.counted else ""
         counts = [str(listed.count(name) or "") for listed in verdicts for name in CLASSES]
         form = ", short form" if cloud.is_quick else ""
-        rows.append([tables[0].folder.name, f"{len(cloud.beds)}{form}", *counts, best])
+        rows.append([tables[0].folder.name, f"{count_text(cloud)}{form}", *counts, best])
     heads = [f"{kind} {head}" for kind in ("values", "claims") for head in _HEADS]
     return table_of(["study", "beds", *heads, "most values at once"], rows)
 
