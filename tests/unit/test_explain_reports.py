@@ -20,7 +20,7 @@ ANSWERS = {
     "247": ("no-mptcp-sockets", "mptcpize run", "247/client.txt:12"),
     "585": ("first-subflow-unanswered", "route to the server follow the state of the path", "585/client.txt:11"),
 }
-#: The twenty further ones, by number: the reason that comes first, and a part of its cure.
+#: The further ones, by number: the reason that comes first, and a part of its cure.
 FURTHER = {
     "557": ("blackhole-remembered", "net.mptcp.blackhole_timeout = 0"),
     "554": ("join-without-route", "ip rule add from"),
@@ -42,7 +42,11 @@ FURTHER = {
     "mptcp-452": ("answer-without-option", "try another server on the same path"),
     "mptcp-480": ("join-unanswered", "tell the operator"),
     "mptcp-472": ("join-without-route", "has to wait for them"),
+    "630": ("join-refused", "go on listening"),
+    "449": ("clients-without-mptcp", "nothing at the server"),
 }
+#: Reports of which the command says nothing: what the reporters gave does not show the cause.
+SILENT = {"615", "307", "395"}
 #: What the command says of these is a hint, which fits other causes, too: the README says which.
 HINTED = {"593", "437", "206"}
 #: By the number of a case, a capture: the reason that it alone shows; none if it shows nothing unusual.
@@ -79,10 +83,17 @@ def test_further_reports(number: str) -> None:
     assert (first.finding.strength == HINT) == (number in HINTED)
 
 
+@pytest.mark.parametrize("number", sorted(SILENT))
+def test_no_wrong_answer_where_the_evidence_is_not_enough(number: str) -> None:
+    answered = explain(UNIT / "reports" / number)
+    assert answered.explanations == ()
+    assert answered.lacking
+
+
 def test_every_report_is_described() -> None:
     table = (UNIT / "reports" / "README.md").read_text()
     folders = {folder.name for folder in (UNIT / "reports").iterdir() if folder.is_dir()}
-    known = {*ANSWERS, *FURTHER}
+    known = {*ANSWERS, *FURTHER, *SILENT}
     assert folders == known == {number for number in known if f"| {number} |" in table}
 
 

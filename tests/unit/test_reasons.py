@@ -155,6 +155,8 @@ def test_a_refused_join_names_who_must_change() -> None:
         ({"MPCapableSYNTX": 1, "MPCapableFallbackSYNACK": 1}, {}, "syn-option-stripped"),
         ({"MPCapableSYNTX": 1, "MPCapableFallbackSYNACK": 1}, {"MPCapableSYNRX": 1}, "synack-option-stripped"),
         (CLIENT, {"MPCapableSYNRX": 1, "MPCapableFallbackACK": 1}, "ack-option-stripped"),
+        (CLIENT, {"MPCapableSYNRX": 3, "MPCapableACKRX": 2, "MPCapableFallbackACK": 2}, "clients-without-mptcp"),
+        (CLIENT, {"MPCapableSYNRX": 3, "MPCapableACKRX": 2, "MPCapableFallbackACK": 1}, "ack-option-stripped"),
         ({"MPCapableSYNTX": 1, "MD5SigFallback": 1}, {}, "md5-signature"),
         ({"SimultConnectFallback": 1}, {}, "simultaneous-connect"),
         ({"MPFallbackTokenInit": 1}, {}, "no-free-token"),

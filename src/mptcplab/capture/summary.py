@@ -115,7 +115,7 @@ class TcpSummary:
 class Summary:
     """A whole capture. ``*_only_counted`` are connections beyond the number that is tracked.
 
-    ``copies`` are those of the ``tcp_packets`` that one place saw a second time. They count nowhere else.
+    ``copies`` are packets among the ``tcp_packets`` that one place saw a second time. They count nowhere else.
     """
 
     files: tuple[str, ...]

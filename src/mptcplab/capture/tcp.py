@@ -63,7 +63,7 @@ class HalfConnection:
     ``unmapped`` those for which no mapping has been seen: they are ``waiting`` for one, all before ``waiting_end``.
     ``mappings`` count positions from ``zero``. ``option_end`` is the end of the newest packet with an MPTCP option.
     ``is_acknowledged`` is set if the other side has acknowledged packets of this direction, seen or not.
-    ``cut_packets`` counts those of whose TCP options the capture has only a part.
+    ``cut_packets`` counts packets of whose TCP options the capture has only a part.
     """
 
     views: dict[VantagePoint, View] = field(default_factory=dict)

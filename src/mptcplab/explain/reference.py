@@ -40,7 +40,8 @@ KERNEL = (
     Counter(
         "MPCapableFallbackACK",
         "server",
-        "the third packet of the handshake had no MP_CAPABLE although the SYN had it: the connection is plain TCP",
+        "the third packet of the handshake had no MP_CAPABLE although the SYN had it: the connection is plain TCP; in "
+        "older kernels also connections of clients whose SYN has none",
     ),
     Counter(
         "MPCapableFallbackSYNACK", "client", "the SYN/ACK had no MP_CAPABLE: the connection is plain TCP from then on"

@@ -19,7 +19,7 @@ from mptcplab.explain.catalog.common import (
     server_of,
     wants_mptcp,
 )
-from mptcplab.explain.evidence import Evidence
+from mptcplab.explain.evidence import Evidence, Host
 from mptcplab.explain.reason import HINT, PROOF, STRONG, Reason, Sign
 
 _LINKS = "links.md#middleboxes"
@@ -58,9 +58,27 @@ def _synack_stripped(evidence: Evidence) -> Iterator[Sign]:
         yield Sign(lines=(*lines, *middlebox_lines(evidence, "mp_capable")), values=values, strength=PROOF)
 
 
+def _count_plain_clients(server: Host) -> int:
+    """Return how many connections in MPCapableFallbackACK were of clients without MPTCP, which older kernels count.
+
+    A third packet can only have lost the option if the SYN had it, and the handshake was not completed with it.
+    """
+    asked, completed = server.count("MPCapableSYNRX"), server.known_count("MPCapableACKRX")
+    fallbacks = server.known_count("MPCapableFallbackACK")
+    return 0 if asked is None else max(0, fallbacks - max(0, asked - completed))
+
+
+def _plain_clients(evidence: Evidence) -> Iterator[Sign]:
+    server = server_of(evidence)
+    count = _count_plain_clients(server)
+    if count and wants_mptcp(evidence):
+        lines = counter_lines(server, "MPCapableFallbackACK", "MPCapableSYNRX", "MPCapableACKRX")
+        yield Sign(lines=lines, values={"count": plural(count, "connection"), "server": server.name})
+
+
 def _ack_stripped(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    count = server.known_count("MPCapableFallbackACK")
+    count = server.known_count("MPCapableFallbackACK") - _count_plain_clients(server)
     if count and client.known_count("MPCapableSYNACKRX"):
         lines = counter_lines(client, "MPCapableSYNACKRX") + counter_lines(server, "MPCapableFallbackACK")
         values = {"count": plural(count, "connection")}
@@ -292,6 +310,23 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         scenario="server-without-mptcp",
         after=("fallback-proxy",),
+    ),
+    Reason(
+        key="clients-without-mptcp",
+        kind="fallback",
+        title="Clients that speak plain TCP",
+        needs=("server counters",),
+        recognise=_plain_clients,
+        sentence="{count} to {server} came from clients whose SYN has no MP_CAPABLE: they speak plain TCP, and nothing "
+        "fell back",
+        cure="nothing at the server; for MPTCP, let the clients' applications ask for it (`mptcpize run`, or "
+        "IPPROTO_MPTCP)",
+        confirm="captures of such connections at the server: the SYN has no TCP option 30",
+        explanation="Older kernels count in MPCapableFallbackACK each connection that an MPTCP socket accepts without "
+        "the option. So it exceeds the handshakes that began with MP_CAPABLE and were not completed with it.",
+        page=_LINKS,
+        why_no_scenario="the lab's default kernel does not count such connections",
+        is_noted=False,
     ),
     Reason(
         key="answer-without-option",
