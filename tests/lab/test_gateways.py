@@ -6,6 +6,7 @@ Programs that Debian does not have are tested where they are built: `make lab` b
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 
 import pytest
@@ -398,6 +399,47 @@ def test_the_same_seed_gives_the_same_bytes(bench: Bench) -> None:
     folders = [bench.try_all(experiment, out=out)[0].folder for out in ("first", "second")]
     hashes = {tree_hash(folder) for folder in folders if folder is not None}
     assert len(hashes) == 1
+
+
+HALF_CLOSED = """
+[workloads.upload]
+kind = "flow"
+from = "laptop"
+to = "web"
+size = "2 MB"
+timeout = "30 s"
+"""
+#: The proxy takes all of the upload into its receive buffer within a second, and needs 16 s to send it.
+_HALF_CLOSED_SETTINGS = (
+    "links.dsl.rate=1 Mbit/s",
+    "gateways.bond.via=dsl",
+    "gateways.bond.protocol=tcp",
+    'routers.home.transport.tcp_rmem=["4 KiB", "6 MiB", "6 MiB"]',
+    'routers.home.transport.tcp_wmem=["4 KiB", "16 KiB", "64 KiB"]',
+)
+
+
+def test_a_redirection_is_forgotten_while_a_proxy_drains(bench: Bench) -> None:
+    """The client has closed its side. Connection tracking keeps such a connection for a time (60 s, or 120 s if the FIN
+    came twice; 5 s here), after which the proxy's FIN leaves with the proxy's address: the client refuses it and waits
+    for ever."""
+    states = ("close_wait", "last_ack", "time_wait")
+    keys = [f'routers.home.transport.sysctl."net.netfilter.nf_conntrack_tcp_timeout_{state}"' for state in states]
+    remembered = _record(bench, *_HALF_CLOSED_SETTINGS, *(f"{key}=30" for key in keys), text=HALF_CLOSED)
+    took_s = (remembered.manifest["virtual_ns"] - remembered.manifest["zero_ns"]) / 1e9
+    assert 2e6 * 8 / 1e6 < took_s < 22, "as long as the line needs"
+    assert remembered.counter("laptop", "nstat.json")["kernel"]["TcpOutRsts"] == 0
+
+    experiment = bench.experiment(
+        NETWORK + GATEWAY + HALF_CLOSED, *_HALF_CLOSED_SETTINGS, *(f"{key}=5" for key in keys)
+    )
+    (done,) = bench.try_all(experiment)
+    assert done.error is not None
+    assert done.error.message == "upload.client did not end within its timeout of 30 s"
+    (left,) = (bench.folder / "results" / "failed").iterdir()
+    counters = json.loads((left / "counters" / "laptop" / "nstat.json").read_text())["kernel"]
+    assert counters["TcpOutRsts"] == 1, "its answer to the FIN of an unknown connection"
+    assert '"event":"end"' in (left / "out" / "upload.server.out").read_text(), "the server has all data"
 
 
 def test_an_end_that_nobody_planned_fails_the_run(bench: Bench) -> None:

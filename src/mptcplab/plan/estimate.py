@@ -10,6 +10,7 @@ from functools import cached_property
 from math import ceil, inf, sqrt
 
 from mptcplab.fields import LOOPBACK
+from mptcplab.gateway.base import GatewayBase
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
@@ -102,9 +103,13 @@ class RatedNetwork(Network):
         ends = (workload.sender, workload.receiver)
         target = self.target(workload)
         if target is not None and any(self._transports[node].protocol == "tcp" for node in ends):
-            return list(_paths(self, workload, target))
-        there = [path for port in self.ports_of(workload.receiver) for path in _paths(self, workload, port)]
-        back = [path for port in self.ports_of(workload.sender) for path in _paths(self, workload, port, back=True)]
+            return list(_paths(self, workload.sender, target, has_data=not _downloads(workload)))
+        return self.paths_between(*ends, downloads=_downloads(workload))
+
+    def paths_between(self, client: str, server: str, *, downloads: bool) -> list[_Path]:
+        """Return the paths that MPTCP can use between two nodes, one for each bottleneck."""
+        there = [path for port in self.ports_of(server) for path in _paths(self, client, port, has_data=not downloads)]
+        back = [path for port in self.ports_of(client) for path in _paths(self, server, port, has_data=downloads)]
         return max(([*{path.narrowest: path for path in paths}.values()] for paths in (there, back)), key=len)
 
 
@@ -143,16 +148,16 @@ def _cpu_seconds(network: RatedNetwork, workload: WorkloadBase) -> float:
     return workload.cpu_seconds(network.goodput_bps(workload)) * share
 
 
-def _paths(network: Network, workload: WorkloadBase, target: Port, *, back: bool = False) -> Iterator[_Path]:
-    """Yield the shortest path to a port, if any; with ``back``, that from the host ``to`` to a port of ``from``."""
-    start = workload.receiver if back else workload.sender
+def _downloads(workload: WorkloadBase) -> bool:
+    return type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
+
+
+def _paths(network: Network, start: str, target: Port, *, has_data: bool) -> Iterator[_Path]:
+    """Yield the shortest path from a node to a port, if any. ``has_data``: data takes it, not its acknowledgements."""
     steps = list(_steps(network, start, target))
     if not steps:
         return
-    downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
-    along = [
-        (link, settings, other) if downloads == back else (link, other, settings) for link, settings, other in steps
-    ]
+    along = [(link, settings, other) if has_data else (link, other, settings) for link, settings, other in steps]
     narrowest, with_data, _ = min(along, key=lambda step: _rate(step[1]))
     lost = 1.0
     for _, data, _ in along:
@@ -223,7 +228,7 @@ def sample_interval_ns(scenario: Scenario) -> int:
 # All hosts of a lab share one kernel, which restrains TCP when all sockets together use a sixteenth of its memory
 # (``tcp_mem``, docs/machine.md). A connection holds the data that is on its way at both ends: the sender until it is
 # acknowledged, the receiver while the data before it is missing. With several paths, both wait for the slowest. What
-# is in queues is part of what senders hold.
+# is in queues is part of what senders hold. The programs of a gateway have sockets at both of its nodes as well.
 
 #: A lab with more than the usual memory has a multiple of this.
 _STEP_BYTES = 256 << 20
@@ -237,6 +242,10 @@ _WRITTEN_BYTES, _SEND_BYTES, _RECEIVE_BYTES = 16 << 10, 4 << 20, 8 << 20
 _TUNED = 2
 #: What the kernel charges, relative to the buffers: two full ones of 48 MiB took 1.03 times as much (docs/machine.md).
 _CHARGED = 1.25
+#: What a proxy writes that reads faster than it can send, relative to the data that is on its way. Autotuning allows
+#: twice the congestion window, which slow start leaves at twice that data, in packets that it takes to be three times
+#: as large as their payload (tcp_sndbuf_expand()). 10 were measured.
+_RELAYED = 12
 
 
 def memory_bytes(scenario: Scenario) -> int:
@@ -250,15 +259,50 @@ def needed_bytes(scenario: Scenario) -> float:
     """Return the memory with which a run does not restrain TCP, estimated; rather too large than too small."""
     programs = _BASE_BYTES + _NODE_BYTES * len(scenario.nodes)
     transfers = [workload for workload in scenario.workloads.values() if workload.is_bulk]
+    relayed = list(_relayed_transfers(scenario))
+    largest = sum(sum(_buffers(scenario, transfer)[1:]) for transfer in transfers)
+    largest += sum(sum(_relay_buffers(scenario, gateway, transfer)) for gateway, transfer in relayed)
     # Searching for paths takes a while in large networks, and most scenarios have small buffers.
-    if (
-        _CHARGED * sum(sum(_buffers(scenario, transfer)[1:]) for transfer in transfers)
-        <= _TCP_SHARE * USUAL_MEMORY_BYTES
-    ):
+    if _CHARGED * largest <= _TCP_SHARE * USUAL_MEMORY_BYTES:
         return programs
     network = RatedNetwork(scenario)
     sockets = _CHARGED * sum(_socket_bytes(network, transfer) for transfer in transfers)
+    sockets += sum(_relay_bytes(network, gateway, transfer) for gateway, transfer in relayed)
     return max(programs + sockets, sockets / _TCP_SHARE)
+
+
+def _relayed_transfers(scenario: Scenario) -> Iterator[tuple[GatewayBase, WorkloadBase]]:
+    """Yield the transfers whose connections end at the proxies of a gateway; connections in a tunnel do not."""
+    if not scenario.gateways:
+        return
+    network = Network(scenario)
+    for name, gateway in scenario.gateways.items():
+        if gateway.tunnel_device is None:
+            carried = (scenario.workloads[workload] for workload in gateways.carried(network, name))
+            yield from ((gateway, workload) for workload in carried if workload.is_bulk)
+
+
+def _relay_buffers(scenario: Scenario, gateway: GatewayBase, workload: WorkloadBase) -> tuple[float, ...]:
+    """Return the largest receive and send buffers of the first proxy on the data's way, and of the second."""
+    count = getattr(workload, "connections", 1)
+    nodes = (gateway.exit, gateway.entry) if _downloads(workload) else (gateway.entry, gateway.exit)
+    transports = [scenario.transports[node] for node in nodes]
+    return tuple(
+        count * int(buffer)
+        for transport in transports
+        for buffer in (
+            transport.tcp_rmem[2] if transport.tcp_rmem else _RECEIVE_BYTES,
+            transport.tcp_wmem[2] if transport.tcp_wmem else _SEND_BYTES,
+        )
+    )
+
+
+def _relay_bytes(network: RatedNetwork, gateway: GatewayBase, workload: WorkloadBase) -> float:
+    """Return the memory that the proxies of a gateway need for a transfer whose sender is faster than they are."""
+    paths = network.paths_between(gateway.entry, gateway.exit, downloads=_downloads(workload))
+    under_way = sum(path.rate_bps for path in paths) / 8 * max((path.rtt_s + path.queue_s for path in paths), default=0)
+    received, written, *second = _relay_buffers(network.scenario, gateway, workload)
+    return min(written, _RELAYED * under_way) + sum(min(buffer, _TUNED * under_way) for buffer in (received, *second))
 
 
 def _socket_bytes(network: RatedNetwork, workload: WorkloadBase) -> float:
@@ -277,8 +321,7 @@ def _socket_bytes(network: RatedNetwork, workload: WorkloadBase) -> float:
 def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float, float]:
     """Return the send buffers at the start, the largest ones, and the largest receive buffers of all connections."""
     ends = (scenario.transports[workload.sender], scenario.transports[workload.receiver])
-    downloads = type(workload).sends_to_client(workload.model_dump(include={"reverse"}))
-    source, target = reversed(ends) if downloads else ends
+    source, target = reversed(ends) if _downloads(workload) else ends
     count = getattr(workload, "connections", 1)
     _, written, send = source.tcp_wmem or (0, _WRITTEN_BYTES, _SEND_BYTES)
     receive = target.tcp_rmem[2] if target.tcp_rmem else _RECEIVE_BYTES
