@@ -221,9 +221,18 @@ def _draw_beyond(axes: Axes, at: int, line: _CloudLine, ends: tuple[float, float
         if count:
             colour = _COLOURS[line.value.verdict]
             axes.plot([end], [at], marker, color=colour, markersize=5, markeredgewidth=0, clip_on=False, zorder=4)
-            place = {"xytext": (-9 * sign, 0), "textcoords": "offset points", "ha": "center", "va": "center"}
             box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
-            axes.annotate(str(count), (end, at), **place, fontsize=6, bbox=box, zorder=5)
+            axes.annotate(
+                str(count),
+                (end, at),
+                xytext=(-9 * sign, 0),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=6,
+                bbox=box,
+                zorder=5,
+            )
 
 
 def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_last: bool) -> None:
