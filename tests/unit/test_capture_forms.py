@@ -236,7 +236,7 @@ def test_a_lone_syn_in_a_capture_of_one_direction(tmp_path: Path) -> None:
 
 
 def test_a_retransmission_is_not_a_copy(tmp_path: Path) -> None:
-    """What comes later than bridges and mirrors make a copy was sent again, by TCP or by a program without identifications."""
+    """What comes later than bridges and mirrors make a copy was sent again, by TCP or by a program."""
     (tmp_path / "late.pcap").write_bytes(pcap(sorted(forms.twice(client(), 20_000_000), key=lambda f: f.time_ns)))
     summary = analyse(tmp_path / "late.pcap")
     assert summary.copies == 0
