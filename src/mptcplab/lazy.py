@@ -55,7 +55,7 @@ def load(target: str) -> Any:
 def lazy_names(package: str) -> Callable[[str], Any]:
     """Return the ``__getattr__`` of ``package`` that imports a name at its first use from the module that defines it.
 
-    The names and modules are those that the package's file imports below ``if TYPE_CHECKING:``.
+    The package's file imports these names below ``if TYPE_CHECKING:``.
     """
 
     @cache

@@ -99,7 +99,8 @@ def _once(name: str, corpus: Path, findings: Path, seconds: float) -> int:
         (findings.parent / f"{name}.log").open("w+") as log,
         tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-", dir=_MEMORY if _MEMORY.is_dir() else None) as temporary,
     ):
-        environment = {**os.environ, "TMPDIR": temporary}
+        # One process is one thread: polars would start as many as there are cores.
+        environment = {**os.environ, "TMPDIR": temporary, "POLARS_MAX_THREADS": "1"}
         subprocess.run(command, stdout=log, stderr=log, check=False, env=environment)
         log.seek(0)
         text = log.read()

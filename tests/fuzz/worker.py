@@ -34,6 +34,9 @@ def main() -> None:
         except BaseException as error:  # polars' panics are not subclasses of Exception
             _write(Path(findings), data, error, known)
 
+    # Readers import libraries when they need them (scipy takes seconds), and libFuzzer would call that a slow input.
+    for seed in target.seeds():
+        once(seed)
     atheris.Setup([sys.argv[0], *options], once)
     atheris.Fuzz()
 

@@ -233,3 +233,11 @@ def test_a_lone_syn_in_a_capture_of_one_direction(tmp_path: Path) -> None:
     assert states == {one_way: {"open", "unknown"}, both: {"open", "no answer"}}
     assert "1 join of the client got no answer" in explained(both)
     assert "got no answer" not in explained(one_way)
+
+
+def test_a_retransmission_is_not_a_copy(tmp_path: Path) -> None:
+    """What comes later than bridges and mirrors make a copy was sent again, by TCP or by a program."""
+    (tmp_path / "late.pcap").write_bytes(pcap(sorted(forms.twice(client(), 20_000_000), key=lambda f: f.time_ns)))
+    summary = analyse(tmp_path / "late.pcap")
+    assert summary.copies == 0
+    assert sum(retransmitted(summary.connections[0])) > 100_000

@@ -10,6 +10,8 @@ from typing import Any
 import pytest
 from tests.unit.compared import SLOWER, A, row_of
 
+from mptcplab.errors import InputError
+from mptcplab.metrics.compare import collect_sides
 from mptcplab.metrics.stored import WRONG, StoredResults, StoredRow
 from mptcplab.results.folder import ExecutingHost, read_log
 from mptcplab.study.cloud import CLOUD, StoredCloud
@@ -48,6 +50,14 @@ def test_a_metric_that_some_runs_lack_has_the_seeds_that_it_names() -> None:
 def test_other_data_is_wrong(change: dict[str, Any]) -> None:
     with pytest.raises(WRONG):
         StoredResults.from_json({"rows": [row_of({}, A).to_json() | change]})
+
+
+def test_values_that_are_not_finite_are_not_compared() -> None:
+    """A comparison ended in an OverflowError."""
+    document = row_of({}, A).to_json()
+    document["goodput_mbps"]["values"][1] = float("inf")
+    with pytest.raises(InputError, match="a value of goodput_mbps that is not a finite number"):
+        collect_sides([StoredRow.from_json(document)], "goodput_mbps")
 
 
 def test_lines_of_the_log_that_are_no_records_are_left_out(tmp_path: Path) -> None:

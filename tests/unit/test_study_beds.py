@@ -36,7 +36,7 @@ from mptcplab.study.cloud import (
     merge_clouds,
     shipped_cloud,
 )
-from mptcplab.study.cloud_page import save_cloud, summarise
+from mptcplab.study.cloud_page import find_ends, save_cloud, summarise
 from mptcplab.study.library import SelectedTable, select, study_names, table_job
 
 _MADE = """
@@ -459,3 +459,14 @@ def test_beds_are_listed(studies: Path, tmp_path: Path, monkeypatch: pytest.Monk
     assert [(entry["study"], entry["beds"], entry["runs"], entry["recorded"]) for entry in listed] == [
         ("made", 2, 8, 0)
     ]
+
+
+def test_a_few_dots_far_away_do_not_squeeze_a_picture() -> None:
+    """Of a hundred dots two are far below: the axis leaves them out. Four, or two nearby, it has."""
+    near = [0.8 + 0.004 * at for at in range(98)]
+    low, high = find_ends([0.01, 0.02, *near])
+    assert 0.7 < low < 0.8
+    assert high > max(near)
+    assert find_ends([0.01, 0.01, 0.02, 0.02, *near[2:]])[0] < 0.01
+    assert find_ends([0.75, 0.76, *near])[0] < 0.75
+    assert find_ends([2.0, 2.0])[0] < 1, "the published value is always in the picture"

@@ -39,8 +39,8 @@ FIELDS = (
 _NANOSECONDS = 1_000_000_000
 _TCP = "6"
 _FIXED_HEADER = 20
-#: Packets among which a copy is looked for, and the time within which it comes if it has no IPv4 identification.
-_RECENT, _COPY_NS = 512, 100_000
+#: Packets among which a copy is looked for, and the time within which it comes, with an IPv4 identification or without.
+_RECENT, _SOON_NS, _AT_ONCE_NS = 512, 10_000_000, 100_000
 
 
 class SocketAddress(NamedTuple):
@@ -107,8 +107,8 @@ class Endpoints:
 class CopyFilter:
     """Recognises packets that one vantage point saw twice: on an interface and on the bridge above it, or at a mirror.
 
-    TCP never sends the same IPv4 identification twice within a few packets. Without an identification (IPv6), a copy
-    comes within :data:`_COPY_NS`, which is less than a retransmission takes.
+    A kernel gives a retransmission another IPv4 identification, so a copy is sure if it comes soon: some programs that
+    make packets use a single one. Without an identification (IPv6), it has to come sooner than a retransmission can.
     """
 
     def __init__(self) -> None:
@@ -124,7 +124,10 @@ class CopyFilter:
             self._recent[key] = packet.time_ns
             return False
         self._recent[key] = packet.time_ns
-        return bool(packet.identification) or (self._carries(packet) and abs(packet.time_ns - before) < _COPY_NS)
+        gap_ns = abs(packet.time_ns - before)
+        if packet.identification:
+            return gap_ns < _SOON_NS
+        return self._carries(packet) and gap_ns < _AT_ONCE_NS
 
     @staticmethod
     def _carries(packet: Packet) -> bool:

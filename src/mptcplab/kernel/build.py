@@ -76,7 +76,7 @@ class BuildOptions:
     cpu: bool = False
     """Let system calls of a node's programs take time."""
     wifi: bool = False
-    """Add the 802.11 stack, with simulated radios that push back."""
+    """Let simulated radios push back."""
     fixes: Collection[str] = ()
     """Patches of kernel/upstream to include, as keys of FIXES."""
     patches: Sequence[Path] = ()

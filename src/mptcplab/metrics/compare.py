@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from mptcplab.errors import InputError
 from mptcplab.metrics.margin import MARGIN_PERCENT
 from mptcplab.metrics.paired import MIN_SHARED, difference_json
 from mptcplab.metrics.registry import METRICS
@@ -183,8 +185,9 @@ def collect_sides(
 
     ``metric`` is one of METRICS; rows that do not have it, or are of another ``workload``, are left out. Of a metric
     by path, a row has one set of values for each.
+    :raises InputError: if a value is infinite or not a number.
     """
-    return {
+    row_sides = {
         (tuple((key, value) for key, value in row.settings.items() if key not in without), name): RowSide(
             values, row.runs
         )
@@ -192,6 +195,11 @@ def collect_sides(
         if workload in (None, row.workload)
         for name, values in row.values_of(metric).items()
     }
+    if not all(map(math.isfinite, (value for side in row_sides.values() for value in side.values.values()))):
+        raise InputError(
+            f"the results have a value of {metric} that is not a finite number", hint="run the scenario again"
+        )
+    return row_sides
 
 
 def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) -> list[Comparison]:

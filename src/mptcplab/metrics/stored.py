@@ -39,8 +39,7 @@ class StoredRow:
     """One point of the sweep and one workload.
 
     ``shares`` has the percentages of each path by seed. ``mptcp`` says whether MPTCP was in use, and is empty if that
-    is unknown; so is ``kernel``. ``overlaps`` and ``overlap_parts`` are those of
-    :class:`mptcplab.metrics.rows.ResultRow`.
+    is unknown; so is ``kernel``. For the other fields see :class:`mptcplab.metrics.rows.ResultRow`.
     """
 
     settings: dict[str, str]
@@ -112,7 +111,7 @@ class StoredResults:
     """The content of a results.json or, with ``planned``, of a partial.json, which has no rows.
 
     ``unavailable`` has the settings of the points that cannot be run, each with the reason. ``failed`` is None if the
-    file does not list the runs that failed. ``seed`` and ``repeats`` are those of a sweep that is not complete.
+    file does not list the runs that failed. ``seed`` and ``repeats`` are of a sweep that is not complete.
     """
 
     title: str = ""

@@ -146,9 +146,9 @@ class StoredCloudTable:
     form: str
     values: BedValues
     failed: Mapping[int, int]
-    measured_beds: int | None = None
     mptcplab: str = ""
     kernels: Mapping[str, str] = field(default_factory=dict)
+    measured_beds: int | None = None
 
     @classmethod
     def from_json(cls, entry: Mapping[str, Any]) -> StoredCloudTable:
@@ -157,9 +157,9 @@ class StoredCloudTable:
             form=entry["form"],
             values={(row, name): cell for row, columns in entry["values"].items() for name, cell in columns.items()},
             failed={int(position): int(count) for position, count in entry["failed"].items()},
-            measured_beds=entry.get(_MEASURED_BEDS),
             mptcplab=entry.get("mptcplab", ""),
             kernels=entry.get("kernels", {}),
+            measured_beds=entry.get(_MEASURED_BEDS),
         )
 
     def to_json(self) -> dict[str, Any]:

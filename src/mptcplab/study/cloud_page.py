@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -38,7 +39,13 @@ _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
 _LOWEST_RATIO = 0.01
 _DIGITS = 4
-_DECADE, _NARROW_TICKS = 10, (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4)
+#: Numbers on an axis of less than a decade, and of less than two: those of the decades alone would be one or two.
+_NARROW_TICKS, _WIDE_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4), (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
+_DECADE = 10
+#: This share of all dots may lie beyond an end of an axis, if that saves as much of its length.
+_BEYOND, _SAVED = 0.02, 0.3
+#: Room beside the outermost dots, as a factor of the ratio.
+_MARGIN = 1.1
 #: The confidence of a share is one minus this.
 _LEVEL = 0.05
 
@@ -182,7 +189,8 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
     columns = -(-len(lines) // _LINES)
     height = -(-len(lines) // columns)
     size = (_COLUMN_INCHES * columns, _FRAME_INCHES + _LINE_INCHES * max(height, 8))
-    note = _caption(cloud).replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
+    note = f"{_caption(cloud)} An arrow: as many beds as it says lie beyond the axis."
+    note = note.replace(". Colour", ".\nColour").replace(". Ratios", ".\nRatios")
 
     def draw(drawing: MplFigure, axes: Axes) -> None:
         axes.remove()
@@ -194,22 +202,61 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
     return save_drawing(folder, name, key, size, note, draw)
 
 
+def find_ends(ratios: Sequence[float]) -> tuple[float, float]:
+    """Return the ends of an axis for these dots: beyond each are none, or a few that would take much of its length."""
+    ordered = sorted(ratios)
+    beyond = int(_BEYOND * len(ordered))
+    low, high = min(ordered[0], 1), max(ordered[-1], 1)
+    inner_low, inner_high = min(ordered[beyond], 1), max(ordered[-1 - beyond], 1)
+    saved = _SAVED * math.log(high / low)
+    low = inner_low if math.log(inner_low / low) > saved else low
+    high = inner_high if math.log(high / inner_high) > saved else high
+    return low / _MARGIN, high * _MARGIN
+
+
+def _draw_beyond(axes: Axes, at: int, line: _CloudLine, ends: tuple[float, float]) -> None:
+    """Draw an arrow at each end that dots of a line lie beyond, with their number."""
+    for end, sign, marker in ((ends[0], -1, "<"), (ends[1], 1, ">")):
+        count = sum(sign * ratio > sign * end for ratio in line.ratios)
+        if count:
+            colour = _COLOURS[line.value.verdict]
+            axes.plot([end], [at], marker, color=colour, markersize=5, markeredgewidth=0, clip_on=False, zorder=4)
+            box = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.4}
+            axes.annotate(
+                str(count),
+                (end, at),
+                xytext=(-9 * sign, 0),
+                textcoords="offset points",
+                ha="center",
+                va="center",
+                fontsize=6,
+                bbox=box,
+                zorder=5,
+            )
+
+
 def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_last: bool) -> None:
+    ends = find_ends([ratio for line in lines for ratio in line.ratios])
     for at, line in enumerate(lines):
-        share, ratios, colour = line.value.tolerance / 100, line.ratios, _COLOURS[line.value.verdict]
+        share, colour = line.value.tolerance / 100, _COLOURS[line.value.verdict]
+        ratios = [ratio for ratio in line.ratios if ends[0] <= ratio <= ends[1]]
         axes.barh(at, 2 * share, left=1 - share, height=0.9, color="0.88", linewidth=0, zorder=1)
         axes.plot(ratios, [at] * len(ratios), ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=3)
-        axes.plot([median_or_nan(ratios)], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
+        median = median_or_nan(line.ratios)
+        if ends[0] <= median <= ends[1]:
+            axes.plot([median], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
+        _draw_beyond(axes, at, line, ends)
     for name in CLASSES if is_last else ():
         axes.plot([], [], "|", color=_COLOURS[name], markersize=8, markeredgewidth=1.8, label=name)
     axes.axvline(1, color="0.35", linewidth=0.8, zorder=2)
     axes.set_xscale("log")
+    axes.set_xlim(ends)
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter("")
-    low, high = axes.get_xlim()
-    if high < _DECADE * low:
-        # A decade's own ticks would leave one number on the axis.
-        axes.set_xticks([tick for tick in _NARROW_TICKS if low <= tick <= high])
+    low, high = ends
+    if high < _DECADE**2 * low:
+        ticks = _NARROW_TICKS if high < _DECADE * low else _WIDE_TICKS
+        axes.set_xticks([tick for tick in ticks if low <= tick <= high])
     axes.set_yticks(range(len(lines)), [line.label for line in lines], fontsize=6.5)
     axes.set_ylim(height - 0.4, -0.6)
     axes.set_xlabel("measured / published")

@@ -122,9 +122,10 @@ def write(results: Path) -> list[str]:
 
 
 def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
-    """Ship what the beds of a study gave: the full form if there is one, each table on most beds. Return a line on it.
+    """Ship what the beds of a study gave: the full form if there is one, each table on most beds. Return lines on it.
 
-    A table that the results lack keeps the shipped beds, as long as they belong to its present form.
+    A table with failed runs is not shipped. A table that the results lack keeps the shipped beds, as long as they
+    belong to its present form.
     """
     folder, name = tables[0].folder, tables[0].folder.name
     files = sorted(results.glob("beds-*.json"))
@@ -132,18 +133,21 @@ def _write_cloud(results: Path, tables: Sequence[SelectedTable]) -> list[str]:
         return []
     space = read_beds(folder, tables[0].study)
     shipped, *measured = [read_current(file, tables, space) for file in (folder / CLOUD, *files)]
-    fit = [cloud for cloud in measured if cloud is not None and not _has_failures(cloud)]
+    read = [cloud for cloud in measured if cloud is not None]
+    failed = sorted({number for cloud in read for number, table in cloud.tables.items() if table.failed})
+    lines = [f"{name}: no beds of {', '.join(failed)}, which have failed runs"] if failed else []
+    fit = [cloud for cloud in map(_without_failures, read) if cloud.tables]
     if not fit:
-        return [f"{name}: no current beds without failed runs in {results}"]
+        return [*lines, f"{name}: no current beds without failed runs in {results}"]
     known = [*([shipped] if shipped is not None else []), *fit]
     cloud = merge_clouds([each for each in known if not each.is_quick] or known)
     beds = [replace(bed, coordinates=tuple(map(_round_coordinate, bed.coordinates))) for bed in cloud.beds]
     write_text(folder / CLOUD, _text(replace(cloud, beds=tuple(beds)).to_json()))
-    return [f"{name}: {len(beds)} beds in {folder / CLOUD}"]
+    return [*lines, f"{name}: {len(beds)} beds in {folder / CLOUD}"]
 
 
-def _has_failures(cloud: StoredCloud) -> bool:
-    return any(table.failed for table in cloud.tables.values())
+def _without_failures(cloud: StoredCloud) -> StoredCloud:
+    return replace(cloud, tables={number: table for number, table in cloud.tables.items() if not table.failed})
 
 
 def _text(entry: Mapping[str, Any]) -> str:

@@ -66,9 +66,7 @@ class MeasuredTable:
             is_quick=bool(document["quick"]),
             changed=tuple(map(str, document["changed"])),
             cells={
-                (entry["row"], entry["column"]): StoredCell(
-                    Interval.from_json(entry), _by_seed(entry), entry.get("runs_without", 0)
-                )
+                (entry["row"], entry["column"]): _read_cell(Interval.from_json(entry), entry, "runs_without")
                 for entry in document["measured"]
             },
             form=str(document.get("form", "")),
@@ -102,9 +100,7 @@ class ShippedTable:
             form=str(entry["form"]),
             kernels=tuple(entry["kernels"]),
             cells={
-                (row, column): StoredCell(
-                    Interval(cell["mean"], cell["half_width"], cell["n"]), _by_seed(cell), cell.get("missing", 0)
-                )
+                (row, column): _read_cell(Interval(cell["mean"], cell["half_width"], cell["n"]), cell, "missing")
                 for row, columns in entry["cells"].items()
                 for column, cell in columns.items()
             },
@@ -119,5 +115,7 @@ def read_shipped(file: Path, number: str) -> ShippedTable | None:
         return None
 
 
-def _by_seed(entry: Mapping[str, Any]) -> dict[int, float]:
-    return {int(seed): value for seed, value in entry.get("by_seed", {}).items()}
+def _read_cell(interval: Interval, entry: Mapping[str, Any], missing: str) -> StoredCell:
+    by_seed = {int(seed): value for seed, value in entry.get("by_seed", {}).items()}
+    # The key is there only if runs lack the value.
+    return StoredCell(interval, by_seed, entry[missing]) if missing in entry else StoredCell(interval, by_seed)

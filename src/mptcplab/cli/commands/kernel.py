@@ -51,7 +51,7 @@ def kernel() -> None:
 )
 @_plain_option
 @click.option("--cpu", is_flag=True, help="Let a node's programs take CPU time, see docs/cpu.md. Selected as 7.2-cpu.")
-@click.option("--wifi", is_flag=True, help="Add Wi-Fi with simulated radios, see docs/wifi.md. Selected as 7.2-wifi.")
+@click.option("--wifi", is_flag=True, help="Let simulated radios push back, see docs/wifi.md. Selected as 7.2-wifi.")
 @_fix_option
 @patch_option("Patch to apply after ours. Repeatable. The kernel is then selected by its path or hash.")
 @click.option("--check", is_flag=True, help="Only check that patches apply and the configuration is right.")

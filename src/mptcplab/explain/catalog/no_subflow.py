@@ -639,8 +639,8 @@ REASONS = (
         cure="{cure}",
         confirm="MPJoinSynTxCreatSkErr no longer grows with each connection",
         explanation="The server's path manager tries to open subflows itself, because an endpoint there has subflow, "
-        "or because the client announced an address. As long as the application has not accepted the connection, there "
-        "is no socket that a subflow could belong to (mptcp_subflow_create_socket() in net/mptcp/subflow.c).",
+        "or because the client announced an address. As long as the application has not accepted the connection, a "
+        "subflow lacks the socket to belong to (mptcp_subflow_create_socket() in net/mptcp/subflow.c).",
         page=_ENDPOINTS,
         scenario="join-before-accept",
     ),
