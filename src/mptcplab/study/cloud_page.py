@@ -39,7 +39,7 @@ _LINES, _LINE_INCHES = 46, 0.17
 _COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
 _LOWEST_RATIO = 0.01
 _DIGITS = 4
-#: Numbers on an axis of less than a decade, and of less than two: those of the decades alone would be one or two.
+#: Numbers on an axis of less than a decade, and of less than two. The decades alone would give one number or two.
 _NARROW_TICKS, _WIDE_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4), (0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20)
 _DECADE = 10
 #: This share of all dots may lie beyond an end of an axis, if that saves as much of its length.
