@@ -130,9 +130,7 @@ def unpack(source: KernelSource, target: Path, *, log: TextIO, without: tuple[st
         run_logged(
             ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
              "--strip-components=1", "--no-same-owner", "--wildcards", *(f"--exclude={name}" for name in without)],
-            log=log,
-            # The tarballs of kernel.org and Debian have many blocks, which xz can decompress in parallel.
-            env={"XZ_DEFAULTS": "--threads=0", **os.environ},
+            log=log, env=_tar_environment(),
         )  # fmt: skip
     except CommandError as error:
         raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
@@ -163,11 +161,16 @@ def unpack_some(source: KernelSource, target: Path, patterns: Iterable[str], *, 
         run_logged(
             ["tar", "--extract", "--file", str(source.path), "--directory", str(target),
              "--strip-components=1", "--no-same-owner", "--wildcards", *wanted],
-            log=log, env=build_environment(os.environ), on_line=lines.append,
+            log=log, env=_tar_environment(), on_line=lines.append,
         )  # fmt: skip
     except CommandError as error:
         if not all(_ABSENT.search(line) for line in lines):
             raise InputError(f"'{source.path.name}' cannot be unpacked", hint=error.hint) from error
+
+
+def _tar_environment() -> dict[str, str]:
+    """Return the environment of a build, in which xz decompresses the many blocks of a tarball in parallel."""
+    return {**build_environment(os.environ), "XZ_DEFAULTS": "--threads=0"}
 
 
 def source_version(source: KernelSource) -> str:

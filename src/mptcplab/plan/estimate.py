@@ -14,6 +14,7 @@ from mptcplab.gateway.base import GatewayBase
 from mptcplab.network.frames import MTU
 from mptcplab.network.registry import BEHAVIOURS
 from mptcplab.node.graph import Port
+from mptcplab.node.transport import Transport
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
 from mptcplab.scenario import gateways
 from mptcplab.scenario.links import DirectionSettings
@@ -286,15 +287,8 @@ def _relay_buffers(scenario: Scenario, gateway: GatewayBase, workload: WorkloadB
     """Return the largest receive and send buffers of the first proxy on the data's way, and of the second."""
     count = getattr(workload, "connections", 1)
     nodes = (gateway.exit, gateway.entry) if _downloads(workload) else (gateway.entry, gateway.exit)
-    transports = [scenario.transports[node] for node in nodes]
-    return tuple(
-        count * int(buffer)
-        for transport in transports
-        for buffer in (
-            transport.tcp_rmem[2] if transport.tcp_rmem else _RECEIVE_BYTES,
-            transport.tcp_wmem[2] if transport.tcp_wmem else _SEND_BYTES,
-        )
-    )
+    buffers = [_socket_buffers(scenario.transports[node]) for node in nodes]
+    return tuple(count * largest for _, send, receive in buffers for largest in (receive, send))
 
 
 def _relay_bytes(network: RatedNetwork, gateway: GatewayBase, workload: WorkloadBase) -> float:
@@ -323,9 +317,15 @@ def _buffers(scenario: Scenario, workload: WorkloadBase) -> tuple[float, float, 
     ends = (scenario.transports[workload.sender], scenario.transports[workload.receiver])
     source, target = reversed(ends) if _downloads(workload) else ends
     count = getattr(workload, "connections", 1)
-    _, written, send = source.tcp_wmem or (0, _WRITTEN_BYTES, _SEND_BYTES)
-    receive = target.tcp_rmem[2] if target.tcp_rmem else _RECEIVE_BYTES
-    return count * int(written), count * int(send), count * int(receive)
+    (written, send, _), (_, _, receive) = _socket_buffers(source), _socket_buffers(target)
+    return count * written, count * send, count * receive
+
+
+def _socket_buffers(transport: Transport) -> tuple[int, int, int]:
+    """Return the send buffer of a socket at the start, its largest one, and its largest receive buffer."""
+    _, written, send = transport.tcp_wmem or (0, _WRITTEN_BYTES, _SEND_BYTES)
+    receive = transport.tcp_rmem[2] if transport.tcp_rmem else _RECEIVE_BYTES
+    return int(written), int(send), int(receive)
 
 
 # Estimate how many bytes the recording of a run takes.

@@ -118,4 +118,4 @@ def read_shipped(file: Path, number: str) -> ShippedTable | None:
 def _read_cell(interval: Interval, entry: Mapping[str, Any], missing: str) -> StoredCell:
     by_seed = {int(seed): value for seed, value in entry.get("by_seed", {}).items()}
     # The key is there only if runs lack the value.
-    return StoredCell(interval, by_seed, entry[missing]) if missing in entry else StoredCell(interval, by_seed)
+    return StoredCell(interval, by_seed, entry.get(missing, 0))
