@@ -108,7 +108,7 @@ def pcap(
     return b"".join(parts)
 
 
-def pcapng(frames: Iterable[Frame], *, order: str = "<") -> bytes:
+def encode_pcapng(frames: Iterable[Frame], *, order: str = "<") -> bytes:
     """Return a pcapng file: an interface of Ethernet in nanoseconds, one of raw IP in microseconds, and comments."""
     parts = [
         _block(order, 0x0A0D0D0A, struct.pack(f"{order}IHHq", 0x1A2B3C4D, 1, 0, -1) + _comment(order, "a section"))
@@ -164,12 +164,12 @@ def loop(frame: Frame) -> bytes:
     return struct.pack(">I", _AF_INET) + frame.ip
 
 
-def cooked(frame: Frame) -> bytes:
+def add_cooked_header(frame: Frame) -> bytes:
     """Return the frame of Linux's ``any``, version 1, which does not name the interface."""
     return struct.pack(">HHH8sH", 4 * frame.is_out, 1, 6, _MAC, frame.protocol) + frame.ip
 
 
-def cooked2(frame: Frame) -> bytes:
+def add_cooked2_header(frame: Frame) -> bytes:
     """Return the frame of Linux's ``any``, version 2."""
     head = struct.pack(">HHIHBB8s", frame.protocol, 0, 2 + frame.interface, 1, 4 * frame.is_out, 6, _MAC)
     return head + frame.ip

@@ -50,7 +50,7 @@ def server() -> list[Frame]:
 
 
 @pytest.fixture(scope="module")
-def expected(tmp_path_factory: pytest.TempPathFactory) -> Count:
+def expected_count(tmp_path_factory: pytest.TempPathFactory) -> Count:
     """Return the second count of the packets at the client."""
     file = tmp_path_factory.mktemp("forms") / "client.pcap"
     file.write_bytes(pcap(client()))
@@ -78,12 +78,12 @@ def connection_in(path: Path, content: bytes) -> ConnectionSummary:
     return connection
 
 
-def counted(connection: ConnectionSummary) -> tuple[tuple[int, int], tuple[int, int], list[str]]:
+def count_connection(connection: ConnectionSummary) -> tuple[tuple[int, int], tuple[int, int], list[str]]:
     """Return data, reinjections, and how the subflows began."""
     return connection.data_bytes, connection.reinjected_bytes, [subflow.began for subflow in connection.subflows]
 
 
-def retransmitted(connection: ConnectionSummary) -> list[int]:
+def list_retransmissions(connection: ConnectionSummary) -> list[int]:
     """Return the bytes that TCP retransmitted on each subflow."""
     return [subflow.directions[0].retransmitted_bytes for subflow in connection.subflows]
 
@@ -92,8 +92,8 @@ def retransmitted(connection: ConnectionSummary) -> list[int]:
 def retransmitted_bytes(tmp_path_factory: pytest.TempPathFactory) -> list[int]:
     """Return the bytes that TCP retransmitted on each subflow, in a plain capture."""
     connection = connection_in(tmp_path_factory.mktemp("plain") / "client.pcap", pcap(client()))
-    assert sum(retransmitted(connection)) > 10_000
-    return retransmitted(connection)
+    assert sum(list_retransmissions(connection)) > 10_000
+    return list_retransmissions(connection)
 
 
 #: Other headers around the same packets.
@@ -119,13 +119,13 @@ SAME_PACKETS = {
     "raw IPv4": lambda: pcap(client(), forms.raw, link=RAW4),
     "BSD loopback": lambda: pcap(client(), forms.null, link=NULL),
     "OpenBSD loopback": lambda: pcap(client(), forms.loop, link=LOOP),
-    "cooked": lambda: pcap(client(), forms.cooked, link=COOKED),
-    "cooked 2": lambda: pcap(client(), forms.cooked2, link=COOKED2),
+    "cooked": lambda: pcap(client(), forms.add_cooked_header, link=COOKED),
+    "cooked 2": lambda: pcap(client(), forms.add_cooked2_header, link=COOKED2),
     "microseconds": lambda: pcap(client(), unit_ns=1000),
     "big-endian": lambda: pcap(client(), order=">"),
     "big-endian, microseconds": lambda: pcap(client(), order=">", unit_ns=1000),
-    "pcapng": lambda: forms.pcapng(client()),
-    "big-endian pcapng": lambda: forms.pcapng(client(), order=">"),
+    "pcapng": lambda: forms.encode_pcapng(client()),
+    "big-endian pcapng": lambda: forms.encode_pcapng(client(), order=">"),
     "96 bytes": lambda: pcap(client(), snaplen=96),
     "96 bytes of two VLAN tags": lambda: pcap(client(), forms.vlan, snaplen=96),
     "out of order": lambda: pcap(forms.reorder(client())),
@@ -134,18 +134,20 @@ SAME_PACKETS = {
     "before segmentation, without length": lambda: pcap(forms.erase_lengths(forms.merge_segments(client()))),
     "each packet twice": lambda: pcap(forms.twice(client())),
     "each packet twice, IPv6": lambda: pcap(forms.twice(client6())),
-    "each packet twice, cooked": lambda: pcap(forms.twice(client()), forms.cooked, link=COOKED),
-    "each packet twice, cooked 2": lambda: pcap(forms.twice(client()), forms.cooked2, link=COOKED2),
+    "each packet twice, cooked": lambda: pcap(forms.twice(client()), forms.add_cooked_header, link=COOKED),
+    "each packet twice, cooked 2": lambda: pcap(forms.twice(client()), forms.add_cooked2_header, link=COOKED2),
     "the client's packets": lambda: pcap(frame for frame in client() if frame.is_out),
 }
 
 
 @pytest.mark.parametrize("name", SAME_PACKETS)
-def test_the_form_does_not_matter(name: str, expected: Count, retransmitted_bytes: list[int], tmp_path: Path) -> None:
+def test_the_form_does_not_matter(
+    name: str, expected_count: Count, retransmitted_bytes: list[int], tmp_path: Path
+) -> None:
     connection = connection_in(tmp_path / "form.pcap", SAME_PACKETS[name]())
-    assert counted(connection) == (expected.data, expected.reinjected, ["capable", "join"])
+    assert count_connection(connection) == (expected_count.data, expected_count.reinjected, ["capable", "join"])
     assert not any("mapping" in note for note in connection.notes)
-    assert retransmitted(connection) == retransmitted_bytes
+    assert list_retransmissions(connection) == retransmitted_bytes
 
 
 def test_segments_that_the_receiver_merged(tmp_path: Path) -> None:
@@ -154,8 +156,8 @@ def test_segments_that_the_receiver_merged(tmp_path: Path) -> None:
     assert max(frame.payload_bytes for frame in merged) > 10_000
     connection = connection_in(tmp_path / "merged.pcap", pcap(merged))
     count = count_by_tshark([tmp_path / "merged.pcap"])
-    assert counted(connection)[:2] == (count.data, count.reinjected)
-    assert counted(connection) == counted(connection_in(tmp_path / "server.pcap", pcap(server())))
+    assert count_connection(connection)[:2] == (count.data, count.reinjected)
+    assert count_connection(connection) == count_connection(connection_in(tmp_path / "server.pcap", pcap(server())))
     assert (count.connections, count.unmapped) == (1, 0)
 
 
@@ -185,7 +187,7 @@ def test_options_that_were_cut_are_named(frames: Callable[[], list[Frame]], leng
     assert len(gaps) == 2, "a connection for each subflow, since nothing connects them"
 
 
-def explained(*files: Path) -> str:
+def explain_files(*files: Path) -> str:
     """Return the output of `mptcplab explain`."""
     result = CliRunner().invoke(commands, ["explain", *map(str, files)])
     assert result.exit_code == 0, result.output
@@ -217,13 +219,13 @@ def test_one_direction_says_nothing_of_answers(is_out: bool, side: int, tmp_path
     assert [subflow.state for subflow in connection.subflows] == ["open", "open"]
     gap = f"only one direction of subflows 1, 2 was captured, from side {side}: what the other side sent cannot be seen"
     assert connection.gaps[0] == gap
-    text = explained(file)
+    text = explain_files(file)
     assert f"Not in the captures: connection 1: {gap}" in text
     assert "no answer" not in text
 
 
 def test_a_lone_syn_in_a_capture_of_one_direction(tmp_path: Path) -> None:
-    """Whether the second path's SYN was answered is unknown; with both directions of the first path, it was not."""
+    """It is unknown if the second path's SYN was answered; with both directions of the first path, it was not."""
     syn = next(frame for frame in client() if frame.interface == 1)
     first = [frame for frame in client() if frame.interface == 0]
     one_way, both = tmp_path / "one-way.pcap", tmp_path / "both.pcap"
@@ -231,13 +233,13 @@ def test_a_lone_syn_in_a_capture_of_one_direction(tmp_path: Path) -> None:
     both.write_bytes(pcap([syn, *first]))
     states = {file: {subflow.state for subflow in analyse(file).connections[0].subflows} for file in (one_way, both)}
     assert states == {one_way: {"open", "unknown"}, both: {"open", "no answer"}}
-    assert "1 join of the client got no answer" in explained(both)
-    assert "got no answer" not in explained(one_way)
+    assert "1 join of the client got no answer" in explain_files(both)
+    assert "got no answer" not in explain_files(one_way)
 
 
 def test_a_retransmission_is_not_a_copy(tmp_path: Path) -> None:
-    """What comes later than bridges and mirrors make a copy was sent again, by TCP or by a program."""
+    """A packet that comes later than a copy of a bridge or mirror was retransmitted, by TCP or by a program."""
     (tmp_path / "late.pcap").write_bytes(pcap(sorted(forms.twice(client(), 20_000_000), key=lambda f: f.time_ns)))
     summary = analyse(tmp_path / "late.pcap")
     assert summary.copies == 0
-    assert sum(retransmitted(summary.connections[0])) > 100_000
+    assert sum(list_retransmissions(summary.connections[0])) > 100_000

@@ -40,7 +40,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Answer:
-    """What the files show. ``lacking`` has what is not in them, with the number of reasons that need it.
+    """The reasons that the files show. ``lacking`` has what is not in them, with the number of reasons that need it.
 
     ``gaps`` says what captures do not have of the connections in them.
     """

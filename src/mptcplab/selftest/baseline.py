@@ -40,7 +40,7 @@ class BaselineComparison:
 
 @dataclass(frozen=True)
 class SelftestVerdicts:
-    """What `mptcplab selftest --json` says: the seed, the tests that ran, and the verdict of each of their results.
+    """The output of `mptcplab selftest --json`: the seed, the tests that ran, and the verdict of each of their results.
 
     A script can print several results of one name: they are numbered.
     """
