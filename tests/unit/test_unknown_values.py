@@ -213,6 +213,7 @@ _ZERO_IS_TRUE = {
     "counts.get(item.name, 0)": "how many verdicts there are of a class",
     "self.values.get(name, 0)": "how many verdicts there are of a class",
     "self.claims.get(name, 0)": "how many verdicts there are of a class",
+    "entry.get(missing, 0)": "the key is there only if runs lack the value",
 }
 
 
