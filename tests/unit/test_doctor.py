@@ -301,9 +301,9 @@ def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
     ("flags", "release", "message"),
     [
         ("fpu fsgsbase pku ospke", "6.1.0-18-amd64", "fast: programs run in the process"),
-        ("fpu fsgsbase pku", "6.1.0-18-amd64", "lacks protection keys (PKU)"),
+        ("fpu fsgsbase pku", "6.1.0-18-amd64", "fast in experiments; slower in `mptcplab exec`"),
         ("fpu ospke", "5.10.0-28-amd64", "lacks FSGSBASE, syscall user dispatch (Linux 5.11)"),
-        (None, "6.1.0", "lacks FSGSBASE, protection keys (PKU)"),
+        (None, "6.1.0", "lacks FSGSBASE"),
     ],
 )
 def test_where_system_calls_are_handled(

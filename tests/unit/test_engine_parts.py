@@ -13,6 +13,7 @@ from typing import cast
 
 import pytest
 
+from mptcplab.cache import cache_root
 from mptcplab.campaign.identity import identify
 from mptcplab.campaign.lab import Lab, Stop
 from mptcplab.campaign.record import Engines
@@ -78,18 +79,26 @@ def test_command_line_does_not_depend_on_the_folder(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mode", "option", "passed"),
+    ("mode", "is_trusted", "option", "passed"),
     [
-        (None, "y", []),
-        ("auto", "y", []),
-        ("off", "y", ["inproc=off"]),
-        ("on", "y", ["inproc=on"]),
-        ("on", "n", []),
-        ("off", None, []),
+        (None, False, "y", []),
+        (None, True, "y", ["inproc=on"]),
+        (None, True, "n", []),
+        ("auto", False, "y", []),
+        ("auto", True, "y", ["inproc=on"]),
+        ("off", True, "y", ["inproc=off"]),
+        ("on", False, "y", ["inproc=on"]),
+        ("on", False, "n", []),
+        ("off", False, None, []),
     ],
 )
 def test_where_user_code_runs(
-    mode: str | None, option: str | None, passed: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    mode: str | None,
+    is_trusted: bool,
+    option: str | None,
+    passed: list[str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     """A kernel that does not know the parameter would mix it into its random numbers."""
     monkeypatch.delenv(machine.INPROC, raising=False)
@@ -98,8 +107,27 @@ def test_where_user_code_runs(
     if option is not None:
         line = "CONFIG_UML_INPROC=y" if option == "y" else "# CONFIG_UML_INPROC is not set"
         (tmp_path / "config").write_text(f"CONFIG_UML=y\n{line}\n")
-    boot = LabBoot(kernel=build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"))
+    boot = LabBoot(build(tmp_path), seed=7, cpu=0, folder=Path("/a"), source=Path("/b"), is_trusted=is_trusted)
     assert [word for word in machine._arguments(boot) if word.startswith("inproc=")] == passed
+
+
+def test_programs_of_the_system_and_ours_are_trusted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    mine = tmp_path / "bin" / "mine"
+    mine.parent.mkdir()
+    mine.write_text("")
+    link = tmp_path / "bin" / "sh"
+    link.symlink_to("/usr/bin/env")
+    built = cache_root() / "gateways" / "proxy"
+    trusted = {"ip": Path("/usr/sbin/ip"), "sh": link, "proxy": built, "nft": machine.REFUSED}
+    assert machine.are_trusted(trusted, {})
+    assert not machine.are_trusted(trusted | {"mine": mine}, {})
+    assert machine.are_trusted(trusted | {"mine": mine}, {"mine": mine}), (
+        "the tools are ours, wherever they were compiled"
+    )
+    link.unlink()
+    link.symlink_to(mine)
+    assert not machine.are_trusted(trusted, {})
 
 
 def test_a_wrong_mode_of_user_code(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

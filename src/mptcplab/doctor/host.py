@@ -67,16 +67,18 @@ def _system_calls() -> Finding:
     release = tuple(int(part) for part in re.findall(r"\d+", platform.release())[:2])
     lacks = [
         *(["FSGSBASE"] if "fsgsbase" not in flags else []),
-        *(["protection keys (PKU)"] if "ospke" not in flags else []),
         *(["syscall user dispatch (Linux 5.11)"] if release < (5, 11) else []),
     ]
     if lacks:
-        return finding_without_fix(
-            "system calls", f"slower: each switches between processes, as this machine lacks {', '.join(lacks)}"
+        message = f"slower: each switches between processes, as this machine lacks {', '.join(lacks)}"
+    elif "ospke" in flags:
+        message = "fast: programs run in the process of the lab kernel, guarded by protection keys"
+    else:
+        message = (
+            "fast in experiments; slower in `mptcplab exec` and `selftest`, whose programs are not trusted, as the CPU "
+            "lacks protection keys (PKU)"
         )
-    return finding_without_fix(
-        "system calls", "fast: programs run in the process of the lab kernel, guarded by protection keys"
-    )
+    return finding_without_fix("system calls", message)
 
 
 def _cpu_flags(cpuinfo: Path) -> set[str]:

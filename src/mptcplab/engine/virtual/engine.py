@@ -14,7 +14,14 @@ from mptcplab.engine.memory import available_memory, with_limits
 from mptcplab.engine.process import Watchdog, watch
 from mptcplab.engine.protocol import Capabilities, Outcome
 from mptcplab.engine.report import hidden_folders, package_folder, read_outcome
-from mptcplab.engine.virtual.machine import LabBoot, LabMachine, check_folder, find_lab_programs, free_for_memory
+from mptcplab.engine.virtual.machine import (
+    LabBoot,
+    LabMachine,
+    are_trusted,
+    check_folder,
+    find_lab_programs,
+    free_for_memory,
+)
 from mptcplab.errors import MissingError, try_each
 from mptcplab.files import format_json
 from mptcplab.kernel import KernelBuild, find_kernel
@@ -62,6 +69,7 @@ class VirtualEngine:
             source=package_folder(),
             exposed=hidden_folders(path.parent for path in programs.values()),
             memory=plan.memory_bytes,
+            is_trusted=are_trusted(programs, self.tools),
         )
         started = time.monotonic()
         with LabMachine(boot) as machine:

@@ -18,6 +18,7 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
+from mptcplab.cache import cache_root
 from mptcplab.engine.bytecode import bundle_guest
 from mptcplab.engine.process import GuestProcess
 from mptcplab.engine.report import package_folder
@@ -47,7 +48,8 @@ class LabBoot:
 
     ``folder`` is the only host folder that the guest can write. ``source`` is the folder of our package. ``exposed``
     are folders that the guest must see although they are below /tmp or /run. ``terminal`` is a socket that becomes the
-    guest's /dev/tty1. ``memory`` is the guest's, in bytes.
+    guest's /dev/tty1. ``memory`` is the guest's, in bytes. ``is_trusted`` says that no program of the lab is expected
+    to write wildly, so that all may run in the kernel's own process on a CPU without protection keys, too.
     """
 
     kernel: KernelBuild
@@ -58,6 +60,7 @@ class LabBoot:
     exposed: tuple[Path, ...] = ()
     terminal: int | None = None
     memory: int = USUAL_MEMORY_BYTES
+    is_trusted: bool = False
 
 
 class LabMachine(GuestProcess):
@@ -205,7 +208,7 @@ def _arguments(boot: LabBoot) -> list[str]:
     Linux mixes its command line into its random numbers.
     """
     return [
-        *_inproc_argument(boot.kernel),
+        *_inproc_argument(boot),
         _memory_argument(boot.memory),
         "root=none",
         "rootfstype=hostfs",
@@ -230,7 +233,7 @@ def _arguments(boot: LabBoot) -> list[str]:
     ]
 
 
-def _inproc_argument(kernel: KernelBuild) -> list[str]:
+def _inproc_argument(boot: LabBoot) -> list[str]:
     """Return the parameter that decides where user code runs; nothing for the kernel's own choice.
 
     A kernel that knows the parameter keeps it out of the command line that it mixes into its random numbers. If a
@@ -241,7 +244,9 @@ def _inproc_argument(kernel: KernelBuild) -> list[str]:
     if mode not in _INPROC_MODES:
         hint = f"set it to one of {', '.join(_INPROC_MODES)}, or unset it"
         raise InputError(f"{INPROC} is '{mode}', which is not a mode", hint=hint)
-    if mode == "auto" or not has_inproc(kernel):
+    if mode == "auto" and boot.is_trusted:
+        mode = "on"
+    if mode == "auto" or not has_inproc(boot.kernel):
         return []
     return [f"inproc={mode}"]
 
@@ -287,6 +292,9 @@ def _write_init(boot: LabBoot) -> None:
 
 # The programs of this machine that a lab can start.
 
+#: Where a distribution, or root, installs programs.
+_SYSTEM_FOLDER = Path("/usr")
+
 #: What the guest starts in the place of a program that this machine lacks, to report that the kernel refuses a command.
 REFUSED = package_folder() / "mptcplab" / "engine" / "virtual" / "refused"
 
@@ -300,3 +308,16 @@ def find_lab_programs(
     """
     paths = find_programs(names, tools, dispensable=dispensable)
     return paths | dict.fromkeys(set(dispensable) - paths.keys(), REFUSED)
+
+
+def are_trusted(programs: Mapping[str, Path], tools: Mapping[str, Path]) -> bool:
+    """Return whether all ``programs`` belong to the system, were built by us, or are ours, the ``tools``.
+
+    Scenarios start programs of this kind only. A program of a user's own, which may be one in development, is started
+    by a plugin or by `mptcplab exec`.
+    """
+    places = (_SYSTEM_FOLDER, cache_root().resolve(), package_folder())
+    return all(
+        name in tools or any(path.resolve().is_relative_to(place) for place in places)
+        for name, path in programs.items()
+    )
