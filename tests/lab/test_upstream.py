@@ -47,8 +47,8 @@ def touched(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def _patch(folder: Path, file: Path, *options: str) -> None:
     """Apply a patch without fuzz and at its lines."""
-    command = ["patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-d", folder, "-i", file, *options]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    command = ["patch", "-p1", "--force", "--fuzz=0", "--no-backup-if-mismatch", "-d", str(folder), "-i", str(file)]
+    done = subprocess.run([*command, *options], capture_output=True, text=True, check=False)
     assert (done.returncode, "offset" in done.stdout) == (0, False), done.stdout
 
 
