@@ -13,19 +13,31 @@ SERIES = sorted(path for path in (KERNEL / "upstream").iterdir() if path.is_dir(
 PATCHES = [file for folder in SERIES for file in sorted(folder.glob("*.patch")) if not file.name.startswith("0000-")]
 #: A fix by itself. Its test is a run: tests.lab.upstream_kernels.
 ALONE = "mptcp-window"
-_SUBJECT = re.compile(r"^Subject: \[PATCH (net|mptcp-net) (\d)/(\d)\] (.+)$", re.MULTILINE)
+#: The trees of the other series, in their subjects. The maintainers of User-Mode Linux name none.
+TREES = {"mptcp": "mptcp-net ", "tcp": "net ", "um": ""}
+_SUBJECT = re.compile(r"^Subject: \[PATCH ((?:net |mptcp-net )?)(\d)/(\d)\] (.+)$", re.MULTILINE)
 _FIXES = re.compile(r'^Fixes: [0-9a-f]{12} \(".+"\)$', re.MULTILINE)
-#: The patch of the lab's kernel that is a fix of mainline, and its form for mainline.
-SAME = ("0008-mptcp-data-fin-with-old-data.patch", "mptcp/0001-*.patch")
+#: The patches of the lab's kernel that are fixes of mainline, their forms for mainline, how many lines both have, and
+#: the lines that mainline's alone has. The lab kernel has one CPU.
+SAME = (
+    ("0008-mptcp-data-fin-with-old-data.patch", "mptcp/0001-*.patch", 4, ()),
+    (
+        "7.2/0024-um-tables-in-place-of-cleared-ones.patch",
+        "um/0001-*.patch",
+        40,
+        ("+\t/* As in pmd_install(), this must be visible before the table is. */", "+\tsmp_wmb();"),
+    ),
+)
 
 
 def _changes(text: str) -> list[str]:
-    """Return the lines that a patch adds and removes, with the file before them."""
-    return [line for line in text.splitlines() if re.match(r"\+\+\+ b/|[+-](?![+-]{2})", line)]
+    """Return the lines that a patch adds and removes, but for empty ones, with the file before them."""
+    lines = text.partition("\n---\n")[2].splitlines()
+    return [line for line in lines if re.match(r"\+\+\+ b/|[+-](?![+-]{2}).", line)]
 
 
 def _fixes_something(text: str) -> bool:
-    return "+++ b/net/" in text
+    return "+++ b/net/" in text or "+++ b/arch/" in text
 
 
 @pytest.mark.parametrize("folder", [one for one in SERIES if one.name != ALONE], ids=lambda folder: folder.name)
@@ -33,8 +45,8 @@ def test_a_series_is_complete(folder: Path) -> None:
     files = sorted(folder.glob("*.patch"))
     found = [_SUBJECT.search(file.read_text()) for file in files]
     numbers = [(subject[1], int(subject[2]), int(subject[3])) for subject in found if subject]
-    prefix, last = numbers[0][0], len(files) - 1
-    assert numbers == [(prefix, number, last) for number in range(last + 1)], files
+    last = len(files) - 1
+    assert numbers == [(TREES[folder.name], number, last) for number in range(last + 1)], files
     cover = files[0].read_text()
     assert "***" not in cover, "the cover letter is written"
     titles = [text for text in (file.read_text() for file in files[1:]) if _fixes_something(text)]
@@ -57,12 +69,12 @@ def test_a_patch_is_signed_and_a_fix_names_what_it_fixes(file: Path) -> None:
     assert max(len(line) for line in text.partition("\n---\n")[0].splitlines() if ": " not in line[:20]) <= 75
 
 
-def test_the_labs_fix_is_the_one_for_mainline() -> None:
-    ours, theirs = SAME
+@pytest.mark.parametrize(("ours", "theirs", "count", "alone"), SAME, ids=("0008", "0024"))
+def test_the_labs_fix_is_the_one_for_mainline(ours: str, theirs: str, count: int, alone: tuple[str, ...]) -> None:
     (file,) = (KERNEL / "upstream").glob(theirs)
-    lab = _changes((KERNEL / "patches" / ours).read_text())
-    assert _changes(file.read_text()) == lab, file.name
-    assert len(lab) == 4, lab
+    lab, mainline = (_changes(path.read_text()) for path in (KERNEL / "patches" / ours, file))
+    assert [line for line in mainline if line not in alone] == lab, file.name
+    assert (len(lab), len(mainline)) == (count, count + len(alone)), lab
 
 
 def test_no_kernel_is_built_with_them() -> None:
