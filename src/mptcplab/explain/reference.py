@@ -186,7 +186,7 @@ def _show_placeholders(text: str) -> str:
 
 def _section(reason: Reason) -> Iterator[str]:
     needs = "; ".join(NEEDS[need][0] for need in reason.needs)
-    scenario = reason.scenario
+    scenario = reason.lab_scenario
     produced = (
         f"[`{scenario}.toml`](../tests/lab/reasons/{scenario}.toml)"
         if scenario is not None

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from mptcplab.explain.catalog.common import counter_lines, number, plural
 from mptcplab.explain.evidence import Evidence, Sample, Subflow, Wait
@@ -215,10 +216,12 @@ def _out_of_order(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values=values, strength=HINT)
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="waiting")
+
 REASONS = (
-    Reason(
+    _reason(
         key="receiver-does-not-read",
-        kind="waiting",
         title="The receiving application does not read",
         needs=("waits", "subflows"),
         recognise=_receiver_does_not_read,
@@ -231,9 +234,8 @@ REASONS = (
         page="workloads.md",
         why_no_scenario="no program of the lab stops reading for so long while its sender goes on",
     ),
-    Reason(
+    _reason(
         key="timeouts-back-off",
-        kind="waiting",
         title="Retransmissions are lost as well",
         needs=("waits", "subflows"),
         recognise=_rto_backoff,
@@ -244,11 +246,9 @@ REASONS = (
         explanation="Each timeout without an answer doubles the next. MPTCP sends the data again on another subflow by "
         "a timer of its own, which is not shorter.",
         page="links.md#loss-copies-damage",
-        scenario="timeouts-back-off",
     ),
-    Reason(
+    _reason(
         key="head-of-line",
-        kind="waiting",
         title="Data waits for the oldest, which is on a slower path",
         needs=("waits", "subflows"),
         recognise=_head_of_line,
@@ -258,11 +258,9 @@ REASONS = (
         explanation="The application gets data in order. What comes over faster paths waits in the receive buffer "
         "(OFOQueue), and the sender stops when that is full.",
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
-        scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="queued-on-slow-path",
-        kind="waiting",
         title="The scheduler queued data on a busy path",
         needs=("waits", "subflows"),
         recognise=_queued_on_slow_path,
@@ -274,9 +272,8 @@ REASONS = (
         page="schedulers.md",
         scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="syn-lost",
-        kind="waiting",
         title="The first SYN was lost",
         needs=("client counters", "subflows", "expectations"),
         recognise=_syn_lost,
@@ -286,11 +283,9 @@ REASONS = (
         confirm="TcpExtTCPSynRetrans grows with each late connection",
         explanation="TCP knows no round-trip time yet, and waits for a second (TCP_TIMEOUT_INIT).",
         page="path-management.md#when-syns-are-lost",
-        scenario="syn-lost",
     ),
-    Reason(
+    _reason(
         key="beyond-window",
-        kind="waiting",
         title="Data beyond the connection's window",
         needs=("counters",),
         recognise=_beyond_window,
@@ -304,9 +299,8 @@ REASONS = (
         why_no_scenario="validation/fidelity/beyond_window.py has runs of it, which take longer",
         is_noted=False,
     ),
-    Reason(
+    _reason(
         key="slow-start-after-idle",
-        kind="waiting",
         title="The congestion window is reset after idle times",
         needs=("subflows",),
         recognise=_cwnd_after_idle,
@@ -318,9 +312,8 @@ REASONS = (
         page="workloads.md#requests",
         scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="memory-pressure",
-        kind="waiting",
         title="The host is short of memory for sockets",
         needs=("counters",),
         recognise=_memory,
@@ -332,9 +325,8 @@ REASONS = (
         is_noted=False,
         why_no_scenario="runs of the lab have a warning of their own for that",
     ),
-    Reason(
+    _reason(
         key="out-of-order",
-        kind="waiting",
         title="Most data arrives out of order",
         needs=("counters",),
         recognise=_out_of_order,
