@@ -49,7 +49,9 @@ _VERBS = {
 }  # fmt: skip
 #: Functions that these modules call.
 _OF_RECORDER = {"changing", "carried"}
-_LOCALS = {"one", "found", "own"}
+_LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
+#: The engine `ssh`, whose code is a part of the identity of its runs: see :data:`_RECORDER`.
+_OF_ENGINE = "mptcplab_ssh"
 
 
 def _modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -102,9 +104,9 @@ def test_locals_say_what_they_hold() -> None:
     bad = [
         f"{_name(file)}:{line}: {name}"
         for file, tree in _modules()
-        if file not in _RECORDER
+        if file not in _RECORDER and _OF_ENGINE not in file.parts
         for line, name in _bind(tree)
-        if name in _LOCALS
+        if _LOCALS.fullmatch(name)
     ]
     assert bad == []
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.doctor.examine import describe_machine
-from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, this_system, words
+from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, detect_system, words
 from mptcplab.errors import LabError, MissingError, name_all, try_each
 from mptcplab.kernel.cache import BUILD_COMMAND
 from mptcplab.kernel.debian import STOCK_TOOLS as STOCK_TOOLS
@@ -136,7 +136,7 @@ def collect_lacks(
         errors.setdefault(error.subject, error)
         users.setdefault(error.subject, {})[f"`{command}`"] = None
     lacks = [Lack(error, tuple(users[subject])) for subject, error in errors.items()]
-    return Lacks(system or this_system(), tuple(sorted(lacks, key=_order)), install_command)
+    return Lacks(system or detect_system(), tuple(sorted(lacks, key=_order)), install_command)
 
 
 def _order(lack: Lack) -> int:

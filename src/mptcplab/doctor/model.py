@@ -135,7 +135,7 @@ class LinuxDistribution:
         return "; then ".join(filter(None, (command, aur)))
 
 
-def this_system(release: Path = Path("/etc/os-release")) -> LinuxDistribution:
+def detect_system(release: Path = Path("/etc/os-release")) -> LinuxDistribution:
     """Return the distribution of this machine according to os-release(5)."""
     try:
         lines = release.read_text().splitlines()

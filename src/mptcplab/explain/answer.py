@@ -131,7 +131,7 @@ def _observation(sources: Sources, line: str) -> Observation:
         best = {
             place: None
             for places in known
-            for place in [this_place for this_place in places if count[this_place] == most][-1:]
+            for place in [candidate for candidate in places if count[candidate] == most][-1:]
         }
         if best:
             return Observation(line, tuple(best)[:_MAX_PLACES])

@@ -88,10 +88,10 @@ class Reason:
     ``recognise`` gets evidence that has all of ``needs`` and yields a sign for each occurrence. ``sentence`` has
     placeholders for the signs' values; sentence, ``cure`` and ``confirm`` (what would settle the matter) have no full
     stop. ``explanation`` is a paragraph for docs/reasons.md: what the kernel does, and where. ``page`` is the page of
-    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix, if
-    it is not called like the reason. A lab cannot produce a reason with ``why_no_scenario``. ``after`` names reasons that
-    explain this one: if one of them applies, this one is left out. Tables of runs have notes of reasons that are ``is_noted``; they have
-    warnings of their own of the others.
+    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix,
+    if it does not have the name of the reason; where a lab cannot produce it, ``why_no_scenario`` says why. ``after``
+    names reasons that explain this one: if one of them applies, this one is left out. Tables of runs have notes of
+    reasons that are ``is_noted``; they have warnings of their own of the others.
     """
 
     key: str

@@ -63,8 +63,8 @@ class OpenVpn(GatewayBase):
         network = _network(context)
         for node, address in ((self.exit, network[1]), (self.entry, _entry_address(context))):
             yield Command(node, ("ip", "tuntap", "add", "dev", self.device, "mode", "tun"))
-            own_text = f"{address}/{network.prefixlen}"
-            yield Command(node, ("ip", "address", "add", own_text, "dev", self.device, *_address_flags(context)))
+            subnet = f"{address}/{network.prefixlen}"
+            yield Command(node, ("ip", "address", "add", subnet, "dev", self.device, *_address_flags(context)))
             yield Command(node, ("ip", "link", "set", "dev", self.device, "up"))
             forwarding = "net.ipv6.conf.all.forwarding=1" if context.is_v6 else "net.ipv4.ip_forward=1"
             yield Command(node, ("sysctl", "-qw", forwarding))

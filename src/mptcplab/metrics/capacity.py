@@ -203,9 +203,11 @@ def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool
     spoke: set[Any] = set()
     fell_back: set[Any] = set()
     if program is not None and {"fallback", "program"} <= set(table.columns):
-        own_frame = table.filter(pl.col("program") == program)
-        fell_back = set(own_frame.filter(pl.col("fallback"))["conn"])
-        spoke = set(own_frame.filter(pl.col("token").is_not_null())["conn"]) if "token" in own_frame.columns else spoke
+        of_program = table.filter(pl.col("program") == program)
+        fell_back = set(of_program.filter(pl.col("fallback"))["conn"])
+        spoke = (
+            set(of_program.filter(pl.col("token").is_not_null())["conn"]) if "token" in of_program.columns else spoke
+        )
     conns = {row.get("conn") for row in received if _shows_mptcp(row) or row.get("conn") in spoke}
     return bool(conns - fell_back)
 

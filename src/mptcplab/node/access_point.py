@@ -121,9 +121,9 @@ class AccessPoint(Power, NodeBase):
     def description(self, context: NodeContext) -> dict[str, Any]:
         """Return the description with its mode, channel and network."""
         cell = self.cell(context.name)
-        described = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
+        radio = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
         protection = {"security": self.security} if self.security != "open" else {}
-        return {**super().description(context), **described, **protection}
+        return {**super().description(context), **radio, **protection}
 
     @classmethod
     def caption(cls, described: Mapping[str, Any]) -> str:

@@ -78,9 +78,7 @@ class RatedNetwork(Network):
     def _transfers(self) -> Counter[str]:
         """The number of bulk transfers by each bottleneck link."""
         bulk = (workload for workload in self.scenario.workloads.values() if workload.is_bulk)
-        return Counter(
-            link for workload_base in bulk for link in {path.narrowest for path in self.paths_of(workload_base)}
-        )
+        return Counter(link for transfer in bulk for link in {path.narrowest for path in self.paths_of(transfer)})
 
     def goodput_bps(self, workload: WorkloadBase) -> float:
         """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""

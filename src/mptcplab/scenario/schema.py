@@ -140,8 +140,8 @@ class Scenario(_Nodes):
     @property
     def transports(self) -> dict[str, Transport]:
         """The transports of all nodes with sockets of their own."""
-        found_transports = {name: node.own_transport for name, node in self.nodes.items()}
-        return {name: transport for name, transport in found_transports.items() if transport is not None}
+        by_node = {name: node.own_transport for name, node in self.nodes.items()}
+        return {name: transport for name, transport in by_node.items() if transport is not None}
 
     @property
     def server_ports(self) -> dict[str, int]:

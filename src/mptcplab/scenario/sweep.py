@@ -244,8 +244,8 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         if pattern[0] in ("seed", "repeats"):
             hint = "write repeats = N at the top of the file to run every point with N seeds"
         raise document.error(path, "cannot be swept", hint=hint)
-    own_places = [document.place((*path, index)) for index in range(len(values))]
-    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in own_places]
+    value_places = [document.place((*path, index)) for index in range(len(values))]
+    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in value_places]
     return [Setting(pattern, value, place) for value, place in zip(values, places, strict=True)]
 
 

@@ -100,12 +100,12 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
     if min(n) < 2:
         return Difference(difference, None, None, "Welch's t", n)
     variances = [variance(part, mean) for part, mean in zip((first, second), means, strict=True)]
-    error = math.sqrt(sum(this_variance / count for this_variance, count in zip(variances, n, strict=True)))
+    error = math.sqrt(sum(variance / count for variance, count in zip(variances, n, strict=True)))
     if not error:
         return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n, deviation=0.0)
     from scipy.special import stdtr, stdtrit
 
-    shares = [this_variance / count for this_variance, count in zip(variances, n, strict=True)]
+    shares = [variance / count for variance, count in zip(variances, n, strict=True)]
     # Welch, Biometrika 34, 1947; as shares, because squares of very small and very large numbers exceed a float.
     whole = sum(shares)
     freedom = 1 / sum((share / whole) ** 2 / (count - 1) for share, count in zip(shares, n, strict=True))

@@ -169,8 +169,8 @@ class PublishedTable(StudyPart):
 
     def value_of(self, column: str) -> ValueName:
         """What the column's cells are."""
-        described = self.columns[column]
-        return "ratio" if described.ratio else described.value or self.value
+        published = self.columns[column]
+        return "ratio" if published.ratio else published.value or self.value
 
     def unit_of(self, column: str) -> str:
         """The unit of the column's cells; empty for what has none."""
@@ -352,7 +352,7 @@ class Study(StudyPart):
         if shown is None:
             return
         where = f"claim '{claim.text}', shown_by"
-        other, own_table = self.tables.get(shown.table), self.tables.get(claim.table)
+        other, table = self.tables.get(shown.table), self.tables.get(claim.table)
         if other is None:
             raise ValueError(f"{where} names table {shown.table}, which the study does not have")
         of, to = shown.of or claim.of, claim.to if shown.to is None else shown.to
@@ -360,9 +360,7 @@ class Study(StudyPart):
         for number, column in ((shown.table, of), *((None, column) for column in to)):
             name, _, fixed = column.partition("@")
             # What it is divided by may be a column of the claim's own table.
-            is_own = (
-                number is None and name not in other.columns and own_table is not None and name in own_table.columns
-            )
+            is_own = number is None and name not in other.columns and table is not None and name in table.columns
             for row in (fixed,) if fixed else rows or other.all_rows[:1]:
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 

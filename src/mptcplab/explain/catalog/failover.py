@@ -134,11 +134,11 @@ def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
         ends = [end for _, end in path.down if end + _BACK_S < last]
         if not ends or path.is_backup:
             continue
-        own_subflows = [subflow for subflow in sending if subflow.path == path.name and subflow.samples]
-        if own_subflows and max(subflow.samples[-1].time_s for subflow in own_subflows) < max(ends):
+        there = [subflow for subflow in sending if subflow.path == path.name and subflow.samples]
+        if there and max(subflow.samples[-1].time_s for subflow in there) < max(ends):
             lines = (
                 f"{path.name} back from {number(max(ends))} s",
-                f"last subflow there seen at {number(max(subflow.samples[-1].time_s for subflow in own_subflows))} s",
+                f"last subflow there seen at {number(max(subflow.samples[-1].time_s for subflow in there))} s",
             )
             yield Sign(lines=lines, values={"path": path.name, "back": number(max(ends))}, where=path.name)
 

@@ -117,9 +117,9 @@ def _need_bytes(evidence: Evidence) -> float | None:
 
 def _maximum(evidence: Evidence, host: str | None, name: str) -> int | None:
     """Return the third value of net.ipv4.tcp_rmem or tcp_wmem of a host."""
-    for this_host in evidence.hosts:
-        if (host is None or this_host.name == host) and this_host.sysctls and name in this_host.sysctls:
-            values = this_host.sysctls[name].split()
+    for entry in evidence.hosts:
+        if (host is None or entry.name == host) and entry.sysctls and name in entry.sysctls:
+            values = entry.sysctls[name].split()
             return int(values[2]) if len(values) == 3 and values[2].isdigit() else None
     return None
 
@@ -387,8 +387,8 @@ def _late_window(evidence: Evidence) -> Iterator[Sign]:
 def _late_subflows(evidence: Evidence) -> Iterator[tuple[Subflow, float, float]]:
     """Yield late subflows that their window limited: with that window, and the largest one of their connection."""
     for group in of_connections(evidence.senders()).values():
-        begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
-        largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
+        begun = min((member.samples[0].time_s for member in group if member.samples), default=0.0)
+        largest = max((window for member in group for window in member.values("snd_wnd")), default=0.0)
         for subflow in group:
             if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
                 window = _limiting_window(subflow, largest)

@@ -81,11 +81,7 @@ def _endpoint_of_first(evidence: Evidence) -> Iterator[Sign]:
 
 def _fullmesh_alone(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    alone = [
-        this_endpoint
-        for this_endpoint in client.endpoints or ()
-        if "fullmesh" in this_endpoint.flags and "subflow" not in this_endpoint.flags
-    ]
+    alone = [entry for entry in client.endpoints or () if "fullmesh" in entry.flags and "subflow" not in entry.flags]
     if lacks_subflows(evidence) and alone and not _announces(server) and not joins_of(client):
         yield Sign(
             lines=(f"{client.name}: endpoints {', '.join(endpoint.text for endpoint in alone)}",),
@@ -360,7 +356,7 @@ def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
         path = evidence.path(subflow.path)
         carried, others = (
             subflow.last("bytes_acked") or 0,
-            [this_subflow for this_subflow in evidence.senders() if not this_subflow.is_backup],
+            [other for other in evidence.senders() if not other.is_backup],
         )
         if subflow.is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
@@ -440,7 +436,7 @@ def _blackhole_of_large(evidence: Evidence) -> Iterator[Sign]:
         if path is not None and path.down:
             continue
         stuck = acked < mss and sent >= 2 * mss and again >= mss and subflow.lifetime_s > 1
-        others = any((this_subflow.last("bytes_acked") or 0) > 100 * mss for this_subflow in evidence.senders())
+        others = any((other.last("bytes_acked") or 0) > 100 * mss for other in evidence.senders())
         if stuck and others:
             lines = (f"{subflow.name}: {int(sent)} B sent, {int(acked)} B acknowledged, segments of {int(mss)} B",)
             yield Sign(lines=lines, values={"path": subflow.name}, where=subflow.name)

@@ -118,8 +118,8 @@ def _opens(facts: Facts, counters: dict[str, int] | None) -> bool | None:
     if opened != accepted:
         return opened > accepted
     listening = {_port(row.local) for row in facts.sockets if row.state == _LISTENING}
-    own_ports = {_port(row.local) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
-    if own_ports & listening:
+    local_ports = {_port(row.local) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
+    if local_ports & listening:
         return False
     name = facts.name.lower()
     is_client, is_server = "client" in name, "server" in name
