@@ -31,7 +31,7 @@ _SHELL = ("bash", "--norc", "-i")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a program did: its exit status, or 128 + n for signal n, its outputs, and its duration in virtual time."""
+    """The end of a program: its exit status, or 128 + n for signal n, its outputs, and its duration in virtual time."""
 
     status: int
     stdout: bytes

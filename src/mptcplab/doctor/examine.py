@@ -13,9 +13,9 @@ from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistributio
 from mptcplab.doctor.programs import check_build, check_programs, check_proxies, check_radios, check_stock
 
 
-def examine(system: LinuxDistribution | None = None) -> DoctorReport:
+def examine() -> DoctorReport:
     """Check this machine. This boots an empty lab and changes nothing outside our cache."""
-    system = system or detect_system()
+    system = detect_system()
     checks = (
         check_python(),
         check_programs(system),

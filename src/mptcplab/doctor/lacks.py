@@ -82,7 +82,7 @@ class Lacks:
 
     @property
     def advice(self) -> list[str]:
-        """What users can do about the things that no command gets, such as a toolchain that Debian has only older."""
+        """Advice about the things that no command gets, such as a toolchain that Debian has only older."""
         others = (lack.error for lack in self.lacks if not lack.error.packages and not lack.error.command)
         return [f"{error.message}: {error.hint}" if error.hint else error.message for error in others]
 

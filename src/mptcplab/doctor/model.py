@@ -46,7 +46,7 @@ class DoctorReport:
 
     @property
     def can_run(self) -> bool:
-        """Whether experiments can run in the lab kernel."""
+        """True if experiments can run in the lab kernel."""
         return all(finding.level != Level.BROKEN for finding in self.findings)
 
     @property

@@ -68,7 +68,7 @@ class Capabilities:
 
     @property
     def has_limits(self) -> bool:
-        """Whether a scenario can need something that the engine lacks."""
+        """True if a scenario can need something that the engine lacks."""
         return not self.chooses_kernel or self.features is not None
 
     def check(self, plan: Plan, *, kernel: str | None, name: str) -> None:

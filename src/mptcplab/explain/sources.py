@@ -47,7 +47,7 @@ _NAMELESS = "host"
 
 @dataclass
 class Sources:
-    """What was read. ``unread`` says what could not be read on the machine, ``skipped`` what is not understood."""
+    """The files that were read. ``unread`` could not be read on the machine, ``skipped`` is not understood."""
 
     facts: dict[str, Facts] = field(default_factory=dict)
     capture: Summary | None = None

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a figure of a results folder shows: the runs, the metric, and which swept key lies along the axis."""
+"""The content of a figure of a results folder: the runs, the metric, and which swept key lies along the axis."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _messages(figure: OverTime) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Panel:
-    """What a panel shows, its unit, and a ``short`` name where there is little room."""
+    """The quantity of a panel, its unit, and a ``short`` name where there is little room."""
 
     quantity: str
     unit: str

@@ -178,7 +178,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What one change gained: relative to the mean of the unchanged twin, with its simultaneous 95 % interval.
+    """The gain of one change: relative to the mean of the unchanged twin, with its simultaneous 95 % interval.
 
     ``rtt_change_s`` is the change of the round trip under load, as a mean over the lines.
     """
@@ -192,7 +192,7 @@ class Advice:
 
     @property
     def verdict(self) -> str:
-        """What that says: ``helps``, ``harms``, or that there is no difference beyond chance, or none that matters."""
+        """The verdict: ``helps``, ``harms``, or that there is no difference beyond chance, or none that matters."""
         if self.n < 2:
             return "one seed shows no chance: use more"
         if self.low <= 0 <= self.high:

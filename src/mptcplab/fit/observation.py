@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a collection shows: its lines, the transfer that was observed, and the settings of its hosts."""
+"""The content of a collection: its lines, the transfer that was observed, and the settings of its hosts."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How packets travelled: when each segment was sent and delivered, and which were lost, for each path of a capture.
+"""The packets of each path of a capture: when each segment was sent and delivered, and which were lost.
 
 A *path* is a pair of addresses, in the direction of the payload. All connections on it share a line. At the sender, an
 acknowledgement, cumulative or selective, shows when a segment arrived, one constant return delay later. At the
@@ -62,7 +62,7 @@ class Loss(NamedTuple):
 
 @dataclass
 class PathTrace:
-    """What a capture shows of one path: addresses of sender and receiver, deliveries, losses, and round trips.
+    """One path in a capture: addresses of sender and receiver, deliveries, losses, and round trips.
 
     ``at_sender`` says where the packets were captured. ``handshakes_s`` are round trips of SYNs, ``sent`` counts first
     transmissions, ``retransmitted`` their repetitions. ``opened_by_sender`` is True if the sender opened connections.

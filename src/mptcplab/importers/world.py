@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was read, before it is a scenario: nodes, their devices, the cables between them, and what was not understood.
+"""The network that was read, before it is a scenario: nodes, devices, cables, and lines that were not understood.
 
 Readers of all formats fill one :class:`World`; :mod:`mptcplab.importers.compose` makes a scenario of it. Each value is
 kept with its origin, as :class:`~mptcplab.scenario.writing.Commented`.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the paths of a workload could carry over time, where the rate of a link changes during a run.
+"""The capacity of a workload's paths over time, where the rate of a link changes during a run.
 
 Rates come from the manifest, then from traces and events in the recording, as payload in full packets. A link that is
 down in either direction carries nothing: TCP needs its acknowledgements. Nor does a link carry

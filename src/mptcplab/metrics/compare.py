@@ -28,7 +28,7 @@ SIGNIFICANCE = 0.05
 
 
 class Verdict(StrEnum):
-    """What the comparison of two rows shows."""
+    """The result of comparing two rows."""
 
     SAME_RUNS = "same runs"
     """Both have the same recordings."""
@@ -48,7 +48,7 @@ class Verdict(StrEnum):
 
     @property
     def is_difference(self) -> bool:
-        """Whether a difference is shown, of whatever size."""
+        """True if a difference is shown, of whatever size."""
         return self in (Verdict.DIFFERS, Verdict.PERHAPS_NEGLIGIBLE, Verdict.NEGLIGIBLE)
 
 
@@ -132,12 +132,12 @@ class Match:
 
     @property
     def is_tested(self) -> bool:
-        """Whether the row is one of the family's tests."""
+        """True if the row is one of the family's tests."""
         return self.verdict not in _UNTESTED
 
     @property
     def is_open(self) -> bool:
-        """Whether there may be a difference that matters and that is not shown."""
+        """True if there may be a difference that matters and that is not shown."""
         return self.verdict in _OPEN
 
     def _percent_of_a(self, size: float | None) -> float | None:

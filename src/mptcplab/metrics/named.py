@@ -56,17 +56,13 @@ def find_key(name: str, keys: Sequence[str]) -> str | None:
     return texts[0] if texts else None
 
 
-def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several.
-
-    Its hint also has the ``values``, if any of these would do.
-    """
+def swept_key(name: str, keys: Sequence[str]) -> str:
+    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several."""
     key = find_key(name, keys)
     if key is not None:
         return key
-    there = ", ".join([*short_names(list(keys)).values(), *values])
-    text = "a swept key or value" if there and values else "a swept key"
-    raise InputError(f"'{name}' is not {text}", hint=f"use one of {there}" if there else "nothing is swept here")
+    there = ", ".join(short_names(list(keys)).values())
+    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
 def named_metrics(name: str) -> list[str]:

@@ -30,7 +30,7 @@ _KEPT = 4
 
 @dataclass(frozen=True)
 class RadioSample:
-    """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
+    """The counters of a radio of ``node`` about ``peer`` until ``time_ns``, which counts from time zero.
 
     ``link`` is the link of the station. ``rssi_dbm`` is from the last frame, None before the first. Bytes count
     whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval

@@ -104,7 +104,7 @@ class RunResult:
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
     conditions: str = ""
-    """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
+    """The conditions that runs share with the runs of TCP beside them, see :mod:`mptcplab.metrics.against_tcp`."""
     earlier: Earlier = field(default_factory=dict)
     """Workloads that started before another."""
     path_rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class ResultRow:
 
     @property
     def is_tcp(self) -> bool:
-        """Whether no connection used MPTCP, or asked for it and fell back."""
+        """True if no connection used MPTCP, or asked for it and fell back."""
         return self.mptcp == "no"
 
     @property

@@ -111,7 +111,7 @@ SHORT_OF_MEMORY = "the hosts share one machine, which was short of memory for so
 
 @dataclass(frozen=True)
 class Machine:
-    """What all hosts of a run share, see :mod:`mptcplab.guest.machine`; None where the recording predates a value."""
+    """The limits that all hosts of a run share, see :mod:`mptcplab.guest.machine`; None in older recordings."""
 
     tcp_pages_peak: int | None
     tcp_mem_pages: Sequence[int] | None

@@ -101,7 +101,7 @@ class NodeBase(Placed):
 
     @property
     def shapes(self) -> bool:
-        """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
+        """True if the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
 
     def cell(self, name: str) -> RadioCell | None:  # noqa: ARG002

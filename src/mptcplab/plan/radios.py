@@ -152,7 +152,7 @@ class RadioPort:
 
     @property
     def is_station(self) -> bool:
-        """Whether it is a station of the cell, not its access point."""
+        """True if it is a station of the cell, not its access point."""
         return self.node != self.access_point
 
 

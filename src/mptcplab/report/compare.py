@@ -169,12 +169,12 @@ class ResultsComparison:
 
     @property
     def is_different(self) -> bool:
-        """Whether a row differs by the margin or more."""
+        """True if a row differs by the margin or more."""
         return any(match.verdict is Verdict.DIFFERS for match in self._matches)
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether a row could differ by the margin or more although the test does not show it."""
+        """True if a row could differ by the margin or more although the test does not show it."""
         return any(match.is_open for match in self._matches)
 
     @property

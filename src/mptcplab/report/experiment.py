@@ -89,7 +89,7 @@ def _with_changes(figure: Figure, experiment: Experiment) -> Figure:
 
 @dataclass(frozen=True)
 class ExperimentResults:
-    """What the runs of an experiment gave. ``completed`` has all runs of ``rounds``, also failed ones, in order."""
+    """The results of an experiment. ``completed`` has all runs of ``rounds``, also failed ones, in order."""
 
     experiment: Experiment
     folder: Path

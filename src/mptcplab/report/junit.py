@@ -38,7 +38,7 @@ class Case:
     seconds: float | None = None
     """The duration; None if it is not known."""
     output: str = ""
-    """What the test has to report, whatever its verdict."""
+    """The output of the test, whatever its verdict."""
 
 
 @dataclass(frozen=True)

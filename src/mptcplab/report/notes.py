@@ -76,7 +76,7 @@ _CURE = "Let later workloads start later, or give each a scenario of its own."
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a workload began in the runs of a point: in how many of them each earlier workload was still running.
+    """The beginnings of a workload in the runs of a point: in how many of them each earlier workload was still running.
 
     ``parts`` are the parts of its time in which it was.
     """

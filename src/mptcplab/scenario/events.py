@@ -237,12 +237,12 @@ class _Event(Part):
 
     @property
     def is_of_node(self) -> bool:
-        """Whether it concerns all radios of its ``node``."""
+        """True if it concerns all radios of its ``node``."""
         return not self.link and self.type != LIMITS
 
     @property
     def is_of_path_manager(self) -> bool:
-        """Whether it changes endpoints or limits."""
+        """True if it changes endpoints or limits."""
         return self.type in OF_PATH_MANAGERS
 
     @property
@@ -259,7 +259,7 @@ class _Event(Part):
 
     @property
     def needs_node(self) -> bool:
-        """Whether the event happens at one end of the link."""
+        """True if the event happens at one end of the link."""
         return self.mode in ("carrier", "interface") or self.type.startswith(("address", "endpoint"))
 
     @property

@@ -119,12 +119,12 @@ class Scenario(_Nodes):
 
     @property
     def has_radios(self) -> bool:
-        """Whether any link is a radio link."""
+        """True if any link is a radio link."""
         return any(link.radio is not None for link in self.links.values())
 
     @property
     def knows_neighbours(self) -> bool:
-        """Whether nodes know the link-layer addresses of their neighbours on wired links from the beginning."""
+        """True if nodes know the link-layer addresses of their neighbours on wired links from the beginning."""
         return self.neighbours == "known"
 
     @property

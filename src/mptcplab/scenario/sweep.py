@@ -84,8 +84,8 @@ Choice = tuple[Setting, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What all points of a file share, ``document``, and what is set over it: the ``choices``, one for each point, and
-    the ``fixed`` settings of the command line, at every point."""
+    """The ``document`` that all points of a file share, and the settings over it: the ``choices``, one for each point,
+    and the ``fixed`` settings of the command line, at every point."""
 
     document: Document
     choices: tuple[Choice, ...]

@@ -242,7 +242,7 @@ def _show_error(error: LabError) -> tuple[str, int]:
 
 
 class _Pages:
-    """What the server answers."""
+    """An answer of the server."""
 
     def __init__(self, folders: Folders, runner: Runner) -> None:
         self._folders, self._runner = folders, runner

@@ -72,7 +72,7 @@ class Base:
 
     @property
     def source(self) -> str:
-        """What commands take in place of a file."""
+        """The argument of commands in place of a file."""
         return f"{MARK}{self.name}"
 
 

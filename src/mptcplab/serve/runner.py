@@ -99,7 +99,7 @@ _IDLE, _RUNNING, _DONE, _FAILED, _CANCELLED = "idle", "running", "done", "failed
 
 @dataclass(frozen=True)
 class State:
-    """How far the experiment is. ``version`` grows with every change; ``number`` counts experiments."""
+    """The progress of the experiment. ``version`` grows with every change; ``number`` counts experiments."""
 
     version: int = 0
     number: int = 0
@@ -115,7 +115,7 @@ class State:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process exists."""
+        """True if a process exists."""
         return self.status == _RUNNING
 
     def to_json(self) -> dict[str, Any]:
@@ -155,7 +155,7 @@ class Runner:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the server ends, so that nobody should wait for changes."""
+        """True if the server ends, so that nobody should wait for changes."""
         return self._closed
 
     def start(self, words: Sequence[str], folder: Path, *, command: str, title: str, total: int) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the reports of all agents say about a period: received bytes of each access point, and which terminals it hears.
+"""The reports of all agents about a period: received bytes of each access point, and which terminals it hears.
 
 An agent is believed within limits. Its times must grow and be close to this machine's clock; its addresses must be in
 the networks of its access point; its bytes must fit the fastest rate that the access point may have. And what it

@@ -87,7 +87,7 @@ def sender_of(datagram: bytes) -> str:
     """Return the access point that a datagram claims to be of. :raises ReportError: if it has none."""
     start = len(_MAGIC) + 1
     if not datagram.startswith(_MAGIC) or len(datagram) < start:
-        raise ReportError("is no report of this version")
+        raise ReportError("is not a report of this version")
     written = datagram[start : start + datagram[start - 1]]
     if len(datagram) < start + len(written) + _SEAL_BYTES or len(written) != datagram[start - 1]:
         raise ReportError("is too short")

@@ -64,7 +64,7 @@ def _series(judged: JudgedTable, name: str, positions: Sequence[str]) -> FigureS
 
 
 def _claim_marks(judged: JudgedTable, names: Sequence[str], positions: Sequence[str]) -> Iterator[Mark]:
-    """What the study says, over the rows that it says it of, in the figure of the values that it is about."""
+    """A statement of the study over the rows that it is about, in the figure of its values."""
     for claim in judged.claims:
         rows = [row for row in claim.claim.rows or positions if row in positions]
         if claim.claim.mark and rows and claim.claim.of.partition("@")[0] in names:

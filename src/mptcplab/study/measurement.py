@@ -212,7 +212,7 @@ def fits(
 
 @dataclass(frozen=True)
 class TableSource:
-    """What was measured of one table, and the keys that were changed for it."""
+    """The measured values of one table, and the keys that were changed for it."""
 
     measured: TableValues
     changes: tuple[str, ...] = ()
@@ -275,7 +275,7 @@ def sort_by_dependency(wanted: Sequence[SelectedTable]) -> list[SelectedTable]:
 def _with_needs(
     selected_table: SelectedTable, by_name: Mapping[str, SelectedTable], met: set[str]
 ) -> Iterator[SelectedTable]:
-    """What ``selected_table`` quotes, and what these quote, before itself.
+    """Return the tables that ``selected_table`` quotes, and that these quote, before itself.
 
     Tables that quote each other are met only once.
     """
@@ -406,7 +406,7 @@ class Shape:
 
     @property
     def is_same(self) -> bool:
-        """Whether the column has the published shape."""
+        """True if the column has the published shape."""
         return not self.why
 
     @property

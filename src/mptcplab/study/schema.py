@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``study.toml`` may say: published tables and figures, the scenarios that measure them again, claims, reasons."""
+"""The model of ``study.toml``: published tables and figures, the scenarios that measure them again, claims, reasons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROW = "@row"
 
 
 class PublishedColumn(StudyPart):
-    """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
+    """The measured rows that a column is about: swept keys and their values; ``workload`` names a workload, and the
     value ``@row`` is the row's. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
     pattern that selects them, default all.
 
@@ -76,7 +76,7 @@ PublishedCell = Annotated[PublishedValue, BeforeValidator(_as_published)]
 
 
 class Quick(StudyPart):
-    """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
+    """The reduction by ``--quick``: rows (default all), runs per point, and changed keys of the scenario."""
 
     rows: tuple[str, ...] = ()
     repeats: Whole = 1
@@ -154,7 +154,7 @@ class PublishedTable(StudyPart):
 
     @property
     def is_of_the_source(self) -> bool:
-        """Whether the study has this table; the others isolate a mechanism or answer a question of ours."""
+        """True if the study has this table; the others isolate a mechanism or answer a question of ours."""
         return self.kind in ("Table", "Figures", "Experiment")
 
     @property
@@ -168,7 +168,7 @@ class PublishedTable(StudyPart):
         return next(((table, *place) for table, place in pairs if place is not None), None)
 
     def value_of(self, column: str) -> ValueName:
-        """What the column's cells are."""
+        """Return the quantity in the column's cells."""
         published = self.columns[column]
         return "ratio" if published.ratio else published.value or self.value
 

@@ -258,7 +258,7 @@ class WorkloadBase(Part):
 
     @property
     def advances_time(self) -> bool:
-        """Whether it waits by itself, so that virtual time advances even if the network takes none."""
+        """True if it waits by itself, so that virtual time advances even if the network takes none."""
         return False
 
     @model_serializer(mode="wrap", when_used="json")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a plan needs of a stock kernel: modules, in the order in which they can be loaded, and algorithms."""
+"""The needs of a plan from a stock kernel: modules, in the order in which they can be loaded, and algorithms."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ModuleTree:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is known about modules. Without, a kernel may have everything built in."""
+        """True if anything is known about modules. Without, a kernel may have everything built in."""
         return self._kernel.modules is not None
 
     @property

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What several paths gain and cost: aggregation benefit, shares of the paths, and data that arrived early."""
+"""The gains and costs of several paths: aggregation benefit, shares of the paths, and data that arrived early."""
 
 from __future__ import annotations
 
