@@ -77,5 +77,5 @@ def read_status(path: str) -> dict[str, Any]:
     try:
         loads: dict[str, Any] = json.loads(data)
     except ValueError as error:
-        raise LabError(f"the program that answers at {path} is not a steering daemon", hint=hint) from error
+        raise LabError(f"what answers at {path} is no steering daemon", hint=hint) from error
     return loads

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The reports of all agents about a period: received bytes of each access point, and which terminals it hears.
+"""What the reports of all agents say about a period: received bytes of each access point, and which terminals it hears.
 
 An agent is believed within limits. Its times must grow and be close to this machine's clock; its addresses must be in
 the networks of its access point; its bytes must fit the fastest rate that the access point may have. And what it
@@ -85,13 +85,13 @@ class AccessPointCounters:
         before, self._before, self.is_new = self._before, self.last.stations, False
         if before is None:
             return None
-        result = Period(is_wired=self._config.is_wired)
-        result.received, result.sent = _growths(before, self.last.stations)
+        found_period = Period(is_wired=self._config.is_wired)
+        found_period.received, found_period.sent = _growths(before, self.last.stations)
         for station in self.last.stations.values():
             is_recent = station.heard_ms <= self._max_signal_age_ms
             for address in station.addresses:
-                result.rssi_dbm[address] = station.rssi_dbm if is_recent else None
-        return result
+                found_period.rssi_dbm[address] = station.rssi_dbm if is_recent else None
+        return found_period
 
 
 def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tuple[int, int]:
@@ -102,8 +102,8 @@ def _growths(before: Mapping[str, Station], after: Mapping[str, Station]) -> tup
     """
     pairs = [(before[name], station) for name, station in after.items() if name in before]
     return (
-        sum(_counter_growth(one_before.rx_bytes, two.rx_bytes) for one_before, two in pairs),
-        sum(_counter_growth(one_before.tx_bytes, two.tx_bytes) for one_before, two in pairs),
+        sum(_counter_growth(this_station.rx_bytes, two.rx_bytes) for this_station, two in pairs),
+        sum(_counter_growth(this_station.tx_bytes, two.tx_bytes) for this_station, two in pairs),
     )
 
 
@@ -151,13 +151,13 @@ class Counters:
 
         Bytes counted while an agent was silent do not belong to a period.
         """
-        result: dict[str, Period] = {}
+        found_periods: dict[str, Period] = {}
         for name, point in sorted(self.points.items()):
             if self._is_silent(point, now_ns):
                 point.forget()
             elif (period := point.period()) is not None:
-                result[name] = period
-        return result
+                found_periods[name] = period
+        return found_periods
 
 
 def contradicts(period: Period, packets: int) -> bool:

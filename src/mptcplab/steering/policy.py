@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The input and output of a policy. A policy is a module of :mod:`mptcplab.steering.policies`."""
+"""What a policy knows and returns. A policy is a module of :mod:`mptcplab.steering.policies`."""
 
 from __future__ import annotations
 

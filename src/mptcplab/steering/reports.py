@@ -87,7 +87,7 @@ def sender_of(datagram: bytes) -> str:
     """Return the access point that a datagram claims to be of. :raises ReportError: if it has none."""
     start = len(_MAGIC) + 1
     if not datagram.startswith(_MAGIC) or len(datagram) < start:
-        raise ReportError("is not a report of this version")
+        raise ReportError("is no report of this version")
     written = datagram[start : start + datagram[start - 1]]
     if len(datagram) < start + len(written) + _SEAL_BYTES or len(written) != datagram[start - 1]:
         raise ReportError("is too short")
@@ -115,18 +115,18 @@ def verify(key: bytes, datagram: bytes) -> StationReport:
     return StationReport(
         name,
         _count(given, "time_ns"),
-        {_name(name): _station(entry) for name, entry in stations.items()},
+        {_name(this_key): _station(described) for this_key, described in stations.items()},
     )
 
 
 def _station(given: Any) -> Station:
-    entry = _table(given, "station", ("addresses", "rx_bytes", "tx_bytes", "rssi_dbm", "heard_ms"))
-    addresses, rssi = entry["addresses"], entry["rssi_dbm"]
+    described = _table(given, "station", ("addresses", "rx_bytes", "tx_bytes", "rssi_dbm", "heard_ms"))
+    addresses, rssi = described["addresses"], described["rssi_dbm"]
     if not isinstance(addresses, list) or len(addresses) > _MAX_ADDRESSES:
         raise ReportError("has no list of addresses")
     if rssi is not None and (type(rssi) is not int or rssi not in _RSSI_DBM):
         raise ReportError("has an impossible RSSI")
-    rx_bytes, tx_bytes, heard_ms = (_count(entry, key) for key in ("rx_bytes", "tx_bytes", "heard_ms"))
+    rx_bytes, tx_bytes, heard_ms = (_count(described, key) for key in ("rx_bytes", "tx_bytes", "heard_ms"))
     return Station([_address(address) for address in addresses], rx_bytes, tx_bytes, rssi, heard_ms)
 
 
