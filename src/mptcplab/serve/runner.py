@@ -98,7 +98,7 @@ _IDLE, _RUNNING, _DONE, _FAILED, _CANCELLED = "idle", "running", "done", "failed
 
 
 @dataclass(frozen=True)
-class State:
+class RunnerState:
     """The progress of the experiment. ``version`` grows with every change; ``number`` counts experiments."""
 
     version: int = 0
@@ -135,19 +135,19 @@ class Runner:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._state = State()
+        self._state = RunnerState()
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
         self._cancelled = False
         self._closed = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunnerState:
         """The present state."""
         with self._changed:
             return self._state
 
-    def wait(self, version: int, seconds: float) -> State:
+    def wait(self, version: int, seconds: float) -> RunnerState:
         """Return the state when it is newer than ``version``, or after ``seconds``."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.version != version or self._closed, seconds)

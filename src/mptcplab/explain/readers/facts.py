@@ -53,7 +53,7 @@ class CounterSnapshot:
 
 
 @dataclass
-class Facts:
+class HostFacts:
     """The facts about one host. None means that no file says anything about it."""
 
     name: str
