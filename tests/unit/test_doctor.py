@@ -42,7 +42,7 @@ def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
-    """Simulate a machine that has all programs of labs except ``without``; those that this one lacks do nothing."""
+    """Simulate a machine that has all programs of labs except ``without``; programs that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
     for name in {*programs.program_uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):

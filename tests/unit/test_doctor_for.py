@@ -36,7 +36,7 @@ OLD_GO = "xray needs Go 1.24 or later, and this machine's Go is 1.19"
 
 
 class Machine:
-    """A machine that lacks some things: those of each table or scenario by their question, and how it is asked.
+    """A machine that lacks some things: the lacks of each table or scenario by their question, and how it is asked.
 
     ``gets`` says which of them a command that is run provides. ``ran`` has all commands that were run.
     """
