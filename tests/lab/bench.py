@@ -120,7 +120,7 @@ class Bench:
         return self.recordings(self.experiment(text, *overrides, seed=seed).runs, out=out)
 
     def recordings(self, runs: Sequence[Run], *, out: str | None = None) -> list[Recording]:
-        """Return the recordings of ``runs`` in order. What another test has made is copied, with the labels of this one."""
+        """Return the recordings of ``runs`` in order. Those of other tests are copied, with the labels of this one."""
         done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
         for one in done:
             if one.error is not None:

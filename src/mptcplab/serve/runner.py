@@ -215,7 +215,7 @@ class Runner:
                 start_new_session=True,
             )
         except OSError as error:
-            self._add_line(f"the experiment cannot be started: {error.strerror}", _nothing_new)
+            self._add_line(f"the experiment cannot be started: {error.strerror}", list)
             with self._changed:
                 self._set(status=_FAILED)
             return
@@ -255,10 +255,6 @@ class Runner:
         """Change the state, with the lock held."""
         self._state = replace(self._state, version=self._state.version + 1, **changes)
         self._changed.notify_all()
-
-
-def _nothing_new() -> list[Curve]:
-    return []
 
 
 def _new_curves(folder: Path, known: set[Path]) -> list[Curve]:
