@@ -64,7 +64,7 @@ class AccessPoint(Power, NodeBase):
         | None
     ) = Field(default=None, description="name of its network; default: the node's name", examples=["office"])
     preamble: Literal["long", "short"] = Field(
-        default="short", description="of frames of 802.11b above 1 Mbit/s; long also for stations that cannot do else"
+        default="short", description="of frames of 802.11b above 1 Mbit/s; long suits stations without short ones, too"
     )
     guard_interval: Literal["long", "short"] = Field(
         default="long",

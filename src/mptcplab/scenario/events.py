@@ -96,7 +96,7 @@ class _Event(Part):
     node: NodeName | None = Field(
         default=None,
         description="the end of the link that loses its carrier, is set down, or loses or gets its address; default: "
-        "the only host at the link. For endpoints: the node that has one; for limits-changed: the node whose they are. "
+        "the only host at the link. For endpoints and limits-changed: the node that has them. "
         "For move, power, and for down and up without a link: the node with the radios",
         examples=["client"],
     )

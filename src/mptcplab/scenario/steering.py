@@ -45,7 +45,7 @@ class Steering(Part):
     at: NodeName = Field(description="the node with the terminals' connections, on which the daemon runs")
     policy: PolicyName = Field(
         default="ratio",
-        description="ratio: Algorithm 1 of Asakura et al. 2019; fair: as few terminals as can be at the most crowded "
+        description="ratio: Algorithm 1 of Asakura et al. 2019; fair: as few terminals as possible at the most crowded "
         "access point; none: every terminal stays where it began",
     )
     access_points: tuple[NodeName, ...] = Field(

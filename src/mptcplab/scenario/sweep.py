@@ -152,7 +152,7 @@ def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     path: KeyPath = ("sweep", key)
     if key == NAME:
         hint = "write it and the keys that vary together in [[sweep.zip]]"
-        raise document.error(path, "names the positions of a zip, and is none itself", hint=hint, kind=Mistake.UNKNOWN)
+        raise document.error(path, "names the positions of a zip, and is not an axis", hint=hint, kind=Mistake.UNKNOWN)
     settings = _settings(document, path, values)
     seen: set[str] = set()
     for index, setting in enumerate(settings):
