@@ -267,5 +267,5 @@ def test_show_states_the_memory(
 def test_small_buffers_need_no_search_for_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mptcplab.plan import estimate
 
-    monkeypatch.setattr(estimate, "RatedNetwork", None)
+    monkeypatch.setattr(estimate.RatedNetwork, "path_between", None)
     assert needed_bytes(_experiment(tmp_path, buffer=6).points[0].scenario) < GIB
