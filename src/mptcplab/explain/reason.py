@@ -109,11 +109,6 @@ class Reason:
     after: tuple[str, ...] = ()
     is_noted: bool = True
 
-    @property
-    def lab_scenario(self) -> str | None:
-        """The scenario in tests/lab/reasons that produces it; None if a lab cannot."""
-        return None if self.why_no_scenario else self.scenario or self.key
-
     def list_missing(self, evidence: Evidence) -> list[str]:
         """Return what ``evidence`` lacks, in words; an empty list if the reason can be judged."""
         return list(list_missing(evidence, self.needs))
@@ -137,3 +132,8 @@ class Reason:
                 cost=sign.cost,
                 is_noted=self.is_noted,
             )
+
+    @property
+    def lab_scenario(self) -> str | None:
+        """The scenario in tests/lab/reasons that produces it; None if a lab cannot."""
+        return None if self.why_no_scenario else self.scenario or self.key
