@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tests of the packages draw the same examples as those of the core, and have the same browser."""
+"""Tests of the packages draw the same examples as the tests of the core, and have the same browser."""
 
 from __future__ import annotations
 

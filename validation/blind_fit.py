@@ -24,7 +24,7 @@ from typing import Any
 from mptcplab.api.twins import UNCHANGED, run_changes
 from mptcplab.campaign.sweep import RunOptions
 from mptcplab.explain.collector import collector_script
-from mptcplab.fit.advise import Advice, Change, Outcome, list_changes, rank
+from mptcplab.fit.advise import Advice, Change, TransferOutcome, list_changes, rank
 from mptcplab.fit.lines import FRAME, Line
 from mptcplab.fit.observation import Observation, observe
 from mptcplab.fit.twin import build_twin
@@ -264,7 +264,7 @@ def _ranked(file: Path, tables: dict[str, Any], changes: list[Change]) -> list[A
     os.chdir(file.parent)
     try:
         running = RunOptions(jobs=1, fresh=False, cluster=None)
-        outcomes: dict[str, list[Outcome]] = run_changes(Path(file.name), tables, changes, _REPEATS, running)
+        outcomes: dict[str, list[TransferOutcome]] = run_changes(Path(file.name), tables, changes, _REPEATS, running)
     finally:
         os.chdir(here)
     return rank(outcomes.pop(UNCHANGED), outcomes)

@@ -137,9 +137,9 @@ class TaggedModels(Mapping[str, type[Model]]):
         name = word.replace("-", "_")
         # A plugin may replace a model of ours.
         if not plugins() and name in _names_of(self._package):
-            own_models = dict(self._models_in(importlib.import_module(f"{self._package.__name__}.{name}")))
-            if word in own_models:
-                return own_models[word]
+            models = dict(self._models_in(importlib.import_module(f"{self._package.__name__}.{name}")))
+            if word in models:
+                return models[word]
         return self._all[word]
 
     def __iter__(self) -> Iterator[str]:

@@ -41,7 +41,7 @@ os._exit(0)
 
 
 def test_calls_and_bytes_are_counted_exactly() -> None:
-    """And those of nobody else, although others run."""
+    """And of no other program, although others run."""
     command = [sys.executable, "-IS", "-c", PROGRAM]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, bufsize=0) as process:
         assert process.stdin is not None

@@ -120,7 +120,7 @@ class Bench:
         return self.recordings(self.experiment(text, *overrides, seed=seed).runs, out=out)
 
     def recordings(self, runs: Sequence[Run], *, out: str | None = None) -> list[Recording]:
-        """Those of ``runs``, in their order. What another test has made is copied, and has the labels of this one."""
+        """Return the recordings of ``runs`` in order. Those of other tests are copied, with the labels of this one."""
         done = self.lab(out or str(self.shared)).execute(runs, jobs=1, progress=lambda _: None)
         for one in done:
             if one.error is not None:
@@ -142,7 +142,7 @@ class Bench:
 
     @contextlib.contextmanager
     def reusing(self, runs: Iterable[Run], out: Path) -> Iterator[None]:
-        """Let a command find those of ``runs`` in its results folder that another test has made; keep the others.
+        """Let a command find the ``runs`` that another test has made in its results folder; keep the others.
 
         For tests of what a command prints and writes, not of how it executes runs.
         """
@@ -302,7 +302,7 @@ def lab_processes(folder: Path) -> dict[int, str]:
 
 
 def alive(pids: Sequence[int]) -> dict[int, str]:
-    """Those of ``pids`` that still run, by their name."""
+    """Return the ``pids`` that still run, by their name."""
     return {pid: _name(pid) for pid in pids if _name(pid)}
 
 

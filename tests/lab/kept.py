@@ -49,7 +49,7 @@ def starts_session() -> bool:
 
 
 def begin() -> None:
-    """Mark the folder as used now, and remove those that were not used for days."""
+    """Mark the folder as used now, and remove folders that were not used for days."""
     mine = kept_folder()
     mine.mkdir(parents=True, exist_ok=True)
     os.utime(mine)

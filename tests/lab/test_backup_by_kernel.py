@@ -48,7 +48,7 @@ def _record(bench: Bench, text: str, client: str, *, reverse: bool = False, more
 
 
 def _joins(recording: Recording) -> tuple[int, int]:
-    """The joins that the client began, and those that the server accepted."""
+    """The joins that the client began, and the joins that the server accepted."""
     counts = [recording.counter(node, "nstat.json")["kernel"] for node in ("client", "server")]
     return counts[0]["MPTcpExtMPJoinSynTx"], counts[1]["MPTcpExtMPJoinAckRx"]
 

@@ -114,7 +114,7 @@ def test_statistics_leave_out_what_tshark_recognises(bench: Bench) -> None:
 
 
 def test_statistics_as_metrics(bench: Bench) -> None:
-    """Bytes are those that the client's interfaces sent and received; deltas of one stream add up to the time."""
+    """Bytes are what the client's interfaces sent and received; deltas of one stream add up to the time."""
     captures = 'captures = [{ node = "client", statistics = true }, { node = "server" }]'
     text = LINES.replace('loss = "0.5 %"', "") + f"[record]\n{captures}\n"
     (recording,) = bench.record(text, "links.link2.queue=100 packets")

@@ -225,7 +225,7 @@ def test_local_cluster_ends_with_the_command(bench: Bench, cache: Path) -> None:
 
 
 def _session(leader: int) -> list[int]:
-    """Its processes, and those of sessions that these lead: labs."""
+    """Its processes, and the processes of sessions that these lead: labs."""
     found: set[int] = {leader}
     while True:
         more = set(found)

@@ -252,7 +252,7 @@ def test_the_environment_is_our_own() -> None:
 
 
 def test_the_same_bytes_again(network: Path) -> None:
-    """Random numbers, process ids and clocks are those of the seed, however fast streams are read and written."""
+    """Random numbers, process ids and clocks follow from the seed, however fast streams are read and written."""
     line = (
         "head -c 64 /dev/urandom | od -x; mktemp -u; echo $$; date +%s.%N; "
         "cat | sha256sum; date +%s.%N; ping -c 3 -i 0.2 127.0.0.1; cat /proc/uptime /proc/interrupts; date +%s.%N"

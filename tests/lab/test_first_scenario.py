@@ -2,7 +2,7 @@
 """docs/first-scenario.md, followed to the letter: its commands run, and its tables are what comes of them.
 
 The last two steps are made in a cheaper form: some of their points, and one seed. Words have to be the same.
-Numbers may be a quarter off, or a little: on another machine, or kernel, they are those of another seed.
+Numbers may be a quarter off, or a little: on another machine, or kernel, they are as with another seed.
 """
 
 from __future__ import annotations

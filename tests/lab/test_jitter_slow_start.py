@@ -42,7 +42,7 @@ def _seconds(bench: Bench, folder: Path, jitter: str, *more: Command) -> tuple[f
 
 
 def test_jitter_ends_the_slow_start_of_cubic(bench: Bench, tmp_path: Path) -> None:
-    """HyStart takes a round whose shortest delay is longer than that of the round before for a queue that fills."""
+    """HyStart takes a round whose shortest delay is longer than in the round before for a queue that fills."""
     calm, _ = _seconds(bench, tmp_path, "0 ms")
     jittered, exits = _seconds(bench, tmp_path, "9.6 ms")
     without, others = _seconds(bench, tmp_path, "9.6 ms", WITHOUT_HYSTART)

@@ -80,7 +80,7 @@ def test_every_hunk_has_one_place(version: str, tmp_path: Path) -> None:
 
 
 def _sources(version: str, names: list[str], folder: Path) -> dict[str, str]:
-    """Return the files ``names`` of a kernel's source; those that a patch creates are not in it."""
+    """Return the files ``names`` of a kernel's source; files that a patch creates are not in it."""
     with (folder / "log").open("w") as log:
         source = debian_source(version, cache_root(), progress=SilentProgress(), log=log)
     digest = hashlib.sha256(repr(names).encode()).hexdigest()[:12]

@@ -161,7 +161,7 @@ def test_sender_shaping_counts_and_loses_packets(bench: Bench, loss: str) -> Non
 
 
 def test_queue_is_sampled_as_the_kernel_has_it(bench: Bench) -> None:
-    """A flow fills a queue of 20 packets: it is seen nearly full, never fuller, and its drops are those of ``tc``."""
+    """A flow fills a queue of 20 packets: it is seen nearly full, never fuller, and ``tc`` counts the same drops."""
     line = LINE + '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "10 s"\n'
     settings = ("links.link1.rate=10 Mbit/s", "links.link1.delay=10 ms", "links.link1.queue=20 packets")
     (recording,) = bench.record(line, *settings, "transport.protocol=tcp", "record.interval=50 ms")

@@ -109,7 +109,7 @@ def _link(source: str, target: str) -> None:
 
 
 def _owner(served: Mapping[str, set[int]], row: dict[str, object]) -> str:
-    """The workload of a sample: that of its program, or the one whose server has the socket's port."""
+    """Return the workload of a sample: by its program, or by the server that has the socket's port."""
     if row.get("program") is not None:
         return str(row["program"]).rpartition(".")[0]
     mine = {int(str(row[end]).rpartition(":")[2]) for end in ("local", "remote")}

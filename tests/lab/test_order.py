@@ -71,7 +71,7 @@ def test_a_process_that_goes_on_lets_others_run() -> None:
 
 
 def test_waiting_for_a_file_without_a_sleep_ends() -> None:
-    """Failed searches take no time, but those of a program that does nothing else."""
+    """Failed searches take no time, except in a program that does nothing else."""
     script = "(sleep 0.05; touch /tmp/file) & until [ -e /tmp/file ]; do :; done; date +%s%N"
     start, end = (int(_run(text)) for text in ("date +%s%N", script))
     assert 50 <= (end - start) / 1e6 < 52, (

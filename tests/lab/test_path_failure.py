@@ -67,7 +67,7 @@ link = "link1"
 
 @ALL
 def test_a_join_without_an_answer_delays_no_retransmission(bench: Bench, scheduler: str) -> None:
-    """The timer of the connection waits for the timers of subflows that carry data, not for that of the SYN."""
+    """The timer of the connection waits for the timers of subflows that carry data, not for the timer of the SYN."""
     settings = (*FAILURE, "topology.paths=3", "workloads.bulk.duration=13 s", f"transport.scheduler={scheduler}")
     row = bench.row(LINES + UNANSWERED, *settings)
     gap, outage = (row.metrics[name].mean for name in ("gap_s", "outage_s"))

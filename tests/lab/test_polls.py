@@ -92,7 +92,7 @@ def _ask(bench: Bench, program: str, *arguments: object, version: str = "7.2") -
 @pytest.mark.parametrize("version", TESTED_VERSIONS)
 @pytest.mark.parametrize("kind", ["select", "poll", "epoll", "read", "wait", "yield", "in turn"])
 def test_a_program_asks_until_something_happens(bench: Bench, version: str, kind: str) -> None:
-    """Those that never read the clock would ask for ever otherwise, the others some 400,000 times in 200 ms."""
+    """Programs that never read the clock would poll for ever otherwise, the others some 400,000 times in 200 ms."""
     found = _ask(bench, QUESTIONS, kind, WAIT_NS, version=version)
     calls = 3 if kind == "in turn" else 1
     assert 0 < found["steps"] <= calls * found["asked"]
@@ -327,7 +327,7 @@ def test_a_run_without_polls_does_not_change(bench: Bench) -> None:
 
 
 def _outputs(bench: Bench, at_once: int) -> dict[str, bytes]:
-    """Return the files that a run leaves, by their names, with so many repeats that take no time."""
+    """Return the files that a run leaves, by their names, with this number of repeats that take no time."""
     workload = '[workloads.bulk]\nkind = "flow"\nfrom = "client"\nto = "server"\nduration = "2 s"\n'
     plan = compile_plan(bench.experiment(LOSSY + workload).points[0].scenario, seed=1)
     setting = Command(None, ("sysctl", "-qw", f"kernel.um_polls_at_once={at_once}"))

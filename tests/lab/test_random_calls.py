@@ -19,7 +19,7 @@ from .bench import has_protection_keys
 
 KERNEL = os.environ.get("MPTCPLAB_TEST_KERNEL", "7.2")
 _CALLS = 20_000
-#: One for each form of the program, of those that found a difference once.
+#: A seed for each form of the program, which found a difference once.
 _SEEDS = (104, 113)
 
 

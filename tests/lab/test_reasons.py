@@ -23,7 +23,7 @@ from mptcplab.scenario.load import load
 from .bench import Bench
 
 FOLDER = Path(__file__).parent / "reasons"
-PRODUCED = {key: reason.scenario for key, reason in reasons().items() if reason.scenario is not None}
+PRODUCED = {key: scenario for key, reason in reasons().items() if (scenario := reason.lab_scenario) is not None}
 #: How many random scenarios without any fault are tried; `make reasons` tries 200.
 ORDINARY = int(os.environ.get("MPTCPLAB_REASONS", "12"))
 

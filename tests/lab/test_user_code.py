@@ -30,7 +30,7 @@ FORMS = {
     "static": ("-static", "-no-pie", "-fno-PIE"),
     "static-pie": ("-static-pie", "-fPIE"),
 }
-#: Those that are tested unless all are: the kernel places both in ways of their own.
+#: The kernels that are tested unless all are: the kernel places both in ways of their own.
 _FEW = ("pie", "static")
 _ALL = os.environ.get("MPTCPLAB_TEST_FORMS") == "all"
 #: Pages of the kernel that programs must reach, and how.

@@ -40,7 +40,7 @@ def labs(monkeypatch: pytest.MonkeyPatch, studies: Path) -> Labs:
 @pytest.fixture
 def debian(monkeypatch: pytest.MonkeyPatch) -> None:
     """A Debian whose user is not root, with all that builds need."""
-    monkeypatch.setattr(lacks, "this_system", lambda: LinuxDistribution("debian", "Debian"))
+    monkeypatch.setattr(lacks, "detect_system", lambda: LinuxDistribution("debian", "Debian"))
     monkeypatch.setattr(lacks, "find_missing_tools", list)
     monkeypatch.setattr(lacks, "toolchain_of", lambda _: None)
 

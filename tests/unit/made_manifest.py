@@ -26,7 +26,7 @@ def manifest(workloads: dict[str, dict[str, Any]], **others: Any) -> dict[str, A
 
 
 def describe(workloads: dict[str, dict[str, Any]]) -> list[dict[str, Any]]:
-    """Workloads as a manifest has them; their ports are those that plans give."""
+    """Workloads as a manifest has them; their ports are as plans give them."""
     made = []
     for port, (name, described) in enumerate(workloads.items(), FIRST_PORT):
         load = {"from": "client", "to": "server", **described}

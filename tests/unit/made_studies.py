@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Studies measured without a lab: two made ones of two tables each, and tables of those that are shipped."""
+"""Studies measured without a lab: two made studies of two tables each, and tables of shipped studies."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The examples of docs/python.md, divided into those that run labs and the others, and a folder with their files."""
+"""The examples of docs/python.md, divided into examples that run labs and the others, and a folder with their files."""
 
 from __future__ import annotations
 

@@ -74,7 +74,7 @@ def namers(
     found = {}
     for selected in tables:
         own = selected.table.is_of_the_source
-        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, own_flag=own)]
+        about = [(one, its) for one, its in patterns if not own or one.is_about(selected.number, is_of_source=own)]
         for key in (*keys_of(selected.scenario), *(always(selected.scenario) if own else ())):
             if allowance(key.key) is None:
                 found[selected.number, key] = [one for one, its in about if _is_among(key.key, its)]

@@ -175,7 +175,7 @@ def test_ends_as_text() -> None:
 
 
 def test_times_that_go_back() -> None:
-    """As in a file merged carelessly. Deltas are what they are; the duration is that of all packets."""
+    """As in a file merged carelessly. Deltas are what they are; the duration covers all packets."""
     found = only(statistics_of(frames([Segment(100, 0), Segment(50, 1), Segment(80, 0)])))
     assert (found.backward, found.min_delta_us, found.max_delta_us) == (1, -50, 30)
     assert found.duration_s == pytest.approx(50e-6)

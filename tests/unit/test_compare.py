@@ -207,7 +207,7 @@ def test_one_folder_or_two(capsys: pytest.CaptureFixture[str], monkeypatch: pyte
 def test_all_tables_of_one_command_are_one_family(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Four values against the first one, two workloads and metrics: p and interval are those of all tests together."""
+    """Four values against the first one, two workloads and metrics: p and interval are for all tests together."""
     values = {"6.1": A, "6.6": UNLUCKY, "6.12": MUCH_SLOWER, "7.1": MUCH_SLOWER, "7.2": A}
     rows = [
         row_of({"kernel": kernel}, shown if workload == "bulk" else A, run=f"{kernel}{workload}", workload=workload)
@@ -299,7 +299,7 @@ def test_a_missing_folder_is_called_so(
 def test_warnings_of_the_runs_are_repeated_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A wide interval may come from what a warning names: that of a workload which is not compared is left out."""
+    """A wide interval may come from what a warning names; of workloads that are not compared, warnings are left out."""
     rows = [
         replace(row_of({"cc": name}, values, run=name), warnings=warnings)
         for name, values, warnings in (

@@ -28,7 +28,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def _values(mean: float, number: int) -> dict[int, float]:
-    """Four values whose differences from those of another number vary."""
+    """Four values whose differences from the values of another number vary."""
     return {seed: mean + seed + (0.01 + 0.02 * number) * (-1) ** (seed // (1 + number % 2)) for seed in range(4)}
 
 

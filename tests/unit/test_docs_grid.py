@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Tables of the documentation that are made of settings and values alone, and those of the kernel's selftests."""
+"""Tables of the documentation that are made of settings and values alone, and the tables of the kernel's selftests."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from mptcplab import lazy
 from mptcplab.cli.main import main
 from mptcplab.doctor import DoctorReport, Finding, Level, host, kernel, programs
 from mptcplab.doctor.examine import merge_installs
-from mptcplab.doctor.model import LinuxDistribution, this_system
+from mptcplab.doctor.model import LinuxDistribution, detect_system
 from mptcplab.doctor.programs import debian_programs
 from mptcplab.engine import tools
 from mptcplab.engine.memory import available_memory
@@ -42,7 +42,7 @@ def by_subject(findings: Iterator[Finding]) -> dict[str, Finding]:
 
 
 def only(monkeypatch: pytest.MonkeyPatch, folder: Path, *without: str) -> None:
-    """Simulate a machine that has all programs of labs except ``without``; those that this one lacks do nothing."""
+    """Simulate a machine that has all programs of labs except ``without``; programs that this one lacks do nothing."""
     links = folder / "bin"
     links.mkdir()
     for name in {*programs.program_uses(), *TOOLS, *DEBIAN_TOOLS, "setpriv", "sh", "ldd"} - set(without):
@@ -138,7 +138,7 @@ def test_commands_of_distributions(system: LinuxDistribution, wanted: list[str],
 )
 def test_families(tmp_path: Path, text: str, family: str) -> None:
     (tmp_path / "os-release").write_text(text)
-    assert this_system(tmp_path / "os-release").family == family
+    assert detect_system(tmp_path / "os-release").family == family
 
 
 def test_missing_programs(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -36,7 +36,7 @@ OLD_GO = "xray needs Go 1.24 or later, and this machine's Go is 1.19"
 
 
 class Machine:
-    """A machine that lacks some things: those of each table or scenario by their question, and how it is asked.
+    """A machine that lacks some things: the lacks of each table or scenario by their question, and how it is asked.
 
     ``gets`` says which of them a command that is run provides. ``ran`` has all commands that were run.
     """
@@ -79,7 +79,7 @@ def machine(monkeypatch: pytest.MonkeyPatch, debian: None, studies: Path) -> Mac
 @pytest.fixture
 def as_root(monkeypatch: pytest.MonkeyPatch, debian: None) -> None:
     del debian
-    monkeypatch.setattr(lacks, "this_system", lambda: ROOT)
+    monkeypatch.setattr(lacks, "detect_system", lambda: ROOT)
 
 
 @pytest.fixture
@@ -191,7 +191,7 @@ def test_sudo_that_asks_nothing_is_used(machine: Machine, doctor: Doctor, monkey
 
 
 def test_another_package_manager(machine: Machine, doctor: Doctor, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(lacks, "this_system", lambda: LinuxDistribution("fedora", "Fedora", is_root=True))
+    monkeypatch.setattr(lacks, "detect_system", lambda: LinuxDistribution("fedora", "Fedora", is_root=True))
     machine.lacks = {"made": [TSHARK]}
     output = doctor("--for", "made", "--install")
     assert output.status == 3

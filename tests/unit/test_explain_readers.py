@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mptcplab.explain.evidence import Limits
-from mptcplab.explain.readers.facts import Facts
+from mptcplab.explain.readers.facts import HostFacts
 from mptcplab.explain.readers.host import busy_share, connections_of, host_of, subflows_of, waits_in
 from mptcplab.explain.readers.mptcp import command_of, read_endpoint, read_event, read_limits
 from mptcplab.explain.readers.text import TextReader
@@ -30,9 +30,9 @@ ESTAB 636356 7            10.0.1.1:34256     10.0.2.2:5201 ino:144 sk:2 <->
 """
 
 
-def read(text: str, name: str = "host") -> Facts:
+def read(text: str, name: str = "host") -> HostFacts:
     """Return the facts of one text."""
-    facts = Facts(name)
+    facts = HostFacts(name)
     TextReader(facts).read("file.txt", text)
     return facts
 
@@ -260,7 +260,7 @@ def test_a_listing_of_one_interface_does_not_show_what_is_down() -> None:
 
 
 def test_two_outputs_of_proc_stat_are_two_looks() -> None:
-    facts = Facts("host")
+    facts = HostFacts("host")
     text = "cpu0 100 0 0 900 0 0 0 0 0 0\n$ sleep 10; cat /proc/stat\ncpu0 1090 0 0 910 0 0 0 0 0 0\n"
     TextReader(facts).read("stat.txt", text)
     assert busy_share(facts) == pytest.approx(0.99)
@@ -268,11 +268,11 @@ def test_two_outputs_of_proc_stat_are_two_looks() -> None:
 
 def test_connections_that_wait_at_the_only_look() -> None:
     waiting = "SYN-SENT 0 0 192.0.2.1:{} 203.0.113.1:443\n"
-    facts = Facts("host")
+    facts = HostFacts("host")
     TextReader(facts).read("ss.txt", "$ ss -Mn\n" + waiting.format(4001) + waiting.format(4002))
     host = host_of(facts)
     assert host.unanswered == ()
     assert len(host.unanswered_at_a_look) == 2
-    timed = Facts("host")
+    timed = HostFacts("host")
     TextReader(timed).read("ss.txt", "### 0 s: ss -Mn\n" + waiting.format(4001) + waiting.format(4002))
     assert host_of(timed).unanswered_at_a_look == (), "several looks say whether it lasts"

@@ -218,7 +218,7 @@ def test_flows_that_share_a_queue_are_compared_together_too(tmp_path: Path) -> N
 
 
 def test_results_of_a_former_form_are_left_out(tmp_path: Path) -> None:
-    """They stayed beside those of the present one: a table compared TCP, and named the points with OLIA."""
+    """They stayed beside the rows of the present scenario: a table compared TCP, and named the points with OLIA."""
     for side in ("virtual-7.2", "stock-7.2"):
         _results(tmp_path / side / "made", [1.0, 2.0, 3.0], form="former")
     _results(tmp_path / "local" / "made", [1.0, 2.0, 3.0])

@@ -220,7 +220,7 @@ def test_a_rank_test_is_exact(first: list[float], second: list[float], expected:
 
 
 def test_too_few_runs_cannot_be_told_apart() -> None:
-    """The smallest p of four and four runs is 2/70, which is below 5 %; that of three and three is not."""
+    """The smallest p of four and four runs is 2/70, which is below 5 %; with three and three it is not."""
     assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * MIN_RUNS]}) is not None
     assert spreads_of({"values": [[1.0] * MIN_RUNS, [2.0] * (MIN_RUNS - 1)]}) is None
     assert spreads_of({}) is None, "measured before values were kept"

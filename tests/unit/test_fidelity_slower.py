@@ -114,7 +114,7 @@ def test_events_come_later_and_set_slower_values(tmp_path: Path) -> None:
 
 
 def test_a_trace_becomes_slower_and_is_another_one(tmp_path: Path) -> None:
-    """Its digest is that of a file; a slower one must not be taken for it."""
+    """Its digest is the digest of a file; a slower scenario must not be taken for it."""
     (tmp_path / "ride.csv").write_text("time_s,rate_mbit_s,delay_ms,loss_percent\n0,20,25,0\n4,8,30,1\n")
     scenario = _make(tmp_path, _FLOW).model_copy()
     text = _HEAD.replace(
@@ -189,7 +189,7 @@ def test_far_slower_networks_stay_below_the_timer_of_syns(tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(("delay", "is_kept"), [("187 ms", False), ("188 ms", True)])
 def test_mptcp_stays_where_a_handshake_takes_long(delay: str, is_kept: bool, tmp_path: Path) -> None:
-    """Four times slower, a delay of 188 ms is a round trip of 1.5 s: with that of ARP, the fourth SYN has left."""
+    """Four times slower, a delay of 188 ms is a round trip of 1.5 s: with ARP before it, the fourth SYN has left."""
     (tmp_path / "long.toml").write_text(_HEAD.replace('"10 ms"', f'"{delay}"') + _FLOW)
     scenario = load(tmp_path / "long.toml").points[-1].scenario
     setting = "net.mptcp.syn_retrans_before_tcp_fallback"

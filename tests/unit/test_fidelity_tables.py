@@ -33,7 +33,7 @@ def _lines(table: Beside) -> list[str]:
 
 
 def test_a_row_has_what_was_measured_of_each_side(written: dict[str, Any]) -> None:
-    """The lab's value is that of the first side, which may have run with more seeds."""
+    """The lab's value is the first side's, which may have run with more seeds."""
     written[_OLD] = {"rows": [_row(-1.0, a=99.0)]}
     table = Beside({"": "lab", _SLOWER: "7.2", _OLD: "6.12"})
     assert _lines(table) == ["| `made` | bulk | 99.00 |  | -1.0 ± 0.5 |"]

@@ -195,7 +195,7 @@ sweep."transport.protocol" = ["tcp", "mptcp"]
 
 
 def test_some_of_the_workloads(tmp_path: Path) -> None:
-    """The goodput of a call is no bar beside that of a download: figures take the workloads that go together."""
+    """A call and a download do not have bars of goodput side by side: figures take workloads that go together."""
     make_results(tmp_path / "made", THREE)
     results = open_results(tmp_path / "made")
     made = build_figure(results, FigureChoice(kind="bars", metric="goodput", workloads=("down", "up")))

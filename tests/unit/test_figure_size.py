@@ -210,7 +210,7 @@ def test_a_legend_of_a_column_takes_no_half_of_it(results: Results, label: str, 
 
 
 def test_a_title_has_the_width_of_its_figure(results: Results) -> None:
-    """That of four runs side by side was broken as if it were above one plot."""
+    """The title of four runs side by side was broken as if it were above one plot."""
     made = build_figure(results, replace(CHOICES["four times"], width=None, title=" ".join(["words"] * 20)))
     with made.sheet.open_drawing(made.draw) as drawing:
         drawing.draw_without_rendering()

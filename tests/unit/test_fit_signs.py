@@ -9,10 +9,10 @@ import pytest
 from tests.unit.fit_packets import RECEIVER, SENDER, ModelLine, capture
 
 from mptcplab.capture.packet import ACK, SYN, Packet, VantagePoint
-from mptcplab.explain.readers.facts import Facts
+from mptcplab.explain.readers.facts import HostFacts
 from mptcplab.explain.readers.text import TextReader
 from mptcplab.fit.lines import estimate_line
-from mptcplab.fit.packets import Delivery, PathReader, PathTrace
+from mptcplab.fit.packets import DeliveredSegment, PathReader, PathTrace
 from mptcplab.fit.signs import signs_at_hosts, signs_in_packets
 
 
@@ -22,7 +22,7 @@ def _trace(second_delay_s: float) -> PathTrace:
     for order in range(400):
         sent = order / 1000
         delay = second_delay_s if order % 2 else 0.05
-        trace.deliveries.append(Delivery(order, sent, sent + delay, 1514, 1448, True, False, order % 2))
+        trace.deliveries.append(DeliveredSegment(order, sent, sent + delay, 1514, 1448, True, False, order % 2))
     return trace
 
 
@@ -56,8 +56,8 @@ def test_a_queue_with_tail_drop_has_no_sign() -> None:
         assert estimate_line(trace, "line1").signs == ()
 
 
-def _facts(text: str) -> Facts:
-    facts = Facts("home")
+def _facts(text: str) -> HostFacts:
+    facts = HostFacts("home")
     TextReader(facts).read("home.txt", text)
     return facts
 

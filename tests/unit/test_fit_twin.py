@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 
 from mptcplab.cli.main import commands
 from mptcplab.errors import InputError
-from mptcplab.fit.advise import Change, Outcome, list_changes, rank, sample_changes
+from mptcplab.fit.advise import Change, TransferOutcome, list_changes, rank, sample_changes
 from mptcplab.fit.observation import Observation
 from mptcplab.fit.twin import build_twin, set_key
 from mptcplab.fit.typed import complete_lines, line_of, parse_line
@@ -211,8 +211,8 @@ def test_keys_are_set_and_removed() -> None:
     assert Change("x", (("a.b", 3), ("a.c", None))).apply(tables) == {"a": {"b": 3}}
 
 
-def outcome(mbps: float, rtt_s: float = 0.1) -> Outcome:
-    return Outcome(goodput_bps=mbps * 1e6, retransmitted=0.0, shares={}, rtt_s={"line1": rtt_s})
+def outcome(mbps: float, rtt_s: float = 0.1) -> TransferOutcome:
+    return TransferOutcome(goodput_bps=mbps * 1e6, retransmitted=0.0, shares={}, rtt_s={"line1": rtt_s})
 
 
 def test_changes_are_ranked_and_chance_is_called_chance() -> None:

@@ -243,7 +243,7 @@ def test_counters_that_a_kernel_lacks_contradict_nothing(tmp_path: Path) -> None
 
 @pytest.mark.parametrize("inner", [(TOTAL,), (TOTAL, 100)])
 def test_small_messages_need_not_use_all_paths(tmp_path: Path, inner: tuple[int, ...]) -> None:
-    """Those of ``requests`` are sent one by one, and sockets count the other direction, too."""
+    """The bytes of ``requests`` are sent one by one, and sockets count the other direction, too."""
     recording = Made(tmp_path, inner=inner).write()
     fetch = read_workload(recording, "fetch")
     not_bulk = replace(fetch, ends=replace(fetch.ends, is_bulk=False))

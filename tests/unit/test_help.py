@@ -129,7 +129,7 @@ def _on_terminal(*command: str, **variables: str) -> str:
 
 
 def _colours(text: str) -> set[str]:
-    """Return the codes of colours among the escape sequences, without those of bold and dim text."""
+    """Return the codes of colours among the escape sequences, without the codes of bold and dim text."""
     codes = {code for found in _ANSI.findall(text) for code in found.split(";")}
     return codes - {"", "0", "1", "2", "3", "4", "22", "23", "24"}
 

@@ -155,7 +155,7 @@ def _models_below(model: type[BaseModel], known: dict[str, type[BaseModel]]) -> 
 
 
 def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    """Yield the models of a table, and those of a list or table of tables."""
+    """Yield the models of a table, and of a list or table of tables."""
     for leaf in union_members(annotation):
         if isinstance(leaf, type) and issubclass(leaf, BaseModel):
             yield leaf
@@ -208,7 +208,7 @@ def test_every_table_of_the_language_is_tested() -> None:
 
 @pytest.mark.parametrize("name", MODELS)
 def test_a_misnomer_is_not_a_key_and_means_a_single_key(name: str) -> None:
-    """It would get no hint if it were a key, and that of the last key otherwise."""
+    """It would get no hint if it were a key, and the hint of the last key otherwise."""
     model = MODELS[name]
     keys = fields_of(model).keys()
     misnomers = [other for key, others in misnomers_of(model).items() if key in keys for other in others]
@@ -282,7 +282,7 @@ def test_another_name_gets_its_hint_on_the_command_line_and_in_a_sweep(write: Wr
 
 
 def test_a_key_of_another_table_that_means_nothing_here_is_still_shown_its_table(write: Write) -> None:
-    """A delay of a workload could be that of its start, but more probably that of a link."""
+    """A delay of a workload could mean its start, but more probably the delay of a link."""
     assert _refusal(write, f'{TWO_PATHS}delay = "10 ms"\n').hint == "`delay` belongs in [links.NAME]"
     hint = _refusal(write, f'{TWO_PATHS}[links.link1]\nduration = "1 s"\n').hint
     assert hint == '`duration` belongs in [workloads.NAME] with kind = "flow"'

@@ -73,7 +73,7 @@ def list_imports(tmp_path: Path, *words: str, status: int = 0, variables: Mappin
 
 
 def check(modules: set[str], most: int, *refused: str) -> None:
-    """Assert that a command has imported at most so many modules, and none of some."""
+    """Assert that a command has imported at most ``most`` modules, and none of some."""
     assert modules & set(refused) == set()
     ours = sorted(name for name in modules if name.startswith("mptcplab"))
     assert len(modules) <= most, f"{len(modules)} modules, of which ours are {', '.join(ours)}"

@@ -119,7 +119,7 @@ def test_results_with_other_points_are_replaced_with_a_note(tmp_path: Path, caps
 
 @pytest.mark.usefixtures("hand")
 def test_no_figure_of_older_results_stays(tmp_path: Path) -> None:
-    """One run without a sweep has none, and that of the sweep would pass for its own."""
+    """One run without a sweep has no such file, and the sweep's would pass for its own."""
     _run(tmp_path)
     own = tmp_path / "out" / "figure-for-my-paper.svg"
     own.write_text("mine")

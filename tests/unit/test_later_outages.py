@@ -49,7 +49,7 @@ def test_no_note(values: tuple[float, float, float], why: str) -> None:
 
 
 def test_runs_whose_outage_has_no_end_are_not_counted() -> None:
-    """Their seeds are in ``never``, and not among those of the metric."""
+    """Their seeds are in ``never``, and not among the seeds of the metric."""
     row = _row("down", {1: (2.5, 11.0, 1.2), 2: (2.5, 11.0, 1.2)})
     row = replace(row, samples={**row.samples, "outage_s": (2.5,)}, metric_seeds={**row.metric_seeds, "outage_s": (2,)})
     (note,) = later_outage_notes([row])

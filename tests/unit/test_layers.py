@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Who may import whom is a law; pyproject.toml has it."""
+"""Which rooms may import which others is a law; pyproject.toml has it."""
 
 from __future__ import annotations
 

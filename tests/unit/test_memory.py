@@ -109,7 +109,7 @@ workloads.bulk = { kind = "flow", from = "client", to = "server", duration = "60
 def _relay_memory(
     folder: Path, buffer: int, *, program: str = "shadowsocks-libev", reverse: bool = False, delay: int = 128
 ) -> float:
-    """Return the memory in GiB of a lab whose gateway has buffers of so many MiB, and its lines a delay in ms."""
+    """Return the memory in GiB of a lab whose gateway has buffers of ``buffer`` MiB, and its links a delay in ms."""
     router = f'{{ tcp_rmem = ["4 KiB", "85 KiB", "{buffer} MiB"], tcp_wmem = ["4 KiB", "64 KiB", "{buffer} MiB"] }}'
     text = RELAYED.replace("ROUTER", router).replace("PROGRAM", program).replace("128 ms", f"{delay} ms")
     file = folder / "relayed.toml"
@@ -143,7 +143,7 @@ def test_the_key_overrides(tmp_path: Path) -> None:
 
 
 def test_limits_follow_the_memory(tmp_path: Path) -> None:
-    """Those of the usual memory are the guest's own."""
+    """The limits of the usual memory are the guest's own."""
     assert {"tcp_mem": engine_memory.TCP_PAGES, "udp_mem": engine_memory.UDP_PAGES} == guest_machine._FIXED
     plan = compile_plan(_experiment(tmp_path, top='memory = "2 GiB"').points[0].scenario, seed=1)
     first = with_limits(plan).setup[0]
@@ -164,7 +164,7 @@ def test_the_estimate_counts_in_the_limits_that_labs_have() -> None:
 
 
 def test_the_kernels_parameter(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """That of 1 GiB has always been written so, and the text is mixed into random numbers."""
+    """The argument for 1 GiB has always been written so, and the text is mixed into random numbers."""
     from mptcplab.engine.virtual import machine
 
     monkeypatch.setattr(machine, "_inproc_argument", lambda _: [])
@@ -267,5 +267,5 @@ def test_show_states_the_memory(
 def test_small_buffers_need_no_search_for_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     from mptcplab.plan import estimate
 
-    monkeypatch.setattr(estimate, "RatedNetwork", None)
+    monkeypatch.setattr(estimate.RatedNetwork, "path_between", None)
     assert needed_bytes(_experiment(tmp_path, buffer=6).points[0].scenario) < GIB

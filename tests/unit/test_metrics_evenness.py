@@ -17,7 +17,7 @@ from mptcplab.recording.record import Recording
 
 
 def _curve(rates: list[float], *, step_s: float = 0.1, start_s: float = 5.0) -> Delivery:
-    """Return the delivery of so many bytes in each step, after one byte at the start."""
+    """Return the delivery of these bytes in each step, after one byte at the start."""
     times = start_s + step_s * np.arange(len(rates) + 1, dtype=np.float64)
     return Delivery(times, 1 + np.concatenate(([0.0], np.cumsum(np.array(rates, dtype=np.float64)))))
 

@@ -69,7 +69,7 @@ def sample(at_s: float, device: str, station: str, dbm: int | None, **counts: in
 
 
 def change(at_s: float, device: str, station: str | None, event: str, **more: int) -> Line:
-    """An event; that of a station which is disassociated does not name the access point."""
+    """An event; if a station is disassociated, it does not name the access point."""
     peer = {} if station is None else {"station": station}
     return {"at_ns": ZERO_NS + round(at_s * 1e9), "device": device, **peer, "event": event, **more}
 

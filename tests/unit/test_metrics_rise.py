@@ -11,7 +11,7 @@ from mptcplab.metrics.delivery import Delivery
 
 
 def _curve(rates: list[float], *, step_s: float = 0.1, start_s: float = 5.0) -> Delivery:
-    """Return the delivery of so many bytes in each step."""
+    """Return the delivery of these bytes in each step."""
     times = start_s + step_s * np.arange(1, len(rates) + 1, dtype=np.float64)
     return Delivery(times, np.cumsum(np.array(rates, dtype=np.float64)))
 

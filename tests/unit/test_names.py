@@ -49,7 +49,10 @@ _VERBS = {
 }  # fmt: skip
 #: Functions that these modules call.
 _OF_RECORDER = {"changing", "carried"}
-_LOCALS = {"one", "found", "own"}
+_LOCALS = re.compile(r"one|found|own|(?:own|found|this)_\w+")
+#: Rooms whose code is a part of the identity of runs that use it, as with :data:`_RECORDER`: the engine `ssh` has its
+#: hash among the facts of kernels, and the steering daemon is a program of labs.
+_HASHED = ("mptcplab_ssh", "steering")
 
 
 def _modules() -> Iterator[tuple[Path, ast.Module]]:
@@ -102,9 +105,9 @@ def test_locals_say_what_they_hold() -> None:
     bad = [
         f"{_name(file)}:{line}: {name}"
         for file, tree in _modules()
-        if file not in _RECORDER
+        if file not in _RECORDER and not set(_HASHED) & set(file.parts)
         for line, name in _bind(tree)
-        if name in _LOCALS
+        if _LOCALS.fullmatch(name)
     ]
     assert bad == []
 

@@ -132,7 +132,7 @@ def test_a_measurement_keeps_infinite_values_apart(tmp_path: Path, monkeypatch: 
 
 
 def test_each_missing_bar_has_its_own_reason(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The reason of a point that cannot be run was given for those that ran and never recovered."""
+    """The reason of a point that cannot be run was given for points that ran and never recovered."""
     make_results(tmp_path / "made", TWO_LINES)
     results = open_results(tmp_path / "made")
     keys = list(results.rows[0].settings)

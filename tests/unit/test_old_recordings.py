@@ -125,7 +125,7 @@ def test_one_among_others_is_named(old: Path, made: Path) -> None:
 
 
 def test_a_study(tmp_path: Path) -> None:
-    """Its table is that of its document, and each run is named that cannot be shown beside it."""
+    """Its table has the rows of its document, and each run is named that cannot be shown beside it."""
     folder = tmp_path / "subramani2018"
     measure_table(folder, "subramani2018/4.3", repeats=1)
     for manifest in _manifests(folder):

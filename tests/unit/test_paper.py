@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""The paper: a page whose numbers are checked like those of all others, and a PDF of about four pages."""
+"""The paper: a page whose numbers are checked like the numbers of all others, and a PDF of about four pages."""
 
 from __future__ import annotations
 

@@ -43,7 +43,7 @@ def test_one_interface_and_all_of_a_node(tmp_path: Path) -> None:
 
 
 def test_loopback_only_on_request(tmp_path: Path) -> None:
-    """A capture of all links of a node leaves its loopback interface out, and may stand beside that of loopback."""
+    """A capture of all links of a node leaves out its loopback interface, which may have a capture of its own."""
     programs = plan(tmp_path, '[{ node = "client" }, { node = "client", link = "lo" }]').programs
     names = [program.name for program in programs if program.name.startswith("capture.")]
     assert names == ["capture.client-access1", "capture.client-access2", "capture.client-lo"]

@@ -23,7 +23,7 @@ FILES = (
     ".clang-format",
     ".pre-commit-config.yaml",
 )
-#: Those of Keep a Changelog.
+#: The sections of Keep a Changelog.
 CHANGES = {"Added", "Changed", "Deprecated", "Removed", "Fixed", "Security"}
 LICENCES = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["license"]["text"].split(" AND ")
 

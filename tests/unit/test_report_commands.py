@@ -57,7 +57,7 @@ def test_the_default_folder_needs_no_out(tmp_path: Path, monkeypatch: pytest.Mon
 
 
 def test_a_partial_document_without_seeds_gives_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of the recorded runs are not all, and older versions did not write them."""
+    """The commands of recorded runs are not all, and older versions did not write them."""
     monkeypatch.chdir(tmp_path)
     folder = tmp_path / "results" / "two"
     _make(folder, "two.toml", planned=True)

@@ -121,7 +121,7 @@ def test_the_sweep_begins_with_the_metric_that_the_workload_is_about() -> None:
 
 
 def test_the_sweep_begins_with_the_workload_that_has_this_metric() -> None:
-    """The outage of an upload was taken for that of sessions, since nothing named the workload."""
+    """The outage of an upload was taken for the outage of sessions, since nothing named the workload."""
     plain = result_row().metrics
     of = {"sessions": {"response_p95_ms": mean_interval([9.0])}, "upload": {"outage_s": mean_interval([40.0])}}
     rows = [

@@ -199,7 +199,7 @@ def test_every_frame_has_all_documented_columns(tmp_path: Path, frame: str) -> N
 
 
 def test_values_keep_their_types_in_frames() -> None:
-    """The types of the documentation are those of recordings, and of what reads them."""
+    """The types of the documentation are the types of recordings, and of what reads them."""
     for frame in ("subflows", "connections", "queues", "events"):
         sampled = {name: kind for name, kind in columns.types(frame).items() if name not in ("run", "workload", "path")}
         assert sampled == {name: _type_of(name) for name in sampled}, frame

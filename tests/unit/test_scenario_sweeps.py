@@ -103,7 +103,7 @@ def test_sweep_replaces_the_value_in_the_file(write: Write) -> None:
 
 
 def test_a_replaced_value_may_fit_only_what_else_is_replaced(write: Write) -> None:
-    """The file's jitter fits its delay, and exceeds that of the first point: only mistakes of a value itself count."""
+    """The file's jitter fits its delay, and exceeds the first point's delay: only mistakes of a value itself count."""
     link = '[links.link1]\ndelay = "30 ms"\njitter = "20 ms"\n'
     zipped = '[[sweep.zip]]\n"links.link1.delay" = ["5 ms", "50 ms"]\n"links.link1.jitter" = ["1 ms", "2 ms"]\n'
     experiment = load(write(PATHS + WORKLOAD + link + zipped))

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Complaints of the kernel during a selftest are a separate failure; the status remains that of the script."""
+"""Complaints of the kernel during a selftest are a separate failure; the status remains the script's."""
 
 from __future__ import annotations
 

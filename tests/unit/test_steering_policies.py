@@ -110,7 +110,7 @@ def test_fair_ends_with_the_best_of_all_placements(reach: Reach) -> None:
 
 
 def test_fair_moves_along_a_chain() -> None:
-    """Those of a reach only b, those of b also c: one of b makes room for one of a."""
+    """Terminals of a reach only b, terminals of b also c: a terminal of b makes room for one of a."""
     reach: Reach = [("a", "b")] * 4 + [("b", "c")] * 3 + [("c",)] * 2
     terminals, moved, _ = _settle(Fair(S, MARGIN, HOLD_NS), "abc", _terminals(reach))
     assert Counter(one.active for one in terminals) == {"a": 3, "b": 3, "c": 3}

@@ -67,7 +67,7 @@ def _find_gaps(beds: BedSpace, tables: list[SelectedTable]) -> Iterator[str]:
     drawn = [selected.number for selected in tables if is_drawn(study, selected.number)]
     named = set(beds.names) | {name for kept in beds.kept for name in kept.names}
     for parameter in study.parameters:
-        about = [number for number in drawn if parameter.is_about(number, own_flag=True)]
+        about = [number for number in drawn if parameter.is_about(number, is_of_source=True)]
         if parameter.name not in named and any(parameter.choice(number).origin != "stated" for number in about):
             yield f"parameter '{parameter.name}' is not stated, and {FILE} neither varies nor keeps it"
     known = {parameter.name for parameter in study.parameters}

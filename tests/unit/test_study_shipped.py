@@ -123,7 +123,7 @@ def test_the_class_over_beds_follows_from_the_shipped_beds(name: str) -> None:
 
 @pytest.mark.parametrize("name", study_names())
 def test_shipped_beds_are_those_of_the_tables(name: str) -> None:
-    """Every bed has a value or None for each cell of the cloud, and claims are those of the study as it is now."""
+    """Every bed has a value or None for each cell of the cloud, and claims are the study's as it is now."""
     tables = select(name)
     cloud = shipped_cloud(tables)
     if cloud is None:

@@ -313,7 +313,7 @@ def test_what_no_metric_has(changed: dict[str, Any]) -> None:
 
 
 def test_values_over_several_workloads_of_a_run() -> None:
-    """The smallest, largest and mean goodput of a run's workloads, or of those that a pattern selects, seed by seed."""
+    """The smallest, largest and mean goodput of a run's workloads, or of some by a pattern, seed by seed."""
     columns: dict[str, Any] = {
         "lone": {"title": "lone", "where": {"workload": "down1"}, "value": "goodput_mbps"},
         "least": {"title": "least", "value": "min:goodput_mbps"},

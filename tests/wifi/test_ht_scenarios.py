@@ -115,7 +115,7 @@ def test_protected_networks_have_ht(bench: Bench, security: str) -> None:
 
 
 def test_long_aggregates_are_announced(bench: Bench) -> None:
-    """By an RTS. Those of the access point have acknowledgements of TCP, and are longer than 500 bytes too."""
+    """By an RTS. The access point's aggregates have acknowledgements of TCP, and are longer than 500 bytes, too."""
     (recording,) = bench.record(near("1 s") + "[wifi]\nrts_bytes = 500\n", HT, out="results-rts")
     announced = {name: (one["rts"], one["attempts"]) for name, one in counters_of(recording).items()}
     print(announced)

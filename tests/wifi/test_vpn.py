@@ -36,7 +36,7 @@ def _scenario() -> str:
 
 
 def test_a_tunnel_moves_with_all_that_is_inside(bench: Bench) -> None:
-    """The run fails if the checksums of both ends of a download differ. Bytes are those that access points sent."""
+    """The run fails if the checksums of both ends of a download differ. Bytes are what access points sent."""
     (recording,) = bench.record(_scenario(), *SETTINGS)
     log = [json.loads(line) for line in recording.output("steering").splitlines()]
     loaded = [one for one in log if one["event"] == "moved" and one["verdict"] != "idle"]

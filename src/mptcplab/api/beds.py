@@ -178,13 +178,13 @@ class BedReproduction:
 
     @property
     def is_good(self) -> bool:
-        """Whether no run failed, and every table has a value."""
+        """True if no run failed, and every table has a value."""
         return all(report.problem is None for report in self.reports)
 
 
 @dataclass(frozen=True)
 class BedCost:
-    """What the measurement of a study on its beds takes: ``left`` are the runs that are not recorded."""
+    """The cost of measuring a study on its beds: ``left`` are the runs that are not recorded."""
 
     plan: BedPlan
     left: tuple[Run, ...]

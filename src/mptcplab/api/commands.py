@@ -31,7 +31,7 @@ _SHELL = ("bash", "--norc", "-i")
 
 @dataclass(frozen=True)
 class CommandResult:
-    """What a program did: its exit status, or 128 + n for signal n, its outputs, and its duration in virtual time."""
+    """The end of a program: its exit status, or 128 + n for signal n, its outputs, and its duration in virtual time."""
 
     status: int
     stdout: bytes
@@ -164,12 +164,12 @@ def _place(scenario: Path | None, node: str | None, version: str | None, seed: i
     from mptcplab.scenario.load import load
 
     experiment = load(resolve_example(scenario), overrides=override_texts(changes), seed=seed)
-    described = experiment.points[0].scenario
-    plan = compile_plan(described, seed=experiment.seed)
+    resolved = experiment.points[0].scenario
+    plan = compile_plan(resolved, seed=experiment.seed)
     if node is not None and node not in plan.nodes:
         raise InputError(f"{scenario} has no node '{node}'", hint=f"its nodes are {', '.join(plan.nodes)}")
-    node, version = node or plan.nodes[0], version or described.kernel
-    cpus = [name for name, node_base in described.nodes.items() if node_base.cpu is not None]
+    node, version = node or plan.nodes[0], version or resolved.kernel
+    cpus = [name for name, settings in resolved.nodes.items() if settings.cpu is not None]
     if cpus and not has_part(version, CPU):
         message = f"the kernel {version} cannot give '{cpus[0]}' a CPU"
         raise InputError(message, hint=f"use --kernel {with_part(version, CPU)}")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What an experiment takes: time, disk space and memory, before anything is run."""
+"""The cost of an experiment: time, disk space and memory, before anything is run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from mptcplab.scenario.load import Experiment
 
 @dataclass(frozen=True)
 class ExperimentEstimate:
-    """What the runs of an experiment take on this machine, if it is idle and nothing is recorded yet.
+    """The cost of an experiment's runs on this machine, if it is idle and nothing is recorded yet.
 
     ``seconds`` is wall time with ``jobs`` labs in parallel, ``bytes`` disk space. ``lab_memory_bytes`` is the memory of
     the largest lab. ``seconds`` and ``bytes`` may be wrong by a factor of three.
@@ -28,7 +28,7 @@ class ExperimentEstimate:
 
     @property
     def has_usual_memory(self) -> bool:
-        """Whether the largest lab has the memory of a lab whose scenario asks for no more."""
+        """True if the largest lab has the memory of a lab whose scenario asks for no more."""
         return self.lab_memory_bytes == USUAL_MEMORY_BYTES
 
 

@@ -21,7 +21,7 @@ from mptcplab.workload.recorded import read_workloads
 
 @dataclass(frozen=True)
 class ExplainedFiles:
-    """What files show. ``answers`` has one for each workload of a run, by its name; of other files one, under ``""``.
+    """The explanation of files. ``answers`` are by the workloads of a run; other files have one, under ``""``.
 
     Each answer has ``explanations``, the strongest first, with their evidence and its places in the files.
     """

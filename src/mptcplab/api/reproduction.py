@@ -64,7 +64,7 @@ class TableOutcome:
 
     @property
     def is_missing(self) -> bool:
-        """Whether the table has errors, all of which say that this machine lacks something."""
+        """True if the table has errors, all of which say that this machine lacks something."""
         errors = [self.problem, *(run.error for run in self.failed)]
         return self.problem is not None and all(isinstance(error, MissingError) for error in errors)
 
@@ -213,13 +213,13 @@ class TableReport:
 
     @property
     def is_good(self) -> bool:
-        """Whether each value agrees and each claim holds, or the study's data has a reason why not."""
+        """True if each value agrees and each claim holds, or the study's data has a reason why not."""
         return self.judged is None or is_good(self.judged.cells, self.judged.claims)
 
 
 @dataclass(frozen=True)
 class TableCost:
-    """What the measurement of a table takes: ``left`` are the runs that are not recorded.
+    """The cost of measuring a table: ``left`` are the runs that are not recorded.
 
     ``lacks`` says what this machine lacks for it; it is empty otherwise.
     """
@@ -346,7 +346,7 @@ class Reproduction:
 
     @property
     def is_good(self) -> bool:
-        """Whether no run failed, and each value and claim that was measured agrees, or differs for a known reason."""
+        """True if no run failed, and each value and claim that was measured agrees, or differs for a known reason."""
         failed = any(report.problem and not report.outcome.is_missing for report in self.reports)
         return not failed and all(report.is_good for report in self.reports)
 

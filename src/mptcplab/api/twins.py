@@ -22,7 +22,7 @@ from mptcplab.fit.advise import (
     Advice,
     Change,
     ComparedQuantity,
-    Outcome,
+    TransferOutcome,
     compare,
     list_changes,
     outcome_of,
@@ -92,7 +92,7 @@ class TwinOutcome:
     """
 
     twin: Twin
-    runs: tuple[Outcome, ...]
+    runs: tuple[TransferOutcome, ...]
     comparisons: tuple[ComparedQuantity, ...]
     advice: tuple[Advice, ...]
 
@@ -181,7 +181,7 @@ def run_changes(
     *,
     progress: Report = ignore,
     warn: Warn = ignore,
-) -> dict[str, list[Outcome]]:
+) -> dict[str, list[TransferOutcome]]:
     """Run the scenario in ``file``, whose plain tables are ``tables``, and every change of it; return their outcomes.
 
     They are by the words of the change; the unchanged scenario is ``UNCHANGED``.
@@ -224,8 +224,8 @@ def _changed_point(file: Path, tables: Mapping[str, Any], change: Change, warn: 
         return []
 
 
-def _outcomes(experiment: Experiment, done: Sequence[CompletedRun]) -> dict[str, list[Outcome]]:
-    outcomes: dict[str, list[Outcome]] = {}
+def _outcomes(experiment: Experiment, done: Sequence[CompletedRun]) -> dict[str, list[TransferOutcome]]:
+    outcomes: dict[str, list[TransferOutcome]] = {}
     for run in done:
         recording = run.recording
         assert run.result is not None, experiment.name

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What runs lack, found before the first run, and one report for the failures of many."""
+"""Find what runs lack before the first of them, and report the failures of many runs as one."""
 
 from __future__ import annotations
 

@@ -26,7 +26,7 @@ _PARTIAL_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class RunOptions:
-    """How to execute runs. The defaults are the command line's.
+    """Options for the execution of runs. The defaults are the command line's.
 
     ``jobs`` is the number of runs to execute in parallel; None for one per CPU or worker. With ``fresh``, recorded runs
     are executed again. ``cluster`` is the address of a dask scheduler, or ``local``; None for this machine.

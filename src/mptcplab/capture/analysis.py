@@ -127,8 +127,8 @@ class Analysis:
 
     def _drop(self, flow: TcpFlow) -> None:
         for key in (flow.ends, flow.ends[::-1]):
-            found_flow = self._flows.get((key[0], key[1]))
-            if found_flow is not None and found_flow[0] is flow:
+            current = self._flows.get((key[0], key[1]))
+            if current is not None and current[0] is flow:
                 del self._flows[key[0], key[1]]
         self._members.pop(flow.number, None)
         if flow.join_token in self._waiting:
@@ -327,13 +327,13 @@ class Analysis:
 
 def _fits(dss: mp.Dss, connection: MptcpConnection, side: int) -> bool:
     """Return whether ``side`` of ``connection`` can have sent ``dss``."""
-    own_space, other = connection.spaces[side], connection.spaces[1 - side]
-    is_own = dss.sequence is not None and own_space.is_near(dss.sequence, dss.sequence_bits)
+    sent, other = connection.spaces[side], connection.spaces[1 - side]
+    is_own = dss.sequence is not None and sent.is_near(dss.sequence, dss.sequence_bits)
     is_other = dss.ack is not None and other.is_near(dss.ack, dss.ack_bits)
-    if is_own and (is_other or dss.sequence_bits == own_space.origin_bits == 64):
+    if is_own and (is_other or dss.sequence_bits == sent.origin_bits == 64):
         return True
     # A subflow that only acknowledges. If there is a sequence number to compare, it decides.
-    has_own = dss.sequence is not None and own_space.origin is not None
+    has_own = dss.sequence is not None and sent.origin is not None
     return is_other and not has_own and dss.ack_bits == other.origin_bits == 64
 
 

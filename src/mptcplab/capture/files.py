@@ -98,12 +98,12 @@ OF_RUNS: dict[str, Callable[[Statistics], float | None]] = {
 
 def spreads(runs: Sequence[Statistics]) -> dict[str, Spread]:
     """Return mean, maximum and minimum over runs of each value in :data:`OF_RUNS` that a run has."""
-    found_spreads = {}
+    by_name = {}
     for name, value_of in OF_RUNS.items():
         values = [value for value in map(value_of, runs) if value is not None]
         if values:
-            found_spreads[name] = Spread(sum(values) / len(values), max(values), min(values))
-    return found_spreads
+            by_name[name] = Spread(sum(values) / len(values), max(values), min(values))
+    return by_name
 
 
 def statistics_of_files(files: Sequence[Path], ends: Sequence[End] = ()) -> FilesStatistics:
@@ -299,12 +299,10 @@ def refuse_several_runs(files: Sequence[Path]) -> None:
 
 def refuse_several_of_a_run(files: Sequence[Path]) -> None:
     """Refuse several files of one run where each is to be a run. :raises InputError: with the files of one place."""
-    for folder, own_paths in _files_by_run(files).items():
-        if len(own_paths) > 1:
-            example = folder.parent / "*" / _FOLDER / own_paths[0].name
-            message = (
-                f"{len(own_paths)} of the files are of the run {folder.name}, and --runs takes each file for a run"
-            )
+    for folder, captures in _files_by_run(files).items():
+        if len(captures) > 1:
+            example = folder.parent / "*" / _FOLDER / captures[0].name
+            message = f"{len(captures)} of the files are of the run {folder.name}, and --runs takes each file for a run"
             raise InputError(message, hint=f"name one file of each run, like {example}")
 
 

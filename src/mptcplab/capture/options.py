@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 _MPTCP, _MSS, _END, _NOP = 30, 2, 0, 1
-_DSS, _CHECKSUM_BYTES = 2, 2
+_CHECKSUM_BYTES = 2
 
 
 class Capable(NamedTuple):
@@ -105,18 +105,7 @@ def mptcp_options(header: bytes, *, is_cut: bool = False) -> Iterator[Option]:
 
 def has_mptcp(header: bytes) -> bool:
     """Return whether a TCP header has an MPTCP option, be it of an unknown subtype, damaged or cut."""
-    at = 0 if _MPTCP in header else len(header)
-    while at < len(header) and header[at] != _END:
-        if header[at] == _MPTCP:
-            return True
-        if header[at] == _NOP:
-            at += 1
-            continue
-        size = header[at + 1] if at + 1 < len(header) else 0
-        if size < 2:
-            return False
-        at += size
-    return False
+    return _MPTCP in header and _MPTCP in (kind for kind, _, _ in _walk(header))
 
 
 def maximum_segment(header: bytes) -> int | None:
@@ -126,31 +115,34 @@ def maximum_segment(header: bytes) -> int | None:
 
 def _complete_checksum(header: bytes) -> bytes:
     """Return a header that was cut in or before the checksum of a DSS with that checksum; any other one unchanged."""
-    at = 0
-    while at + 3 < len(header):
-        size = 1 if header[at] == _NOP else header[at + 1]
-        if header[at] == _END or size < 1:
-            break
+    for kind, at, size in _walk(header):
         missing = at + size - len(header)
-        if header[at] == _MPTCP and 0 < missing <= _CHECKSUM_BYTES and header[at + 2] >> 4 == _DSS:
+        if kind == _MPTCP and 0 < missing <= _CHECKSUM_BYTES:
             whole = header + bytes(missing)
-            dss = _read(whole[at + 2 :])
-            return whole if isinstance(dss, Dss) and dss.has_checksum else header
-        at += size
+            option = _read(whole[at + 2 :])
+            return whole if isinstance(option, Dss) and option.has_checksum else header
     return header
 
 
-def _options(header: bytes) -> Iterator[tuple[int, bytes]]:
+def _walk(header: bytes) -> Iterator[tuple[int, int, int]]:
+    """Yield kind, position and size of each option but NOP. The last one may be cut; its size may be cut, too (0)."""
     at = 0
     while at < len(header) and header[at] != _END:
         if header[at] == _NOP:
             at += 1
             continue
         size = header[at + 1] if at + 1 < len(header) else 0
-        if size < 2 or at + size > len(header):
+        yield header[at], at, size
+        if size < 2:
             return
-        yield header[at], header[at + 2 : at + size]
         at += size
+
+
+def _options(header: bytes) -> Iterator[tuple[int, bytes]]:
+    """Yield kind and body of each whole option."""
+    for kind, at, size in _walk(header):
+        if 2 <= size <= len(header) - at:
+            yield kind, header[at + 2 : at + size]
 
 
 def _read(body: bytes) -> Option | None:

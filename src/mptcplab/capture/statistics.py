@@ -115,7 +115,7 @@ class FrameReader:
 
     @property
     def restarts(self) -> int:
-        """How often tshark forgot what it knew of connections: see :data:`SESSION_PACKETS`."""
+        """The number of times that tshark forgot all connections: see :data:`SESSION_PACKETS`."""
         return max(0, self.packets - 1) // self.session_packets
 
 

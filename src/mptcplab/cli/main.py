@@ -223,10 +223,10 @@ Examples:
 
 def add_sections(command: click.Command, name: str) -> None:
     """Add the sections that the help of ``mptcplab NAME`` and of its subcommands lacks."""
-    own_text = command.epilog or ""
-    sections = [EXAMPLES[name]] if "Examples:" not in own_text and name in EXAMPLES else []
-    sections += [own_text] if own_text else []
-    sections += [section for title, section in SECTIONS.items() if title not in own_text]
+    epilog = command.epilog or ""
+    sections = [EXAMPLES[name]] if "Examples:" not in epilog and name in EXAMPLES else []
+    sections += [epilog] if epilog else []
+    sections += [section for title, section in SECTIONS.items() if title not in epilog]
     command.epilog = "\n".join(sections)
     for sub_name, subcommand in command.commands.items() if isinstance(command, click.Group) else ():
         add_sections(subcommand, f"{name} {sub_name}".strip())

@@ -61,13 +61,13 @@ def _check_config(config: str | None) -> str:
     return config
 
 
-def _lines(found_lines: dict[str, Any]) -> list[str]:
-    last = found_lines["last"]
+def _lines(report: dict[str, Any]) -> list[str]:
+    last = report["last"]
     lines = [
-        f"policy {found_lines['policy']}: {found_lines['switches']} switches in {found_lines['decisions']} decisions; "
-        f"{found_lines['refused']} reports refused, {found_lines['overruns']} overruns"
+        f"policy {report['policy']}: {report['switches']} switches in {report['decisions']} decisions; "
+        f"{report['refused']} reports refused, {report['overruns']} overruns"
     ]
-    for name, entry in found_lines["access_points"].items():
+    for name, entry in report["access_points"].items():
         state = "silent" if entry["silent"] else "doubted" if name in last.get("doubted", ()) else "reports"
         terminals = [terminal for terminal, place in last.get("terminals", {}).items() if place == name]
         received = last.get("received", {}).get(name)

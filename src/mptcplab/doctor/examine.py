@@ -9,13 +9,13 @@ import platform
 import mptcplab
 from mptcplab.doctor.host import check_extras, check_host, check_python
 from mptcplab.doctor.kernel import check_kernels
-from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, this_system
+from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, detect_system
 from mptcplab.doctor.programs import check_build, check_programs, check_proxies, check_radios, check_stock
 
 
-def examine(system: LinuxDistribution | None = None) -> DoctorReport:
+def examine() -> DoctorReport:
     """Check this machine. This boots an empty lab and changes nothing outside our cache."""
-    system = system or this_system()
+    system = detect_system()
     checks = (
         check_python(),
         check_programs(system),

@@ -45,7 +45,7 @@ def check_kernels() -> Iterator[Finding]:
         try:
             kernel = find_kernel(version)
         except InputError:
-            continue  # of a variant that there is no more
+            continue  # of a variant that no longer exists
         except MissingError as error:
             level = Level.BROKEN if is_default else Level.MISSING
             use = "every run" if is_default else f'scenarios with kernel = "{version}"'

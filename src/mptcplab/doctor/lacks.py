@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from mptcplab.doctor.examine import describe_machine
-from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, this_system, words
+from mptcplab.doctor.model import DoctorReport, Finding, Level, LinuxDistribution, detect_system, words
 from mptcplab.errors import LabError, MissingError, name_all, try_each
 from mptcplab.kernel.cache import BUILD_COMMAND
 from mptcplab.kernel.debian import STOCK_TOOLS as STOCK_TOOLS
@@ -82,7 +82,7 @@ class Lacks:
 
     @property
     def advice(self) -> list[str]:
-        """What users can do about the things that no command gets, such as a toolchain that Debian has only older."""
+        """Advice about the things that no command gets, such as a toolchain that Debian has only older."""
         others = (lack.error for lack in self.lacks if not lack.error.packages and not lack.error.command)
         return [f"{error.message}: {error.hint}" if error.hint else error.message for error in others]
 
@@ -136,7 +136,7 @@ def collect_lacks(
         errors.setdefault(error.subject, error)
         users.setdefault(error.subject, {})[f"`{command}`"] = None
     lacks = [Lack(error, tuple(users[subject])) for subject, error in errors.items()]
-    return Lacks(system or this_system(), tuple(sorted(lacks, key=_order)), install_command)
+    return Lacks(system or detect_system(), tuple(sorted(lacks, key=_order)), install_command)
 
 
 def _order(lack: Lack) -> int:

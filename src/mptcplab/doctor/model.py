@@ -46,7 +46,7 @@ class DoctorReport:
 
     @property
     def can_run(self) -> bool:
-        """Whether experiments can run in the lab kernel."""
+        """True if experiments can run in the lab kernel."""
         return all(finding.level != Level.BROKEN for finding in self.findings)
 
     @property
@@ -135,7 +135,7 @@ class LinuxDistribution:
         return "; then ".join(filter(None, (command, aur)))
 
 
-def this_system(release: Path = Path("/etc/os-release")) -> LinuxDistribution:
+def detect_system(release: Path = Path("/etc/os-release")) -> LinuxDistribution:
     """Return the distribution of this machine according to os-release(5)."""
     try:
         lines = release.read_text().splitlines()

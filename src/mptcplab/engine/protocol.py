@@ -68,7 +68,7 @@ class Capabilities:
 
     @property
     def has_limits(self) -> bool:
-        """Whether a scenario can need something that the engine lacks."""
+        """True if a scenario can need something that the engine lacks."""
         return not self.chooses_kernel or self.features is not None
 
     def check(self, plan: Plan, *, kernel: str | None, name: str) -> None:
@@ -258,9 +258,9 @@ def kind_named(name: str) -> EngineKind:
 
     :raises MissingError: if its package is missing.
     """
-    found_kind = _plugin_kinds().get(name)
-    if found_kind is not None:
-        return found_kind
+    of_plugin = _plugin_kinds().get(name)
+    if of_plugin is not None:
+        return of_plugin
     target = f"mptcplab.engine.{name}.engine:{name.capitalize()}"
     kind: EngineKind = load(target)() if name in _own_names() else _PACKAGED.load(name)()
     return kind

@@ -23,7 +23,7 @@ _LIMITS = re.compile(r"\b(?:add_addr_accepted|subflows|limits?)\b")
 
 
 @dataclass(frozen=True)
-class Observation:
+class EvidenceLine:
     """A line of evidence, and where it was read; nowhere if it follows from several lines or from packets."""
 
     text: str
@@ -35,7 +35,7 @@ class Explanation:
     """A reason that applies, with the places of its evidence."""
 
     finding: Finding
-    evidence: tuple[Observation, ...]
+    evidence: tuple[EvidenceLine, ...]
 
 
 @dataclass(frozen=True)
@@ -116,7 +116,7 @@ def _gaps(evidence: Evidence) -> Iterable[str]:
         yield from (f"connection {connection.number}: {gap}" for gap in connection.gaps)
 
 
-def _observation(sources: Sources, line: str) -> Observation:
+def _observation(sources: Sources, line: str) -> EvidenceLine:
     """Find where the words of a line of evidence were read, at the host that it names or at any."""
     named = [host for host in sources.facts if re.search(rf"(?<!\w){re.escape(host)}(?!\w)", line)]
     kind = "endpoint {}" if _ENDPOINT.search(line) else "route {}" if line.startswith("route") else "{}"
@@ -131,8 +131,8 @@ def _observation(sources: Sources, line: str) -> Observation:
         best = {
             place: None
             for places in known
-            for place in [this_place for this_place in places if count[this_place] == most][-1:]
+            for place in [candidate for candidate in places if count[candidate] == most][-1:]
         }
         if best:
-            return Observation(line, tuple(best)[:_MAX_PLACES])
-    return Observation(line, ())
+            return EvidenceLine(line, tuple(best)[:_MAX_PLACES])
+    return EvidenceLine(line, ())

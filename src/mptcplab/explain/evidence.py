@@ -257,7 +257,7 @@ class Middlebox:
 
 @dataclass(frozen=True, kw_only=True)
 class Expected:
-    """What should happen: from the scenario, or from what the user says.
+    """The expected behaviour: from the scenario, or from what the user says.
 
     ``subflows`` is the number that each connection should have. ``is_bulk`` workloads send as much as the paths carry,
     for at least ``duration_s``. ``rates`` maps the names of paths to what each would carry alone.

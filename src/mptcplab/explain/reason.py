@@ -88,10 +88,10 @@ class Reason:
     ``recognise`` gets evidence that has all of ``needs`` and yields a sign for each occurrence. ``sentence`` has
     placeholders for the signs' values; sentence, ``cure`` and ``confirm`` (what would settle the matter) have no full
     stop. ``explanation`` is a paragraph for docs/reasons.md: what the kernel does, and where. ``page`` is the page of
-    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix;
-    None where a lab cannot produce it, and ``why_no_scenario`` says why. ``after`` names reasons that explain this one:
-    if one of them applies, this one is left out. Tables of runs have notes of reasons that are ``is_noted``; they have
-    warnings of their own of the others.
+    the documentation with its anchor. ``scenario`` is the file in tests/lab/reasons that produces it, without suffix,
+    if it does not have the name of the reason; where a lab cannot produce it, ``why_no_scenario`` says why. ``after``
+    names reasons that explain this one: if one of them applies, this one is left out. Tables of runs have notes of
+    reasons that are ``is_noted``; they have warnings of their own of the others.
     """
 
     key: str
@@ -104,7 +104,7 @@ class Reason:
     confirm: str
     explanation: str
     page: str
-    scenario: str | None = None
+    scenario: str = ""
     why_no_scenario: str = ""
     after: tuple[str, ...] = ()
     is_noted: bool = True
@@ -132,3 +132,8 @@ class Reason:
                 cost=sign.cost,
                 is_noted=self.is_noted,
             )
+
+    @property
+    def lab_scenario(self) -> str | None:
+        """The scenario in tests/lab/reasons that produces it; None if a lab cannot."""
+        return None if self.why_no_scenario else self.scenario or self.key

@@ -19,12 +19,12 @@ def reasons() -> dict[str, Reason]:
     return {reason.key: reason for module in modules for reason in module.REASONS}
 
 
-def explain(evidence: Evidence, among: Iterable[Reason] | None = None) -> list[Finding]:
+def explain(evidence: Evidence) -> list[Finding]:
     """Return what applies, the best proven and most costly first, without what another finding explains.
 
     What applies several times at one place is one finding, the most costly.
     """
-    candidates = list(reasons().values() if among is None else among)
+    candidates = reasons().values()
     findings = _once_a_place(finding for reason in candidates for finding in reason.findings(evidence))
     named = {finding.reason for finding in findings}
     explained = {reason.key for reason in candidates if named & set(reason.after)}

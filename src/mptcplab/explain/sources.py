@@ -27,7 +27,7 @@ from mptcplab.explain.readers.collection import (
     open_collection,
     printable,
 )
-from mptcplab.explain.readers.facts import Facts, Place
+from mptcplab.explain.readers.facts import HostFacts, Place
 from mptcplab.explain.readers.host import (
     busy_share,
     connections_of,
@@ -47,9 +47,9 @@ _NAMELESS = "host"
 
 @dataclass
 class Sources:
-    """What was read. ``unread`` says what could not be read on the machine, ``skipped`` what is not understood."""
+    """The files that were read. ``unread`` could not be read on the machine, ``skipped`` is not understood."""
 
-    facts: dict[str, Facts] = field(default_factory=dict)
+    facts: dict[str, HostFacts] = field(default_factory=dict)
     capture: Summary | None = None
     understood: list[str] = field(default_factory=list)
     skipped: list[str] = field(default_factory=list)
@@ -154,7 +154,7 @@ def _add_texts(sources: Sources, collection: Collection) -> int:
         path = PurePosixPath(name)
         is_ours = collection.is_host and str(path.parent) in homes
         host = path.parent.name or _NAMELESS if is_ours or is_run else _host_name(path)
-        facts = sources.facts.setdefault(host, Facts(host))
+        facts = sources.facts.setdefault(host, HostFacts(host))
         if is_ours and path.name == _INDEX:
             _read_index(facts, text, sources)
             continue
@@ -177,7 +177,7 @@ def _host_name(path: PurePosixPath) -> str:
     return _NAMELESS
 
 
-def _read_index(facts: Facts, text: str, sources: Sources) -> None:
+def _read_index(facts: HostFacts, text: str, sources: Sources) -> None:
     """Learn from our script's index what was asked without an answer: no line there means that there are none."""
     failed: set[str] = set()
     for line in text.splitlines()[1:]:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What all figures share: colours, matplotlib's configuration, the legend, files, and the positions below an axis."""
+"""The parts that all figures share: colours, matplotlib's configuration, the legend, files, positions below an axis."""
 
 from __future__ import annotations
 

@@ -90,7 +90,7 @@ def delays_of(
 
 def scale_delays(axes: Axes, drawn: Sequence[Delays]) -> None:
     """Give the axis of all ``drawn`` delays its range: logarithmic, and said to be so, if they differ much."""
-    low, high = min(delays.spans[0] for delays in drawn), max(this_delays.spans[1] for this_delays in drawn)
+    low, high = min(delays.spans[0] for delays in drawn), max(panel.spans[1] for panel in drawn)
     if high <= _LOGARITHMIC * low:
         axes.set_ylim(0, 1.15 * high)
     else:

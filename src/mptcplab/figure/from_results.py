@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a figure of a results folder shows: the runs, the metric, and which swept key lies along the axis."""
+"""The content of a figure of a results folder: the runs, the metric, and which swept key lies along the axis."""
 
 from __future__ import annotations
 
@@ -60,26 +60,24 @@ def metric_of_rows(rows: Sequence[ResultRow], name: str | None, every: Sequence[
     there = [metric for metric in METRICS if any(_has_metric(row, metric) for row in rows)]
     if name is None:
         return headline_metric(there)
-    found_metric = metric_named(name, there)
-    if found_metric.name in there:
-        return found_metric
-    if any(found_metric.name in row.never for row in rows):
+    wanted = metric_named(name, there)
+    if wanted.name in there:
+        return wanted
+    if any(wanted.name in row.never for row in rows):
         raise InputError(
-            f"no run has a value of {found_metric.name}: {found_metric.display.never} within any run",
+            f"no run has a value of {wanted.name}: {wanted.display.never} within any run",
             hint=f"these results have {', '.join(there)}",
         )
-    having = dict.fromkeys(
-        row.workload for row in every if _has_metric(row, found_metric.name) or found_metric.name in row.never
-    )
+    having = dict.fromkeys(row.workload for row in every if _has_metric(row, wanted.name) or wanted.name in row.never)
     lacking = dict.fromkeys(row.workload for row in rows)
     if not having:
-        hint = f"{needs_of(found_metric)}these results have {', '.join(there)}"
-        raise InputError(f"no run has the metric {found_metric.name}", hint=hint)
+        hint = f"{needs_of(wanted)}these results have {', '.join(there)}"
+        raise InputError(f"no run has the metric {wanted.name}", hint=hint)
     if having.keys() & lacking.keys():
-        message = f"no run of these points has the metric {found_metric.name}"
+        message = f"no run of these points has the metric {wanted.name}"
         raise InputError(message, hint=f"others have it; these have {', '.join(there)}")
     raise InputError(
-        f"no run of {', '.join(lacking)} has the metric {found_metric.name}, which has no meaning for such a workload",
+        f"no run of {', '.join(lacking)} has the metric {wanted.name}, which has no meaning for such a workload",
         hint=f"{', '.join(having)} has it; {', '.join(lacking)} has {', '.join(there)}",
     )
 
@@ -105,8 +103,8 @@ def build_figure(results: Results, choice: FigureChoice) -> Drawn:
     """
     check_of_results(choice)
     by_path = is_by_path(choice.metric)
-    found_words = words(results, choice.labels, paths_of(results.rows) if by_path else ())
-    wanted = _chosen_values(choice, list(found_words.keys))
+    texts = words(results, choice.labels, paths_of(results.rows) if by_path else ())
+    wanted = _chosen_values(choice, list(texts.keys))
     runs = _runs_at_points(results.recorded, drop_path_choices(wanted))
     recorded = _select_workloads(_rows_at(results, runs), choice)
     if by_path:
@@ -115,12 +113,12 @@ def build_figure(results: Results, choice: FigureChoice) -> Drawn:
     kind = choice.kind or _choose_kind(recorded, choice)
     check_options(choice, kind)
     if kind == "time":
-        made = _draw_timelines(results, runs, recorded, choice, found_words)
+        made = _draw_timelines(results, runs, recorded, choice, texts)
     elif kind == "cdf":
-        made = _distribution(results, runs, recorded, choice, found_words)
+        made = _distribution(results, runs, recorded, choice, texts)
     else:
-        made = _draw_sweep(results, recorded, choice, kind, found_words, wanted)
-    lines = (results.incomplete, found_words.describe_choice(wanted), made.note, changed_keys_note(results.changes))
+        made = _draw_sweep(results, recorded, choice, kind, texts, wanted)
+    lines = (results.incomplete, texts.describe_choice(wanted), made.note, changed_keys_note(results.changes))
     return replace(made, note="\n".join(filter(None, lines)), paper=choice.paper, has_note=choice.note)
 
 
@@ -182,34 +180,34 @@ def _draw_sweep(
     rows: Sequence[ResultRow],
     choice: FigureChoice,
     kind: Kind,
-    found_words: Words,
+    texts: Words,
     wanted: Mapping[str, Sequence[str]],
 ) -> Drawn:
     metric = metric_of_rows(rows, choice.metric, results.rows)
     # A point that lacks the metric keeps its place.
-    own_rows = select_workloads(rows, [row for row in rows if metric.name in row.known])
-    keys = list(swept_values(own_rows))
-    along = swept_key(choice.x, keys) if choice.x is not None else choose_axis(points_of(own_rows))
+    with_metric = select_workloads(rows, [row for row in rows if metric.name in row.known])
+    keys = list(swept_values(with_metric))
+    along = swept_key(choice.x, keys) if choice.x is not None else choose_axis(points_of(with_metric))
     by = [swept_key(name, keys) for name in choice.by] or None
     if choice.x is not None and by is not None and along in by:
         raise InputError(f"{along} is both --x and --by", hint="remove it from one of them")
     is_open = choice.kind is None and choice.x is None and by is None
-    part = overview(own_rows, along, metric) if is_open else Overview(own_rows, series_keys(own_rows, along, by))
+    part = (
+        overview(with_metric, along, metric) if is_open else Overview(with_metric, series_keys(with_metric, along, by))
+    )
     # All values of the results determine the unit, so that it is the same as in their table.
     unit = unit_of(metric, results.rows)
-    shown = [replace(found_words.row(row), workload=found_words.workload(row.workload)) for row in part.rows]
-    figure = sweep_figure(
-        _title(results, choice), shown, found_words.metric(metric), along, part.keys, found_words.keys, unit
-    )
-    check_curves(len(figure.series), own_rows, part.keys)
+    shown = [replace(texts.row(row), workload=texts.workload(row.workload)) for row in part.rows]
+    figure = sweep_figure(_title(results, choice), shown, texts.metric(metric), along, part.keys, texts.keys, unit)
+    check_curves(len(figure.series), with_metric, part.keys)
     is_below = choice.level is not None and choice.level < figure.lowest
     figure = replace(figure, level=choice.level, signed=figure.signed or is_below)
     if kind == "lines":
-        figure = _to_scale(results, figure, along, choice, found_words)
+        figure = _to_scale(results, figure, along, choice, texts)
     draw = draw_lines if kind == "lines" else draw_bars
     named = [key for key in part.keys if key != PATH]
-    lacking = _missing_bar_notes(results, figure, drop_path_choices(wanted), found_words, _PointPlaces(along, named))
-    together = together_notes(points_of(own_rows), along, part.keys, found_words.keys)
+    lacking = _missing_bar_notes(results, figure, drop_path_choices(wanted), texts, _PointPlaces(along, named))
+    together = together_notes(points_of(with_metric), along, part.keys, texts.keys)
     notes = (figure.note, *level_note(choice), *together, part.note)
     return Drawn(
         kind,
@@ -217,21 +215,17 @@ def _draw_sweep(
         lambda drawing: draw(figure, drawing, drawing.subplots()),
         f"{metric.noun} by {short_names(keys)[along]}" if along else metric.noun,
         "\n".join(
-            filter(
-                None, [*_workload_notes(results, own_rows, found_words), *notes, *(lacking if kind == "bars" else ())]
-            )
+            filter(None, [*_workload_notes(results, with_metric, texts), *notes, *(lacking if kind == "bars" else ())])
         ),
     )
 
 
-def _to_scale(results: Results, figure: Figure, along: str, choice: FigureChoice, found_words: Words) -> Figure:
+def _to_scale(results: Results, figure: Figure, along: str, choice: FigureChoice, texts: Words) -> Figure:
     """Return ``figure`` with the values that its words stand for, on the scales that the user chooses.
 
     :raises InputError: if the values have no such scale.
     """
-    named = {
-        found_words.value(run.settings[along]): run.settings[along] for run in results.recorded if along in run.settings
-    }
+    named = {texts.value(run.settings[along]): run.settings[along] for run in results.recorded if along in run.settings}
     values = tuple(named.get(position, position) for position in figure.positions)
     y_scale = choice.y_scale or "linear"
     scaled = replace(figure, values=values, x_scale=choice.x_scale, y_scale=y_scale, y_range=choice.y_range)
@@ -239,11 +233,11 @@ def _to_scale(results: Results, figure: Figure, along: str, choice: FigureChoice
     return scaled
 
 
-def _workload_notes(results: Results, rows: Sequence[ResultRow], found_words: Words) -> Iterator[str]:
+def _workload_notes(results: Results, rows: Sequence[ResultRow], texts: Words) -> Iterator[str]:
     """Yield which workloads are drawn, if that is not all."""
     shown = dict.fromkeys(row.workload for row in rows)
     if len(shown) < len({measured.workload for run in results.recorded for measured in run.result.measured}):
-        yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(map(found_words.workload, shown))}"
+        yield f"workload{'s' if len(shown) > 1 else ''} {', '.join(map(texts.workload, shown))}"
 
 
 @dataclass(frozen=True)
@@ -253,15 +247,15 @@ class _PointPlaces:
     along: str
     keys: Sequence[str]
 
-    def has_point(self, settings: Mapping[str, str], position: str, series: str, found_words: Words) -> bool:
+    def has_point(self, settings: Mapping[str, str], position: str, series: str, texts: Words) -> bool:
         """Return whether the point with these settings would be there; a series may also be named by its workload."""
-        name = ", ".join(found_words.value(settings.get(key, "")) for key in self.keys)
-        own_value = found_words.value(settings.get(self.along, ""))
-        return own_value == position and (not name or f"{series}, ".startswith(f"{name}, "))
+        name = ", ".join(texts.value(settings.get(key, "")) for key in self.keys)
+        value = texts.value(settings.get(self.along, ""))
+        return value == position and (not name or f"{series}, ".startswith(f"{name}, "))
 
 
 def _missing_bar_notes(
-    results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], found_words: Words, places: _PointPlaces
+    results: Results, figure: Figure, wanted: Mapping[str, Sequence[str]], texts: Words, places: _PointPlaces
 ) -> Iterator[str]:
     """Yield why bars are missing, if some are that have no words of their own."""
     missing = [
@@ -271,18 +265,16 @@ def _missing_bar_notes(
         if series.measured[at] is None and not series.word(at)
     ]
     unavailable = [
-        (settings, found_words.reason(reason, settings))
+        (settings, texts.reason(reason, settings))
         for settings, reason in results.stored.unavailable
         if all(settings.get(key) in some for key, some in wanted.items())
     ]
     reasons: dict[str, None] = {}
     others = []
     for position, series in missing:
-        own_texts = [
-            reason for settings, reason in unavailable if places.has_point(settings, position, series, found_words)
-        ]
-        reasons.update(dict.fromkeys(own_texts))
-        if not own_texts:
+        of_bar = [reason for settings, reason in unavailable if places.has_point(settings, position, series, texts)]
+        reasons.update(dict.fromkeys(of_bar))
+        if not of_bar:
             others.append(", ".join(part for part in (series if len(figure.series) > 1 else "", position) if part))
     if reasons:
         yield f"{NOT_AVAILABLE}: no value, since {'; '.join(reasons)}"
@@ -299,14 +291,14 @@ def _draw_timelines(
     runs: Sequence[RecordedRun],
     rows: Sequence[ResultRow],
     choice: FigureChoice,
-    found_words: Words,
+    texts: Words,
 ) -> Drawn:
     chosen = _select_seed(runs, choice.seed)
-    check_columns([run.settings for run in chosen], list(found_words.keys))
-    chosen = [found_words.run(run) for run in chosen]
+    check_columns([run.settings for run in chosen], list(texts.keys))
+    chosen = [texts.run(run) for run in chosen]
     workload = _chosen_workload(choice) or rows[0].workload
-    varied = [key for key in found_words.keys if len({run.settings.get(key) for run in chosen}) > 1]
-    columns = side_by_side([_column(run, workload, {key: found_words.keys[key] for key in varied}) for run in chosen])
+    varied = [key for key in texts.keys if len({run.settings.get(key) for run in chosen}) > 1]
+    columns = side_by_side([_column(run, workload, {key: texts.keys[key] for key in varied}) for run in chosen])
     seed = chosen[0].result.seed
     every = OverTime(_title(results, choice), columns)
     unknown = [panel for panel in choice.panels if panel not in PANELS]
@@ -322,7 +314,7 @@ def _draw_timelines(
         raise InputError(
             f"the workload {workload} has no samples to draw", hint="use --kind bars, or another --workload or --panels"
         )
-    name = found_words.workload(workload)
+    name = texts.workload(workload)
     note = "\n".join([*figure.key, f"workload {name}, seed {seed}; {rows[0].measured_on}", *memory_note(rows)])
     return Drawn("time", figure.size, partial(draw_over_time, figure), f"workload {name} over time, seed {seed}", note)
 
@@ -353,36 +345,34 @@ def _distribution(
     runs: Sequence[RecordedRun],
     rows: Sequence[ResultRow],
     choice: FigureChoice,
-    found_words: Words,
+    texts: Words,
 ) -> Drawn:
     by = [swept_key(name, list(swept_values(rows))) for name in choice.by] or None
     keys = curve_keys(rows, by)
-    own_rows, varied = rows, list(keys)
-    runs, rows = [found_words.run(run) for run in runs], [found_words.row(row) for row in rows]
+    drawn, varied = rows, list(keys)
+    runs, rows = [texts.run(run) for run in runs], [texts.row(row) for row in rows]
     samples: Mapping[str, Sequence[float]]
     others: list[str] = []
     if choice.metric is not None:
         metric = metric_of_rows(rows, choice.metric, results.rows)
         unit = unit_of(metric, results.rows)
-        label = label_of(found_words.metric(metric), unit)
+        label = label_of(texts.metric(metric), unit)
         several = len({row.workload for row in rows}) > 1
         keys += [_WORKLOAD] if several else []
         samples = {
-            _name({**row.settings, _WORKLOAD: found_words.workload(row.workload)}, keys): row.samples.get(
-                metric.name, ()
-            )
+            _name({**row.settings, _WORKLOAD: texts.workload(row.workload)}, keys): row.samples.get(metric.name, ())
             for row in rows
         }
         others = [*later_outage_note(rows, metric), *memory_note(rows)]
         noun, note, shows = "runs", "one value per run", f"distribution of {metric.noun} over runs"
     else:
         workload = _chosen_workload(choice) or _with_items(runs[0], rows)
-        own_rows = [row for row in own_rows if row.workload == workload]
+        drawn = [row for row in drawn if row.workload == workload]
         samples, (noun, time, base) = _items(runs, workload, keys)
         unit = choose_unit(base, (value for values in samples.values() for value in values))
-        label = f"{found_words.time(time)}, {unit.name}"
+        label = f"{texts.time(time)}, {unit.name}"
         note, shows = (
-            f"{noun} of workload {found_words.workload(workload)}, of all seeds",
+            f"{noun} of workload {texts.workload(workload)}, of all seeds",
             f"distribution of the {time}",
         )
     curves = tuple(
@@ -392,8 +382,8 @@ def _distribution(
     )
     if not curves:
         raise InputError("there are no values to draw", hint="name a metric with --metric")
-    check_curves(len(curves), own_rows, varied)
-    legend = ", ".join(name for name in ({**found_words.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
+    check_curves(len(curves), drawn, varied)
+    legend = ", ".join(name for name in ({**texts.keys, _WORKLOAD: _WORKLOAD}[key] for key in keys) if name)
     figure = DistributionFigure(_title(results, choice), label, curves, noun, legend, choice.x_scale)
     figure.check_scale()
     note = "\n".join([f"{note}; {rows[0].measured_on}", *figure.key, *others])

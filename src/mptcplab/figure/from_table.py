@@ -92,7 +92,7 @@ def _select_points(table: PointTable, choice: FigureChoice) -> tuple[PointTable,
 def _words(table: PointTable, choice: FigureChoice) -> _ColumnWords:
     """Return the user's words. :raises InputError: for words about nothing in the table, and for two equal ones."""
     values = {key: dict.fromkeys(point.settings[key] for point in table.points) for key in table.columns.keys}
-    every = dict.fromkeys(value for own_entries in values.values() for value in own_entries)
+    every = dict.fromkeys(value for present in values.values() for value in present)
     drawn = [word for word in (table.columns.shown, *table.columns.models) if word not in table.columns.keys]
     columns, of_values = {}, {}
     for name, text in choice.labels:
@@ -104,8 +104,8 @@ def _words(table: PointTable, choice: FigureChoice) -> _ColumnWords:
         else:
             there = ", ".join([*table.columns.keys, *drawn, *every])
             raise InputError(f"'{name}' is not a column or value of the table", hint=f"use one of {there}")
-    for key, own_entries in values.items():
-        if len({of_values.get(value, value) for value in own_entries}) < len(own_entries):
+    for key, present in values.items():
+        if len({of_values.get(value, value) for value in present}) < len(present):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
     swept = [key for key in table.columns.keys if _SWEPT.fullmatch(key)]
     names = {key: key for key in (*table.columns.keys, *drawn)}
@@ -273,7 +273,7 @@ def _check_count(count: int, table: PointTable, by: Sequence[str]) -> None:
         return
     values = {key: {point.settings[key] for point in table.points} for key in by}
     measured = [
-        key for key, own_texts in values.items() if len(own_texts) > MAX_CURVES and None not in map(number, own_texts)
+        key for key, present in values.items() if len(present) > MAX_CURVES and None not in map(number, present)
     ]
     hint = f"choose fewer with --points, such as --points '{by[0]}={table.points[0].settings[by[0]]}'"
     if measured:

@@ -112,7 +112,7 @@ def line_keys(points: Sequence[Point], along: str) -> list[str]:
     """
     kept = [key for key in _varied_keys(points) if key != along]
     while True:
-        others = {key: [this_key for this_key in kept if this_key != key] for key in reversed(kept)}
+        others = {key: [other for other in kept if other != key] for key in reversed(kept)}
         idle = {key: left for key, left in others.items() if determine(points, [along, *left], key)}
         if not idle:
             return kept
@@ -154,9 +154,9 @@ def leading_keys(points: Sequence[Point]) -> dict[str, list[str]]:
     values = _varied_keys(points)
     keys: dict[str, list[str]] = {}
     for key in sorted(
-        values, key=lambda this_key: (-len(values[this_key]), not are_numbers(this_key, values[this_key]))
+        values, key=lambda candidate: (-len(values[candidate]), not are_numbers(candidate, values[candidate]))
     ):
-        leading = next((this_key for this_key in keys if determine(points, [this_key], key)), None)
+        leading = next((candidate for candidate in keys if determine(points, [candidate], key)), None)
         if leading is None:
             keys[key] = []
         else:
@@ -169,10 +169,10 @@ def together_notes(points: Sequence[Point], along: str, keys: Sequence[str], nam
     for key in _varied_keys(points):
         if key != along and key not in keys and determine(points, [along, *keys], key):
             others = [along, *keys]
-            for this_key in reversed(others[:]):
-                left = [other for other in others if other != this_key]
+            for companion in reversed(others[:]):
+                left = [other for other in others if other != companion]
                 others = left if determine(points, left, key) else others
-            yield f"{names[key]} changes with {' and '.join(names[this_key] for this_key in others)}"
+            yield f"{names[key]} changes with {' and '.join(names[companion] for companion in others)}"
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
     if len(kept) == 1 and len(shown[kept[0]]) > MAX_CURVES:
         hints.append(_example_line_options(rows, keys))
         shown[kept[0]] = spread(shown[kept[0]], _FEW_CURVES)
-    own_rows = [
+    alike = [
         row
         for row in rows
         if row.workload in shown
@@ -215,7 +215,7 @@ def overview(rows: Sequence[ResultRow], along: str, metric: Metric) -> Overview:
     note = (
         f"shown: {count} of {every} lines{of}; for others: mptcplab figure with {' or '.join(hints)}" if hints else ""
     )
-    return Overview(own_rows, keys, note)
+    return Overview(alike, keys, note)
 
 
 def spread(lines: Sequence[tuple[str, ...]], count: int) -> list[tuple[str, ...]]:
@@ -350,20 +350,20 @@ def sweep_figure(
     metric have no value, but their place on the axis; workloads without it are left out.
     :raises InputError: if two rows have the same place.
     """
-    own_rows = [row for row in rows if metric.name in row.known]
-    beside = select_workloads(rows, own_rows)
+    with_metric = [row for row in rows if metric.name in row.known]
+    beside = select_workloads(rows, with_metric)
     axes = axes_of(beside)
     keys = series_keys(beside, along, by)
-    several = len({row.workload for row in own_rows}) > 1
+    several = len({row.workload for row in with_metric}) > 1
     series: dict[str, dict[str, ResultRow]] = {}
-    for row in own_rows:
+    for row in with_metric:
         parts = [row.settings.get(key, "") for key in keys] + ([row.workload] if several else [])
         places = series.setdefault(", ".join(parts) or metric.noun, {})
         if places.setdefault(row.settings.get(along, ""), row) is not row:
             raise _same_place_error(axes, along, keys)
     positions = tuple(swept_values(beside)[along]) if along else ("",)
     names = {**short_names(list(swept_values(beside))), **(labels or {})}
-    unit = unit or unit_of(metric, own_rows)
+    unit = unit or unit_of(metric, with_metric)
     return Figure(
         title,
         names[along] if along else "",
@@ -379,10 +379,10 @@ def sweep_figure(
         ),
         "\n".join(
             [
-                spread_note(own_rows),
+                spread_note(with_metric),
                 *_missing_value_note(series, metric),
-                *later_outage_note(own_rows, metric),
-                *memory_note(own_rows),
+                *later_outage_note(with_metric, metric),
+                *memory_note(with_metric),
             ]
         ),
         lowest=metric.display.lowest * unit.factor,
@@ -423,8 +423,8 @@ def _missing_value_note(series: Mapping[str, Mapping[str, ResultRow]], metric: M
             if word:
                 text = ", ".join(part for part in (name if len(series) > 1 else "", at) if part)
                 names.setdefault(word, []).append(text)
-    for word, own_texts in names.items():
-        points = f" ({'; '.join(filter(None, own_texts))})" if any(own_texts) else ""
+    for word, points_text in names.items():
+        points = f" ({'; '.join(filter(None, points_text))})" if any(points_text) else ""
         if word == metric.display.never:
             yield f"{word}: not within the run{points}"
         else:

@@ -274,8 +274,8 @@ def table_of(frame: pl.DataFrame, choice: FigureChoice) -> PointTable:
     values, intervals = numbers(frame, columns.value), _intervals(frame, columns.value)
     expected = [numbers(frame, name) for name in columns.models]
     points = [
-        _point(dict(zip(columns.keys, settings, strict=True)), own_numbers, values, intervals, expected)
-        for settings, own_numbers in lines.items()
+        _point(dict(zip(columns.keys, settings, strict=True)), line_numbers, values, intervals, expected)
+        for settings, line_numbers in lines.items()
     ]
     if intervals is None:
         _check_runs(frame, columns, len(points))
@@ -347,10 +347,10 @@ def _point(
     intervals: _Intervals | None,
     expected: Sequence[_Numbers],
 ) -> TablePoint:
-    own_values = {line: value for line in lines if (value := values[line]) is not None}
+    known = {line: value for line in lines if (value := values[line]) is not None}
     at = ", ".join(f"{key} = {value}" for key, value in settings.items())
-    is_mean = intervals is not None and any(intervals.is_mean(line) for line in own_values)
-    if is_mean and len(own_values) > 1:
+    is_mean = intervals is not None and any(intervals.is_mean(line) for line in known)
+    if is_mean and len(known) > 1:
         of = f": {at}" if at else ""
         raise InputError(
             f"two lines of the table are of the same point, and one of them is a mean{of}",
@@ -359,10 +359,10 @@ def _point(
     models = tuple(_expected_value(column, lines, at) for column in expected)
     interval = None
     if is_mean and intervals is not None:
-        interval = intervals.interval(*next(iter(own_values.items())))
-    elif own_values:
-        interval = mean_interval(list(own_values.values()))
-    return TablePoint(settings, tuple(own_values.values()), interval, models)
+        interval = intervals.interval(*next(iter(known.items())))
+    elif known:
+        interval = mean_interval(list(known.values()))
+    return TablePoint(settings, tuple(known.values()), interval, models)
 
 
 def _expected_value(column: _Numbers, lines: Sequence[int], at: str) -> float | None:

@@ -72,12 +72,12 @@ def _messages(figure: OverTime) -> Iterator[str]:
     """Yield what the panel of delays shows, in the words of a column with marks if there is one."""
     delays = [column.timeline.delays for column in figure.columns if column.timeline.delays is not None]
     if delays and "delay" in figure.shown:
-        yield next((this_delays for this_delays in delays if this_delays.bad), delays[0]).note
+        yield next((panel for panel in delays if panel.bad), delays[0]).note
 
 
 @dataclass(frozen=True)
 class Panel:
-    """What a panel shows, its unit, and a ``short`` name where there is little room."""
+    """The quantity of a panel, its unit, and a ``short`` name where there is little room."""
 
     quantity: str
     unit: str

@@ -141,18 +141,18 @@ def _capacity(
     )
 
 
-def _goodput(found_reassemblies: Sequence[Reassembly], edges: Numbers) -> tuple[TimelineCurve | None, float]:
+def _goodput(received: Sequence[Reassembly], edges: Numbers) -> tuple[TimelineCurve | None, float]:
     """Return the rate in Mbit/s of what was in order for the application, and how much arrived on two subflows, in %.
 
     None and 0 if no data did, or if the programs do not report it.
     """
-    arrived = sum(float(reassembly.in_order[-1]) for reassembly in found_reassemblies)
-    percent = 100 * sum(reassembly.duplicate for reassembly in found_reassemblies) / arrived if arrived > 0 else 0.0
+    arrived = sum(float(reassembly.in_order[-1]) for reassembly in received)
+    percent = 100 * sum(reassembly.duplicate for reassembly in received) / arrived if arrived > 0 else 0.0
     if percent < _COPIES_PERCENT or len(edges) < 2:
         return None, 0.0
     fewer = fewer_edges(edges)
     total = np.zeros(len(fewer) - 1)
-    for reassembly in found_reassemblies:
+    for reassembly in received:
         total += np.diff(np.interp(fewer / _NS, reassembly.times_s, reassembly.in_order, left=0.0))
     rates = 8e3 * total / np.diff(fewer)
     return TimelineCurve("goodput", round_values(fewer / _NS, 5), round_values(np.append(rates, rates[-1]), 3)), percent

@@ -106,9 +106,9 @@ def words(results: Results, labels: Sequence[tuple[str, str]], paths: Sequence[s
             of_metrics.update(
                 dict.fromkeys(_metrics_named(name, there, [*short_names(keys).values(), *values, *workloads]), text)
             )
-    found_words = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
-    _check_distinct(found_words, results, paths)
-    return found_words
+    texts = Words({**short_names(keys), **of_keys}, of_values, frozenset(of_keys), of_workloads, of_metrics)
+    _check_distinct(texts, results, paths)
+    return texts
 
 
 def _is_about(metric: str, time: str) -> bool:
@@ -130,14 +130,14 @@ def _metrics_named(name: str, there: Collection[str], others: Sequence[str]) -> 
     return metrics
 
 
-def _check_distinct(found_words: Words, results: Results, paths: Sequence[str]) -> None:
-    for key in found_words.keys:
+def _check_distinct(texts: Words, results: Results, paths: Sequence[str]) -> None:
+    for key in texts.keys:
         swept = (run.settings[key] for run in results.recorded if key in run.settings)
         values = dict.fromkeys(paths if key == PATH else swept)
-        if len(set(map(found_words.value, values))) < len(values):
+        if len(set(map(texts.value, values))) < len(values):
             raise InputError(f"two values of {key} have the same words", hint="give each --label words of its own")
     workloads = dict.fromkeys(row.workload for row in results.rows)
-    if len(set(map(found_words.workload, workloads))) < len(workloads):
+    if len(set(map(texts.workload, workloads))) < len(workloads):
         raise InputError("two workloads have the same words", hint="give each --label words of its own")
 
 

@@ -167,7 +167,7 @@ def sample_changes(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Outcome:
+class TransferOutcome:
     """One run: goodput in bit/s, and the median smoothed round trip of each path under load in s, by its link."""
 
     goodput_bps: float
@@ -178,7 +178,7 @@ class Outcome:
 
 @dataclass(frozen=True, kw_only=True)
 class Advice:
-    """What one change gained: relative to the mean of the unchanged twin, with its simultaneous 95 % interval.
+    """The gain of one change: relative to the mean of the unchanged twin, with its simultaneous 95 % interval.
 
     ``rtt_change_s`` is the change of the round trip under load, as a mean over the lines.
     """
@@ -192,7 +192,7 @@ class Advice:
 
     @property
     def verdict(self) -> str:
-        """What that says: ``helps``, ``harms``, or that there is no difference beyond chance, or none that matters."""
+        """The verdict: ``helps``, ``harms``, or that there is no difference beyond chance, or none that matters."""
         if self.n < 2:
             return "one seed shows no chance: use more"
         if self.low <= 0 <= self.high:
@@ -206,7 +206,7 @@ class Advice:
         return {**vars(self), "verdict": self.verdict}
 
 
-def rank(before: Sequence[Outcome], tried: Mapping[str, Sequence[Outcome]]) -> list[Advice]:
+def rank(before: Sequence[TransferOutcome], tried: Mapping[str, Sequence[TransferOutcome]]) -> list[Advice]:
     """Return the changes by what they gained: what helps first, what harms last. Runs are in pairs by seed."""
     mean = sum(outcome.goodput_bps for outcome in before) / len(before)
     advice = []
@@ -229,7 +229,7 @@ def rank(before: Sequence[Outcome], tried: Mapping[str, Sequence[Outcome]]) -> l
     return sorted(advice, key=lambda item: (order.get(item.verdict, 1), -item.gain))
 
 
-def _mean_rtt(outcome: Outcome) -> float | None:
+def _mean_rtt(outcome: TransferOutcome) -> float | None:
     return sum(outcome.rtt_s.values()) / len(outcome.rtt_s) if outcome.rtt_s else None
 
 
@@ -266,7 +266,7 @@ class ComparedQuantity:
         }
 
 
-def outcome_of(result: RunResult, recording: Recording) -> Outcome:
+def outcome_of(result: RunResult, recording: Recording) -> TransferOutcome:
     """Return what one run of the twin did: its only workload is the transfer."""
     measured = result.measured[0]
     ends = ends_of(recording)[0]
@@ -274,7 +274,7 @@ def outcome_of(result: RunResult, recording: Recording) -> Outcome:
     shares: dict[str, float] = {}
     for path, share in sockets.shares.items():
         shares[_line_name(path)] = shares.get(_line_name(path), 0.0) + share
-    return Outcome(
+    return TransferOutcome(
         goodput_bps=measured.goodput_bps,
         retransmitted=(sockets.retransmitted_bytes or 0) / max(sockets.sent_bytes or 0, 1),
         shares=shares,
@@ -301,7 +301,7 @@ def _line_name(path: str) -> str:
     return f"line{match[1]}" if match else path
 
 
-def compare(observation: Observation, outcomes: Sequence[Outcome]) -> list[ComparedQuantity]:
+def compare(observation: Observation, outcomes: Sequence[TransferOutcome]) -> list[ComparedQuantity]:
     """Return what was observed beside the runs of the twin; empty if no transfer was observed."""
     transfer = observation.transfer
     if transfer is None or not outcomes:

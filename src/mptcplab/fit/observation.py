@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a collection shows: its lines, the transfer that was observed, and the settings of its hosts."""
+"""The content of a collection: its lines, the transfer that was observed, and the settings of its hosts."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from mptcplab.capture.packet import read_packets
 from mptcplab.errors import InputError
 from mptcplab.explain.evidence import Subflow
 from mptcplab.explain.readers.collection import open_collection
-from mptcplab.explain.readers.facts import Facts
+from mptcplab.explain.readers.facts import HostFacts
 from mptcplab.explain.readers.host import subflows_of
 from mptcplab.explain.sources import read_texts
 from mptcplab.fit.lines import Line, estimate_from_samples, estimate_line, round_trips_in
@@ -245,7 +245,7 @@ def _growth(subflow: Subflow, name: str) -> float:
     return values[-1] - values[0] if len(values) > 1 else 0.0
 
 
-def _settings(facts: Sequence[Facts]) -> dict[str, tuple[str, str]]:
+def _settings(facts: Sequence[HostFacts]) -> dict[str, tuple[str, str]]:
     """Return settings of the transport with the host and the name under which each was read."""
     settings: dict[str, tuple[str, str]] = {}
     for host in facts:
@@ -255,6 +255,6 @@ def _settings(facts: Sequence[Facts]) -> dict[str, tuple[str, str]]:
     return settings
 
 
-def _backups(facts: Sequence[Facts], lines: Sequence[Line]) -> frozenset[str]:
+def _backups(facts: Sequence[HostFacts], lines: Sequence[Line]) -> frozenset[str]:
     addresses = {endpoint.address for host in facts for endpoint in host.endpoints or () if "backup" in endpoint.flags}
     return frozenset(line.name for line in lines if {line.sender, line.receiver} & addresses)

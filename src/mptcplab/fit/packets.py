@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How packets travelled: when each segment was sent and delivered, and which were lost, for each path of a capture.
+"""The packets of each path of a capture: when each segment was sent and delivered, and which were lost.
 
 A *path* is a pair of addresses, in the direction of the payload. All connections on it share a line. At the sender, an
 acknowledgement, cumulative or selective, shows when a segment arrived, one constant return delay later. At the
@@ -36,7 +36,7 @@ _LOSSES_AN_ARRIVAL, _FIRST_LOSSES = 10, 100
 _OUTGOING = "4"
 
 
-class Delivery(NamedTuple):
+class DeliveredSegment(NamedTuple):
     """A segment that arrived. ``order`` counts the path's first transmissions.
 
     ``is_timed`` is True if ``delivered_s - sent_s`` shows its delay: it was sent once, and nothing held back the
@@ -53,7 +53,7 @@ class Delivery(NamedTuple):
     flow: int
 
 
-class Loss(NamedTuple):
+class LostSegment(NamedTuple):
     """A first transmission that was lost: its place among the path's first transmissions, and when it was sent."""
 
     order: int
@@ -62,7 +62,7 @@ class Loss(NamedTuple):
 
 @dataclass
 class PathTrace:
-    """What a capture shows of one path: addresses of sender and receiver, deliveries, losses, and round trips.
+    """One path in a capture: addresses of sender and receiver, deliveries, losses, and round trips.
 
     ``at_sender`` says where the packets were captured. ``handshakes_s`` are round trips of SYNs, ``sent`` counts first
     transmissions, ``retransmitted`` their repetitions. ``opened_by_sender`` is True if the sender opened connections.
@@ -71,8 +71,8 @@ class PathTrace:
     sender: str
     receiver: str
     at_sender: bool
-    deliveries: list[Delivery] = field(default_factory=list)
-    losses: list[Loss] = field(default_factory=list)
+    deliveries: list[DeliveredSegment] = field(default_factory=list)
+    losses: list[LostSegment] = field(default_factory=list)
     handshakes_s: list[float] = field(default_factory=list)
     sent: int = 0
     retransmitted: int = 0
@@ -269,7 +269,7 @@ class PathReader:
                 break
             if not segment.is_delivered and not segment.is_repeated:
                 segment.is_repeated = True
-                half.trace.losses.append(Loss(segment.order, segment.sent_s))
+                half.trace.losses.append(LostSegment(segment.order, segment.sent_s))
 
     def _acknowledge(self, half: _Half, packet: Packet, time_s: float) -> None:
         acked = _unwrap(packet.acknowledgment, half.highest)
@@ -301,7 +301,7 @@ class PathReader:
             segment.is_delivered = True
             is_timed = segment is last and is_prompt and not segment.is_repeated
             half.trace.deliveries.append(
-                Delivery(
+                DeliveredSegment(
                     segment.order,
                     segment.sent_s,
                     time_s,
@@ -389,7 +389,7 @@ class PathReader:
                 most = _LOSSES_AN_ARRIVAL * (len(trace.deliveries) + _FIRST_LOSSES)
                 if len(trace.losses) + lost <= most:
                     half.holes.append((half.highest, start))
-                    trace.losses += [Loss(trace.sent + number, time_s) for number in range(1, lost + 1)]
+                    trace.losses += [LostSegment(trace.sent + number, time_s) for number in range(1, lost + 1)]
                     trace.sent += lost
                     flow.sent += lost
             half.highest = end
@@ -398,7 +398,7 @@ class PathReader:
             is_timed = stamp is not None
         sent_s = time_s if stamp is None else stamp * _STAMP_S
         trace.deliveries.append(
-            Delivery(
+            DeliveredSegment(
                 trace.sent, sent_s, time_s, frame_bytes(packet), packet.length, is_timed, not is_timed, flow.number
             )
         )

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
-from mptcplab.explain.readers.facts import Facts
+from mptcplab.explain.readers.facts import HostFacts
 from mptcplab.fit.packets import PathTrace
 from mptcplab.lazy import np
 
@@ -89,7 +89,7 @@ def _come_in_bursts(places: NDArray[np.float64], loss_places: NDArray[np.float64
     return bool(stats.chi2.sf(dispersion * (blocks - 1), blocks - 1) < _CHANCE)
 
 
-def signs_at_hosts(hosts: Sequence[Facts]) -> Iterator[str]:
+def signs_at_hosts(hosts: Sequence[HostFacts]) -> Iterator[str]:
     """Yield the signs in what the machines say about themselves: their shapers, and programs that are proxies."""
     for host in hosts:
         for device, kind in sorted(host.disciplines.items()):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""Lines that somebody typed: results of speed tests and pings, as words of an option or as a TOML file.
+"""Lines that a user typed: results of speed tests and pings, as words of an option or as a TOML file.
 
 ``lte: 40 Mbit/s down, 10 Mbit/s up, ping 45 ms, loaded ping 300 ms, loss 0.1 %`` and ::
 
@@ -39,7 +39,7 @@ _MAX_FILE = 1 << 20
 
 @dataclass(frozen=True, kw_only=True)
 class TypedLine:
-    """What somebody typed about a line: rates in bit/s of payload, times in s, loss as a probability. None: nothing."""
+    """The values that a user typed for a line: payload rates in bit/s, times in s, loss as a probability; else None."""
 
     name: str
     down: float | None = None

@@ -87,10 +87,10 @@ class Outage(Part):
 
 def find_overlap(outages: tuple[Outage, ...]) -> int | None:
     """Return the index of an outage that begins before an earlier one of its side has ended; None if there is none."""
-    for index, this_outage in enumerate(outages):
+    for index, outage in enumerate(outages):
         for other in outages[:index]:
-            first, second = sorted((this_outage, other), key=lambda outage: int(outage.at))
-            if this_outage.side == other.side and int(second.at) <= int(first.at) + int(first.downtime):
+            first, second = sorted((outage, other), key=lambda outage: int(outage.at))
+            if outage.side == other.side and int(second.at) <= int(first.at) + int(first.downtime):
                 return index
     return None
 
@@ -276,10 +276,10 @@ class GatewayBase(Part):
 
     def description(self, context: GatewayContext) -> dict[str, Any]:
         """Return its description in a manifest, as JSON data."""
-        described: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
+        keys: dict[str, Any] = self.model_dump(mode="json", by_alias=True)
         return {
             "name": context.name,
-            **described,
+            **keys,
             "server": [context.server, *context.more_servers] if context.more_servers else context.server,
             "listening_port": self.listening_port,
             "local": dict(context.local),

@@ -52,12 +52,12 @@ class GoShadowsocks2(TunnelProxy):
         """See the base class."""
         server = f"ss://{self._user()}@{host_port(context.server, self.port)}"
         if self.mode == "local":
-            own_pair = ("-socks", host_port("0.0.0.0", self.local_port))
+            listener = ("-socks", host_port("0.0.0.0", self.local_port))
         elif self.forwards:
-            own_pair = ("-tcptun", f"{host_port('0.0.0.0', self.local_port)}={self.destination(context)}")
+            listener = ("-tcptun", f"{host_port('0.0.0.0', self.local_port)}={self.destination(context)}")
         else:
-            own_pair = ("-redir6" if context.is_v6 else "-redir", host_port(context.any_address, self.local_port))
-        return with_environment(Call((PROGRAMS[self.version], "-c", server, *own_pair)), GODEBUG=self._debug(_CONNECT))
+            listener = ("-redir6" if context.is_v6 else "-redir", host_port(context.any_address, self.local_port))
+        return with_environment(Call((PROGRAMS[self.version], "-c", server, *listener)), GODEBUG=self._debug(_CONNECT))
 
     def _user(self) -> str:
         return f"{CIPHERS[self.cipher]}:{PASSWORD}"

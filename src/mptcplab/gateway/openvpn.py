@@ -60,11 +60,11 @@ class OpenVpn(GatewayBase):
     def commands(self, context: GatewayContext) -> Iterator[Command]:
         """Yield the keys, the tunnel's devices with addresses and translation, and the entry's routes into it."""
         yield self._keys(context)
-        network = _network(context)
+        network, nodad = _network(context), ("nodad",) if context.is_v6 else ()
         for node, address in ((self.exit, network[1]), (self.entry, _entry_address(context))):
             yield Command(node, ("ip", "tuntap", "add", "dev", self.device, "mode", "tun"))
-            own_text = f"{address}/{network.prefixlen}"
-            yield Command(node, ("ip", "address", "add", own_text, "dev", self.device, *_address_flags(context)))
+            subnet = f"{address}/{network.prefixlen}"
+            yield Command(node, ("ip", "address", "add", subnet, "dev", self.device, *nodad))
             yield Command(node, ("ip", "link", "set", "dev", self.device, "up"))
             forwarding = "net.ipv6.conf.all.forwarding=1" if context.is_v6 else "net.ipv4.ip_forward=1"
             yield Command(node, ("sysctl", "-qw", forwarding))
@@ -137,7 +137,3 @@ def _network(context: GatewayContext) -> ipaddress.IPv4Network | ipaddress.IPv6N
 def _entry_address(context: GatewayContext) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
     """Return the address that the exit gives to its first client: OpenVPN counts from 2, and from 0x1000 with IPv6."""
     return _network(context)[0x1000 if context.is_v6 else 2]
-
-
-def _address_flags(context: GatewayContext) -> tuple[str, ...]:
-    return ("nodad",) if context.is_v6 else ()

@@ -29,8 +29,8 @@ _LOOPBACK = {False: "127.0.0.0/8", True: "::1/128"}
 
 def exempt_destinations(context: GatewayContext) -> tuple[str, ...]:
     """Return the destinations that are not redirected, as addresses and subnets."""
-    own_texts = [_LOOPBACK[context.is_v6], *context.near]
-    return tuple(dict.fromkeys((*own_texts, *context.exits)))
+    nearby = [_LOOPBACK[context.is_v6], *context.near]
+    return tuple(dict.fromkeys((*nearby, *context.exits)))
 
 
 def redirect_table(context: GatewayContext, port: int) -> NftTable:

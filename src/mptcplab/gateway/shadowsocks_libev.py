@@ -53,11 +53,11 @@ class ShadowsocksLibev(TunnelProxy):
 
     def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
-        own_text = context.any_address if self.mode == "redirect" else "0.0.0.0"
+        listening = context.any_address if self.mode == "redirect" else "0.0.0.0"
         servers = [context.server, *context.more_servers] if context.more_servers else context.server
         settings = {
             "server": servers,
-            "local_address": own_text,
+            "local_address": listening,
             "local_port": self.local_port,
             **self._common_settings(),
         }

@@ -34,12 +34,12 @@ class ShadowsocksRust(Proxy):
     def entry_call(self, context: GatewayContext) -> Call:
         """See the base class."""
         is_local = self.mode == "local"
-        own_entry: dict[str, Any] = {
+        listener: dict[str, Any] = {
             "local_address": "0.0.0.0" if is_local else context.any_address,
             "local_port": self.local_port,
             **({"protocol": "socks"} if is_local else {"protocol": "redir", "tcp_redir": "redirect"}),
         }
-        settings = {"server": context.server, "locals": [own_entry], **self._common_settings()}
+        settings = {"server": context.server, "locals": [listener], **self._common_settings()}
         return self._run("sslocal", context.file("entry.json"), settings)
 
     def _common_settings(self) -> dict[str, Any]:

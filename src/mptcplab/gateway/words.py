@@ -24,11 +24,11 @@ class Role:
 
 def roles(node: str, gateways: Mapping[str, Mapping[str, Any]]) -> Iterator[Role]:
     """Yield the parts that a node has in the ``gateways`` of a resolved scenario."""
-    for name, described in gateways.items():
+    for name, gateway in gateways.items():
         for side in ("entry", "exit"):
-            if described[side] == node:
-                mode = f"{described['mode']} over {described['protocol'].upper()}"
-                yield Role(f"{side} of {name}", described["program"], mode)
+            if gateway[side] == node:
+                mode = f"{gateway['mode']} over {gateway['protocol'].upper()}"
+                yield Role(f"{side} of {name}", gateway["program"], mode)
 
 
 def event_words(kind: str, name: str, side: str) -> str | None:

@@ -14,12 +14,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from mptcplab.importers.qdiscs import read_count, read_shape
-from mptcplab.importers.shell import Line, read_commands
+from mptcplab.importers.shell import ShellLine, read_commands
 from mptcplab.importers.world import (
     Address,
     Device,
-    Discipline,
     EndpointLine,
+    ImportedDiscipline,
     ImportedTransfer,
     Interface,
     TimedChange,
@@ -55,7 +55,7 @@ def read_script(world: World, file: str, text: str, machine: str, first_line: in
     return taken
 
 
-def take_command(world: World, line: Line, node: str) -> bool:
+def take_command(world: World, line: ShellLine, node: str) -> bool:
     """Take one command; False if it neither configures a network nor transfers data."""
     words = _without_prefixes(list(line.words))
     while words:
@@ -69,7 +69,7 @@ def take_command(world: World, line: Line, node: str) -> bool:
     if name in ("bash", "sh", "ash") and "-c" in words[:-1]:
         script = words[words.index("-c") + 1]
         return bool(read_script(world, line.origin.file, script, node, line.origin.line))
-    known: dict[str, Callable[[World, Line, str, list[str]], bool]] = {
+    known: dict[str, Callable[[World, ShellLine, str, list[str]], bool]] = {
         "ip": _take_ip,
         "tc": _take_tc,
         "sysctl": _take_sysctl,
@@ -124,7 +124,7 @@ def _in_namespace(words: list[str]) -> tuple[str, list[str]] | None:
 # -- ip
 
 
-def _take_ip(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_ip(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     while words and words[0].startswith("-"):
         words = words[2:] if words[0] in ("-f", "-family") else words[1:]
     if not words:
@@ -169,7 +169,7 @@ def _take_two(words: list[str]) -> tuple[str, str, list[str]]:
     return padded[0], padded[1], words[2:]
 
 
-def _take_link(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_link(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     verb, rest = (words[0], words[1:]) if words and words[0] in _VERBS else ("show", words)
     if verb in ("show", "list"):
         return True
@@ -182,7 +182,7 @@ def _take_link(world: World, line: Line, node: str, words: list[str]) -> bool:
     return _set_link(world, line, node, name, rest)
 
 
-def _add_link(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _add_link(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     kind = _value_after(words, "type") or ""
     before = words[: words.index("type")] if "type" in words else words
     name = _value_after(before, "name") or _value_after(before, "dev") or next(iter(before), "")
@@ -207,7 +207,7 @@ def _add_link(world: World, line: Line, node: str, words: list[str]) -> bool:
     return True
 
 
-def _set_mtu(world: World, line: Line, device: Device, text: str | None) -> None:
+def _set_mtu(world: World, line: ShellLine, device: Device, text: str | None) -> None:
     mtu = read_count(text or "")
     if mtu is None or mtu == 1500:
         return
@@ -217,7 +217,7 @@ def _set_mtu(world: World, line: Line, device: Device, text: str | None) -> None
         world.skip(line.origin, line.text, "the MTU is not one of the lab's")
 
 
-def _set_link(world: World, line: Line, node: str, name: str, words: list[str]) -> bool:
+def _set_link(world: World, line: ShellLine, node: str, name: str, words: list[str]) -> bool:
     device = world.devices.get((node, name))
     place = _value_after(words, "netns")
     if device is None:
@@ -261,7 +261,7 @@ def read_address(text: str) -> Address | None:
         return None
 
 
-def _take_address(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_address(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     verb, rest = (words[0], words[1:]) if words else ("show", [])
     if verb not in ("add", "a", "replace", "del", "delete"):
         return True
@@ -284,7 +284,7 @@ def _take_address(world: World, line: Line, node: str, words: list[str]) -> bool
     return True
 
 
-def _take_mptcp(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_mptcp(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     world.is_configured = True
     kind, verb, rest = _take_two(words)
     owner = world.node(node)
@@ -319,7 +319,7 @@ def _take_mptcp(world: World, line: Line, node: str, words: list[str]) -> bool:
     return True
 
 
-def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None:
+def _add_endpoint(world: World, line: ShellLine, node: str, words: list[str]) -> None:
     address = next((entry for word in words if (entry := read_address(word)) is not None), None)
     flags = tuple(flag for flag in _FLAGS if flag in words)
     if address is None:
@@ -344,7 +344,7 @@ def _add_endpoint(world: World, line: Line, node: str, words: list[str]) -> None
         world.node(node).endpoints.append(EndpointLine(address, flags, port, number, line.origin))
 
 
-def _change_endpoint(world: World, line: Line, node: str, verb: str, words: list[str]) -> None:
+def _change_endpoint(world: World, line: ShellLine, node: str, verb: str, words: list[str]) -> None:
     number = read_count(_value_after(words, "id") or "")
     known = world.node(node).endpoints
     address = next((entry for word in words if (entry := read_address(word)) is not None), None)
@@ -370,7 +370,7 @@ def _change_endpoint(world: World, line: Line, node: str, verb: str, words: list
 # -- tc
 
 
-def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_tc(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     while words and words[0].startswith("-"):
         if words[0] in ("-n", "-net", "-netns") and len(words) > 1:
             node, words = words[1], words[1:]
@@ -399,7 +399,7 @@ def _take_tc(world: World, line: Line, node: str, words: list[str]) -> bool:
     return True
 
 
-def _take_filter(world: World, line: Line, device: Device, verb: str, words: list[str]) -> None:
+def _take_filter(world: World, line: ShellLine, device: Device, verb: str, words: list[str]) -> None:
     """Take a filter that redirects what arrives to an IFB, or drops all packets for a time."""
     if "redirect" in words and ("ingress" in words or "ffff:" in words):
         device.redirect = words[-1]
@@ -418,7 +418,7 @@ def read_shape_quietly(device: Device) -> dict[str, Any]:
     return {key: entry.value for key, entry in read_shape(World(), device).items()}
 
 
-def _change_tree(world: World, line: Line, device: Device, kind: str, verb: str, words: list[str]) -> None:
+def _change_tree(world: World, line: ShellLine, device: Device, kind: str, verb: str, words: list[str]) -> None:
     parent = "root" if "root" in words else _value_after(words, "parent") or ""
     handle = _value_after(words, "classid") if kind == "class" else _value_after(words, "handle")
     rest = _after_place(words, kind)
@@ -431,7 +431,9 @@ def _change_tree(world: World, line: Line, device: Device, kind: str, verb: str,
     if not rest or len(device.disciplines) >= 100:
         world.skip(line.origin, line.text, "it has no discipline")
         return
-    entry = Discipline(rest[0], parent or "root", handle or "", tuple(rest[1:]), line.origin, is_class=kind == "class")
+    entry = ImportedDiscipline(
+        rest[0], parent or "root", handle or "", tuple(rest[1:]), line.origin, is_class=kind == "class"
+    )
     same = [
         index
         for index, known in enumerate(device.disciplines)
@@ -457,7 +459,7 @@ def _after_place(words: list[str], kind: str) -> list[str]:
     ]
 
 
-def _note_change(world: World, line: Line, device: Device, before: dict[str, Any]) -> None:
+def _note_change(world: World, line: ShellLine, device: Device, before: dict[str, Any]) -> None:
     after = read_shape_quietly(device)
     keys = {key: after[key] for key in _CHANGEABLE if key in after and after.get(key) != before.get(key)}
     keys |= {key: zero for key, zero in (("loss", "0 %"), ("delay", "0 ms")) if key in before and key not in after}
@@ -476,7 +478,7 @@ def _note_change(world: World, line: Line, device: Device, before: dict[str, Any
 # -- settings and old commands
 
 
-def _take_sysctl(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_sysctl(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     for pair in words:
         key, separator, value = pair.partition("=")
         if separator and not pair.startswith("-"):
@@ -484,7 +486,7 @@ def _take_sysctl(world: World, line: Line, node: str, words: list[str]) -> bool:
     return True
 
 
-def _take_echo(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_echo(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     """Take ``echo VALUE > /proc/sys/net/...``."""
     match = re.search(r"^echo\s+(?P<value>.*?)\s*>\s*/proc/sys/(?P<key>net/[\w/.-]+)\s*$", line.text)
     if match is not None:
@@ -492,7 +494,7 @@ def _take_echo(world: World, line: Line, node: str, words: list[str]) -> bool:
     return match is not None or not words
 
 
-def _take_ifconfig(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_ifconfig(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     if len(words) < 2:
         return True
     mask = _value_after(words, "netmask")
@@ -506,7 +508,7 @@ def _take_ifconfig(world: World, line: Line, node: str, words: list[str]) -> boo
     return True
 
 
-def _take_route(world: World, line: Line, node: str, words: list[str]) -> bool:  # noqa: ARG001  one signature
+def _take_route(world: World, line: ShellLine, node: str, words: list[str]) -> bool:  # noqa: ARG001  one signature
     world.replace(
         "routes, rules and neighbours (the lab computes its own: shortest paths, by source address)", line.origin
     )
@@ -516,7 +518,7 @@ def _take_route(world: World, line: Line, node: str, words: list[str]) -> bool: 
 # -- time and transfers
 
 
-def _take_sleep(world: World, line: Line, node: str, words: list[str]) -> bool:  # noqa: ARG001  one signature
+def _take_sleep(world: World, line: ShellLine, node: str, words: list[str]) -> bool:  # noqa: ARG001  one signature
     match = re.fullmatch(r"(?P<number>\d{1,5}(?:\.\d{1,9})?)(?P<unit>[smh]?)", words[0] if words else "")
     if match is None:
         return False
@@ -525,7 +527,7 @@ def _take_sleep(world: World, line: Line, node: str, words: list[str]) -> bool: 
     return True
 
 
-def _take_client(world: World, line: Line, node: str, words: list[str]) -> bool:
+def _take_client(world: World, line: ShellLine, node: str, words: list[str]) -> bool:
     name = words[0]
     target: Address | None = None
     if name in ("curl", "wget"):

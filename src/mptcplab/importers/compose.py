@@ -19,8 +19,8 @@ from mptcplab.importers.world import (
     Address,
     Device,
     EndpointLine,
+    ImportedNode,
     ImportedTransfer,
-    Node,
     Origin,
     Shape,
     TimedChange,
@@ -367,7 +367,7 @@ class Composer:
             kinds["routers" if is_router else "hosts"][chosen] = table
         return {kind: kinds[kind] for kind in ("hosts", "routers") if kinds[kind]}
 
-    def _transport(self, node: Node) -> dict[str, Any]:
+    def _transport(self, node: ImportedNode) -> dict[str, Any]:
         transport: dict[str, Any] = dict(node.transport)
         if node.sysctl:
             transport["sysctl"] = node.sysctl
@@ -391,7 +391,7 @@ class Composer:
         }
         return transport
 
-    def _endpoint(self, node: Node, line: EndpointLine) -> dict[str, Any] | None:
+    def _endpoint(self, node: ImportedNode, line: EndpointLine) -> dict[str, Any] | None:
         link = self._link_of_address(node.name, line.address)
         if link is None:
             self._world.skip(line.origin, f"endpoint {line.address}", "no link of this node has the address")

@@ -560,20 +560,18 @@ class _Interpreter:
             given = options.get(f"intfName{number}")
             device = given if isinstance(given, str) and given else f"{name}-eth{self._ports.get(name, 0)}"
             self._ports[name] = self._ports.get(name, 0) + 1
-            own_options = options.get(f"params{number}")
-            pair.append(
-                self._interface(node, name, device, options, own_options if isinstance(own_options, dict) else {})
-            )
+            of_end = options.get(f"params{number}")
+            pair.append(self._interface(node, name, device, options, of_end if isinstance(of_end, dict) else {}))
         self._world.cables.append((pair[0], pair[1], self._origin(node)))
 
     def _interface(
-        self, node: ast.Call, name: str, device_name: str, options: dict[str, Any], own_options: dict[str, Any]
+        self, node: ast.Call, name: str, device_name: str, options: dict[str, Any], of_end: dict[str, Any]
     ) -> Device:
         device = self._world.device(name, device_name)
-        address = own_options.get("ip")
+        address = of_end.get("ip")
         if isinstance(address, str) and (interface := read_interface(address)) is not None:
             device.addresses = [(interface, self._origin(node))]
-        device.shape = self._shape(node, options | own_options)
+        device.shape = self._shape(node, options | of_end)
         return device
 
     def _shape(self, node: ast.Call, options: Mapping[str, Any]) -> Shape:

@@ -14,7 +14,7 @@ from mptcplab.importers.commands import read_shape_quietly
 from mptcplab.importers.qdiscs import rate_of_mbit, share_of_percent, time_of_ms
 from mptcplab.importers.world import (
     Device,
-    Discipline,
+    ImportedDiscipline,
     ImportedTransfer,
     Origin,
     TimedChange,
@@ -175,7 +175,7 @@ def _take_netem(world: World, kind: str, number: str, value: str, origin: Origin
         return
     first, second = _devices(world, kind, number)
     new = Device(
-        first.node, first.name, disciplines=[Discipline("netem", "root", "1:", tuple(options.split()), origin)]
+        first.node, first.name, disciplines=[ImportedDiscipline("netem", "root", "1:", tuple(options.split()), origin)]
     )
     keys = {name: entry for name, entry in read_shape_quietly(new).items() if name in ("delay", "jitter", "loss")}
     if keys.get("loss") == "100 %":

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from fractions import Fraction
 from typing import Any
 
-from mptcplab.importers.world import Device, Discipline, Shape, World
+from mptcplab.importers.world import Device, ImportedDiscipline, Shape, World
 from mptcplab.scenario.writing import Commented
 from mptcplab.units import Duration, Packets, Probability, QueueLength, Rate, Size
 
@@ -147,9 +147,9 @@ def read_shape(world: World, device: Device) -> Shape:
     return shape.finish()
 
 
-def _path(world: World, device: Device) -> list[Discipline]:
+def _path(world: World, device: Device) -> list[ImportedDiscipline]:
     """Return the disciplines and classes that ordinary packets pass, from the root down."""
-    passed: list[Discipline] = []
+    passed: list[ImportedDiscipline] = []
     left = list(device.disciplines)
     parents = {"root"}
     while below := [entry for entry in left if entry.parent in parents]:
@@ -166,7 +166,7 @@ def _path(world: World, device: Device) -> list[Discipline]:
     return passed
 
 
-def _choose(device: Device, below: list[Discipline]) -> Discipline:
+def _choose(device: Device, below: list[ImportedDiscipline]) -> ImportedDiscipline:
     """Return the class for packets that no filter sends elsewhere, or the class that leads to it."""
     if len(below) == 1 or not below[0].is_class:
         return below[-1]
@@ -188,7 +188,7 @@ def _choose(device: Device, below: list[Discipline]) -> Discipline:
     return below[0]
 
 
-def _text(discipline: Discipline) -> str:
+def _text(discipline: ImportedDiscipline) -> str:
     return " ".join(("class" if discipline.is_class else "qdisc", discipline.kind, *discipline.words))
 
 
@@ -202,7 +202,7 @@ class _Shape:
         self._limit: Commented | None = None
         self._delays = self._has_rate_above = False
 
-    def add(self, discipline: Discipline) -> None:
+    def add(self, discipline: ImportedDiscipline) -> None:
         """Take one discipline, below the ones added before."""
         kind = discipline.kind
         if discipline.is_class:
@@ -242,14 +242,14 @@ class _Shape:
             keys["aqm"] = Commented(self._aqm, keys["discipline"].comment)
         return keys
 
-    def _set(self, key: str, value: Any, discipline: Discipline, about: str = "") -> None:
+    def _set(self, key: str, value: Any, discipline: ImportedDiscipline, about: str = "") -> None:
         comment = str(discipline.origin)
         self._keys[key] = Commented(value, f"{comment}: {about}" if about else comment)
 
-    def _skip(self, discipline: Discipline, reason: str) -> None:
+    def _skip(self, discipline: ImportedDiscipline, reason: str) -> None:
         self._world.skip(discipline.origin, _text(discipline), reason)
 
-    def _set_rate(self, rate: Rate, discipline: Discipline) -> None:
+    def _set_rate(self, rate: Rate, discipline: ImportedDiscipline) -> None:
         if not _MIN_RATE <= rate <= _MAX_RATE:
             self._skip(discipline, "its rate is not one of a link")
             return
@@ -259,7 +259,9 @@ class _Shape:
         self._set("rate", str(rate), discipline)
         self._has_rate_above = not self._delays
 
-    def _set_queue(self, packets: int | None, size: int | None, discipline: Discipline, about: str = "") -> None:
+    def _set_queue(
+        self, packets: int | None, size: int | None, discipline: ImportedDiscipline, about: str = ""
+    ) -> None:
         if packets:
             self._set("queue", str(Packets(packets)), discipline, about)
         elif size and size >= _MIN_QUEUE:
@@ -273,12 +275,12 @@ class _Shape:
         size = None if queue is None else QueueLength.parse(queue.value).size
         return size is not None and int(size) // _MIN_QUEUE == packets
 
-    def _options(self, discipline: Discipline) -> _Options:
+    def _options(self, discipline: ImportedDiscipline) -> _Options:
         return _Options(discipline, self._skip)
 
     # -- one kind each
 
-    def _take_class(self, discipline: Discipline) -> None:
+    def _take_class(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         rate = options.take("ceil", read_rate) or options.take("rate", read_rate)
         if rate is None:
@@ -286,7 +288,7 @@ class _Shape:
             return
         self._set_rate(rate, discipline)
 
-    def _take_tbf(self, discipline: Discipline) -> None:
+    def _take_tbf(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         rate = options.take("rate", read_rate)
         if rate is None:
@@ -309,7 +311,7 @@ class _Shape:
             self._set("overhead", str(Size(min(overhead, 80))), discipline)
         options.skip_rest(("rate", "burst", "limit", "latency", "overhead", "mtu", "minburst", "peakrate", "mpu"))
 
-    def _take_cake(self, discipline: Discipline) -> None:
+    def _take_cake(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         rate = options.take("bandwidth", read_rate)
         if rate is not None:
@@ -339,7 +341,7 @@ class _Shape:
         )
         options.skip_rest(known)
 
-    def _take_aqm(self, discipline: Discipline) -> None:
+    def _take_aqm(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         kind = discipline.kind
         self._set("discipline", kind, discipline)
@@ -360,7 +362,7 @@ class _Shape:
             if time is not None and _MIN_SPAN <= time <= _MAX_SPAN:
                 self._aqm[_AQM_TIMES[name]] = str(time)
 
-    def _take_red(self, discipline: Discipline) -> None:
+    def _take_red(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         limit, low, high = (options.take(name, read_size) for name in ("limit", "min", "max"))
         if limit is None or (low is not None and high is not None and not 0 < low < high <= limit):
@@ -379,7 +381,7 @@ class _Shape:
             ("limit", "min", "max", "avpkt", "burst", "probability", "bandwidth", "ecn", "adaptive", "harddrop")
         )
 
-    def _take_fifo(self, discipline: Discipline) -> None:
+    def _take_fifo(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         if discipline.kind == "bfifo":
             size = options.take("limit", read_size)
@@ -389,7 +391,7 @@ class _Shape:
             packets = options.take("limit", read_count) or _DEVICE_QUEUE
             self._set_queue(packets, None, discipline)
 
-    def _take_netem(self, discipline: Discipline) -> None:
+    def _take_netem(self, discipline: ImportedDiscipline) -> None:
         options = self._options(discipline)
         limit = options.take("limit", read_count)
         comment = str(discipline.origin) if limit else f"{discipline.origin}: netem's own limit"
@@ -427,7 +429,7 @@ class _Shape:
             )
         )
 
-    def _take_slot(self, options: _Options, discipline: Discipline) -> None:
+    def _take_slot(self, options: _Options, discipline: ImportedDiscipline) -> None:
         if options.word("slot") is None:
             return
         slot = options.take("slot", read_time)
@@ -438,7 +440,7 @@ class _Shape:
         else:
             self._set("batch", str(slot), discipline)
 
-    def _take_delay(self, options: _Options, discipline: Discipline, *, keeps_order: bool) -> None:
+    def _take_delay(self, options: _Options, discipline: ImportedDiscipline, *, keeps_order: bool) -> None:
         delay = options.take("delay", read_time) or options.take("latency", read_time)
         if delay is None or not 0 < delay <= _MAX_DELAY:
             return
@@ -466,7 +468,7 @@ class _Shape:
         if reorder:
             self._skip(discipline, "reordering is not possible with this delay or jitter")
 
-    def _take_loss(self, options: _Options, discipline: Discipline) -> None:
+    def _take_loss(self, options: _Options, discipline: ImportedDiscipline) -> None:
         words = options.words_after("loss", 6)
         if not words:
             return
@@ -492,7 +494,7 @@ class _Shape:
 class _Options:
     """The words of one discipline, by name."""
 
-    def __init__(self, discipline: Discipline, skip: Callable[[Discipline, str], None]) -> None:
+    def __init__(self, discipline: ImportedDiscipline, skip: Callable[[ImportedDiscipline, str], None]) -> None:
         self._discipline, self._skip = discipline, skip
         self._words = discipline.words
 

@@ -27,7 +27,7 @@ _MAX_COMMANDS, _MAX_DEPTH, _MAX_TEXT = 20_000, 8, 4000
 
 
 @dataclass(frozen=True)
-class Line:
+class ShellLine:
     """One command with its words, and whether it goes on beside the next one."""
 
     words: tuple[str, ...]
@@ -50,7 +50,7 @@ class _Piece:
     in_background: bool
 
 
-def read_commands(file: str, text: str, first_line: int = 1) -> Iterator[Line]:
+def read_commands(file: str, text: str, first_line: int = 1) -> Iterator[ShellLine]:
     """Yield the commands of a script in the order in which a shell would run them."""
     pieces = [
         _Piece(part, number, background) for number, line in _logical_lines(text) for part, background in _split(line)
@@ -66,7 +66,7 @@ class _Reader:
         self._file, self._offset, self._left = file, offset, _MAX_COMMANDS
         self._functions: dict[str, list[_Piece]] = {}
 
-    def run(self, pieces: list[_Piece], variables: dict[str, str], depth: int) -> Iterator[Line]:
+    def run(self, pieces: list[_Piece], variables: dict[str, str], depth: int) -> Iterator[ShellLine]:
         """Yield the commands of some pieces."""
         index = 0
         while index < len(pieces):
@@ -86,7 +86,7 @@ class _Reader:
                 continue
             yield from self._command(piece, variables, depth)
 
-    def _loop(self, head: _Piece, body: list[_Piece], variables: dict[str, str], depth: int) -> Iterator[Line]:
+    def _loop(self, head: _Piece, body: list[_Piece], variables: dict[str, str], depth: int) -> Iterator[ShellLine]:
         name, _, listed = head.text[4:].strip().partition(" in ")
         words = _expand_numbers(_expand(listed, variables))
         values = [] if "$" in words or "`" in words else words.split()[:100]
@@ -97,7 +97,7 @@ class _Reader:
             variables[name] = value
             yield from self.run(body, variables, depth + 1)
 
-    def _command(self, piece: _Piece, variables: dict[str, str], depth: int) -> Iterator[Line]:
+    def _command(self, piece: _Piece, variables: dict[str, str], depth: int) -> Iterator[ShellLine]:
         if self._left <= 0:
             return
         self._left -= 1
@@ -117,7 +117,7 @@ class _Reader:
             arguments["@"] = arguments["*"] = " ".join(words[1:])
             yield from self.run(body, {**variables, **arguments}, depth + 1)
             return
-        yield Line(words, text, Origin(self._file, piece.number + self._offset), piece.in_background)
+        yield ShellLine(words, text, Origin(self._file, piece.number + self._offset), piece.in_background)
 
 
 def _logical_lines(text: str) -> Iterator[tuple[int, str]]:

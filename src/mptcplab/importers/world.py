@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What was read, before it is a scenario: nodes, their devices, the cables between them, and what was not understood.
+"""The network that was read, before it is a scenario: nodes, devices, cables, and lines that were not understood.
 
 Readers of all formats fill one :class:`World`; :mod:`mptcplab.importers.compose` makes a scenario of it. Each value is
 kept with its origin, as :class:`~mptcplab.scenario.writing.Commented`.
@@ -46,7 +46,7 @@ class Unread:
 
 
 @dataclass
-class Discipline:
+class ImportedDiscipline:
     """One queueing discipline, or one class, of a device, with its options as words."""
 
     kind: str
@@ -69,7 +69,7 @@ class Device:
     kind: str = ""
     mtu: Commented | None = None
     addresses: list[tuple[Interface, Origin]] = field(default_factory=list)
-    disciplines: list[Discipline] = field(default_factory=list)
+    disciplines: list[ImportedDiscipline] = field(default_factory=list)
     shape: Shape = field(default_factory=dict)
     redirect: str | None = None
     master: str | None = None
@@ -94,7 +94,7 @@ class EndpointLine:
 
 
 @dataclass
-class Node:
+class ImportedNode:
     """A machine, a network namespace, a switch."""
 
     name: str
@@ -134,7 +134,7 @@ class World:
 
     def __init__(self) -> None:
         self.title = ""
-        self.nodes: dict[str, Node] = {}
+        self.nodes: dict[str, ImportedNode] = {}
         self.devices: dict[tuple[str, str], Device] = {}
         self.cables: list[tuple[Device, Device, Origin]] = []
         self.transfers: list[ImportedTransfer] = []
@@ -148,12 +148,12 @@ class World:
         #: Instant of the next command, from the first transfer on; None before it.
         self.now_s: float | None = None
 
-    def node(self, name: str) -> Node:
+    def node(self, name: str) -> ImportedNode:
         """Return the node with this name; it is made if it is new. :raises InputError: if there are too many."""
         if name not in self.nodes:
             if len(self.nodes) >= _MAX_NODES:
                 raise InputError(f"there are more than {_MAX_NODES} nodes", hint="import a smaller network")
-            self.nodes[name] = Node(name)
+            self.nodes[name] = ImportedNode(name)
         return self.nodes[name]
 
     def device(self, node: str, name: str) -> Device:
@@ -235,7 +235,7 @@ _OLD_DEFAULT = "minrtt_v09"
 _KEY = re.compile(r"net(?:[./][A-Za-z0-9_*-]{1,40}){1,8}")
 
 
-def set_sysctl(world: World, node: Node, key: str, value: str, origin: Origin) -> None:
+def set_sysctl(world: World, node: ImportedNode, key: str, value: str, origin: Origin) -> None:
     """Take one setting; settings that no node of the lab has are noted."""
     key, value = key.replace("/", "."), " ".join(value.split())
     text, place = f"{key} = {value}", str(origin)
@@ -273,7 +273,7 @@ def set_sysctl(world: World, node: Node, key: str, value: str, origin: Origin) -
         world.skip(origin, text, "the lab's nodes do not have this setting each for themselves")
 
 
-def set_control(world: World, node: Node, name: str, origin: Origin) -> None:
+def set_control(world: World, node: ImportedNode, name: str, origin: Origin) -> None:
     """Take the congestion control of a node."""
     if name in _CONTROLS:
         node.transport["congestion_control"] = Commented(name, str(origin))
@@ -281,7 +281,7 @@ def set_control(world: World, node: Node, name: str, origin: Origin) -> None:
         world.skip(origin, f"congestion control {name}", "the lab's kernel does not have it")
 
 
-def set_scheduler(world: World, node: Node, name: str, origin: Origin, *, is_old: bool) -> None:
+def set_scheduler(world: World, node: ImportedNode, name: str, origin: Origin, *, is_old: bool) -> None:
     """Take the scheduler of a node; the default of the out-of-tree kernel is one of its own."""
     if is_old and name == "default":
         about = f"{origin}: the default of the out-of-tree kernel, lowest round-trip time first"

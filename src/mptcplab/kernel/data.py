@@ -203,8 +203,8 @@ def load_inputs(version: str, *, variant: str = "", directory: Path | None = Non
     parts = variant.split("-")
     fixes = [directory / "upstream" / FIXES[part] for part in parts if part in FIXES]
     options = [part for part in parts if part not in ("", _PLAIN, *_OPTIONS, *FIXES)]
-    own_paths = sorted((patches / version).glob(pattern))
-    by_name = {path.name: path for path in (*sorted(patches.glob(common)), *own_paths)}
+    of_version = sorted((patches / version).glob(pattern))
+    by_name = {path.name: path for path in (*sorted(patches.glob(common)), *of_version)}
     added = [directory / "options" / part for part in _OPTIONS if part in parts]
     files = () if plain else tuple(_read_named(path, directory) for path in _sources(directory / "net"))
     configs = [directory / "config" / f"{name}.config" for name in ("lab", *options)]

@@ -70,7 +70,7 @@ class SourceTree:
 
     @property
     def exists(self) -> bool:
-        """Whether a tree was kept here. It may be unusable."""
+        """True if a tree was kept here. It may be unusable."""
         return self.path.is_dir()
 
     def build(self, job: BuildJob) -> None:

@@ -40,7 +40,7 @@ class SubflowAlgorithms:
 
 @dataclass(frozen=True)
 class _HostAlgorithms:
-    """What was seen on a host: congestion controls and schedulers by the local and remote address of the socket.
+    """The algorithms seen on a host: congestion controls and schedulers by the local and remote address of the socket.
 
     Of ``uncoupled`` subflows, the kernel had no memory to couple the congestion control; None if it is not counted.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the paths of a workload could carry over time, where the rate of a link changes during a run.
+"""The capacity of a workload's paths over time, where the rate of a link changes during a run.
 
 Rates come from the manifest, then from traces and events in the recording, as payload in full packets. A link that is
 down in either direction carries nothing: TCP needs its acknowledgements. Nor does a link carry
@@ -203,9 +203,11 @@ def _is_mptcp(recording: Recording, ends: Ends, received: Sequence[Row]) -> bool
     spoke: set[Any] = set()
     fell_back: set[Any] = set()
     if program is not None and {"fallback", "program"} <= set(table.columns):
-        own_frame = table.filter(pl.col("program") == program)
-        fell_back = set(own_frame.filter(pl.col("fallback"))["conn"])
-        spoke = set(own_frame.filter(pl.col("token").is_not_null())["conn"]) if "token" in own_frame.columns else spoke
+        of_program = table.filter(pl.col("program") == program)
+        fell_back = set(of_program.filter(pl.col("fallback"))["conn"])
+        spoke = (
+            set(of_program.filter(pl.col("token").is_not_null())["conn"]) if "token" in of_program.columns else spoke
+        )
     conns = {row.get("conn") for row in received if _shows_mptcp(row) or row.get("conn") in spoke}
     return bool(conns - fell_back)
 

@@ -34,7 +34,7 @@ LAST = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class Display:
-    """How a column is shown. Nothing here changes a value, or its name in JSON.
+    """The presentation of a column. Nothing here changes a value, or its name in JSON.
 
     Columns are in the order of ``place``. Without ``in_table`` they are only in JSON and data frames. ``head`` is the
     column head, if that is not noun and unit. A cell has the interval beside the mean if ``with_spread``, and the usual

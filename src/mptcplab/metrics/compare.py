@@ -28,7 +28,7 @@ SIGNIFICANCE = 0.05
 
 
 class Verdict(StrEnum):
-    """What the comparison of two rows shows."""
+    """The result of comparing two rows."""
 
     SAME_RUNS = "same runs"
     """Both have the same recordings."""
@@ -48,7 +48,7 @@ class Verdict(StrEnum):
 
     @property
     def is_difference(self) -> bool:
-        """Whether a difference is shown, of whatever size."""
+        """True if a difference is shown, of whatever size."""
         return self in (Verdict.DIFFERS, Verdict.PERHAPS_NEGLIGIBLE, Verdict.NEGLIGIBLE)
 
 
@@ -132,12 +132,12 @@ class Match:
 
     @property
     def is_tested(self) -> bool:
-        """Whether the row is one of the family's tests."""
+        """True if the row is one of the family's tests."""
         return self.verdict not in _UNTESTED
 
     @property
     def is_open(self) -> bool:
-        """Whether there may be a difference that matters and that is not shown."""
+        """True if there may be a difference that matters and that is not shown."""
         return self.verdict in _OPEN
 
     def _percent_of_a(self, size: float | None) -> float | None:
@@ -208,17 +208,17 @@ def compare(pairs: Sequence[Pair], *, margin_percent: float = MARGIN_PERCENT) ->
         {key: _test(pair.first[key], pair.second[key]) for key in pair.first if key in pair.second} for pair in pairs
     ]
     # Rows that cannot differ or cannot be tested are not in the family: they don't make the other tests stricter.
-    family = sum(test.known is None for found_test in tests for test in found_test.values())
+    family = sum(test.known is None for by_metric in tests for test in by_metric.values())
     return [
         Comparison(
             pair,
             matches=tuple(
-                _match(key, test, _margin(pair, test, margin_percent), family) for key, test in found_test.items()
+                _match(key, test, _margin(pair, test, margin_percent), family) for key, test in by_metric.items()
             ),
             only_a=tuple(name_of(key) for key in pair.first if key not in pair.second),
             only_b=tuple(name_of(key) for key in pair.second if key not in pair.first),
         )
-        for pair, found_test in zip(pairs, tests, strict=True)
+        for pair, by_metric in zip(pairs, tests, strict=True)
     ]
 
 

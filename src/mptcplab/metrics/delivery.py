@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the receiving side of a workload had over time: bytes, messages, responses; and the fairness of rates."""
+"""The delivery of a workload over time: bytes, messages, responses; and the fairness of rates."""
 
 from __future__ import annotations
 
@@ -73,9 +73,9 @@ class Delivery:
         return np.asarray(_BITS * (end - begin) / window_s)
 
 
-def earlier_rate(delivery: Delivery, instant_s: float, *, before_s: float = BEFORE_S) -> float | None:
-    """Return the mean rate in the ``before_s`` before an instant, or since the first sample; None if that is later."""
-    begin = max(instant_s - before_s, float(delivery.times[0]))
+def earlier_rate(delivery: Delivery, instant_s: float) -> float | None:
+    """Return the mean rate in the 5 s before an instant, or since the first sample; None if that is later."""
+    begin = max(instant_s - BEFORE_S, float(delivery.times[0]))
     return delivery.rate(begin, instant_s) if begin < instant_s else None
 
 

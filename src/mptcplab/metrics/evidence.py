@@ -122,7 +122,7 @@ def _side(recording: Recording, workload: RecordedWorkload) -> _Side:
 
 def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
     node = read_nodes(recording)[name]
-    own_items = [address for address, place in read_addresses(recording).items() if place.node == name]
+    addresses = [address for address, place in read_addresses(recording).items() if place.node == name]
     protocol = _protocol(ends, node, side)
     speaks = protocol == "mptcp"
     return Host(
@@ -132,20 +132,20 @@ def _host(recording: Recording, ends: Ends, side: _Side, name: str) -> Host:
         endpoints=tuple(_endpoints(recording, name)) if speaks else (),
         limits=_limits(recording, name) if speaks else None,
         sysctls=_sysctls(recording, name),
-        addresses=tuple(own_items),
+        addresses=tuple(addresses),
         path_manager=node.transport.path_manager if node.transport is not None else None,
         protocol=protocol,
     )
 
 
-def _counters(recording: Recording, name: str, own_protocol: str | None) -> Mapping[str, int]:
+def _counters(recording: Recording, name: str, protocol: str | None) -> Mapping[str, int]:
     """Return a node's counters, without the counter of answers of its own proxy if its programs speak MPTCP.
 
     The entry of a gateway answers them with TCP, as it should: nothing was removed on the way.
     """
     counters = read_counters(recording, name)
     entries = {gateway.entry for gateway in read_gateways(recording) if gateway.carried}
-    if name in entries and own_protocol == "mptcp":
+    if name in entries and protocol == "mptcp":
         counters.pop(_ANSWERED_BY_TCP, None)
     return counters
 
@@ -284,12 +284,12 @@ def _thin_samples(recording: Recording, node: str, program: str | None) -> list[
     ends_ns = [program.end_ns for program in read_programs(recording) if program.end_ns is not None]
     end = max(ends_ns, default=0)
     step = min(max(end // _SAMPLES, _FINEST_NS), _COARSEST_NS)
-    own_expr = pl.col("node") == node
+    wanted = pl.col("node") == node
     if "program" in table.columns:
-        own_expr &= pl.col("program").is_null() if program is None else pl.col("program") == program
+        wanted &= pl.col("program").is_null() if program is None else pl.col("program") == program
     keys = [name for name in ("conn", "local", "remote") if name in table.columns]
     used = [name for name in (*keys, "time_ns", *_USED) if name in table.columns]
-    rows = table.lazy().filter(own_expr).select(used).collect()
+    rows = table.lazy().filter(wanted).select(used).collect()
     columns = rows[["time_ns", *keys]].to_dict(as_series=False)
     times = columns.pop("time_ns")
     # Rows of a socket are in order of time, so that the last of each step stays.

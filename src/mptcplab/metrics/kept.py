@@ -41,12 +41,12 @@ def cached_result(recording: Recording, settings: Settings | None = None) -> Run
     place = None
     with suppress(OSError, MissingError):  # A file that went away, or a missing tshark, is reported by what needs it.
         place = None if plugins() else cache_root() / _FOLDER / _key(recording.folder)
-    found_run_result = _read(place) if place is not None else None
-    if found_run_result is None:
-        found_run_result = run_result(recording)
+    result = _read(place) if place is not None else None
+    if result is None:
+        result = run_result(recording)
         if place is not None:
-            _keep(place, found_run_result)
-    return found_run_result if settings is None else replace(found_run_result, settings=settings)
+            _keep(place, result)
+    return result if settings is None else replace(result, settings=settings)
 
 
 def prepare() -> None:
@@ -96,7 +96,7 @@ def _read(file: Path) -> RunResult | None:
     return None
 
 
-def _keep(file: Path, found_run_result: RunResult) -> None:
+def _keep(file: Path, result: RunResult) -> None:
     with suppress(OSError):  # A result that cannot be kept is measured again.
         file.parent.mkdir(parents=True, exist_ok=True)
-        write_bytes(file, pickle.dumps(found_run_result))
+        write_bytes(file, pickle.dumps(result))

@@ -37,7 +37,7 @@ _FEW = "too few bursts to decide"
 
 @dataclass(frozen=True)
 class Passed:
-    """What a queueing discipline counted: packets and bytes that left it, drops, marks, and packets still in it."""
+    """The counters of a queueing discipline: packets and bytes that left it, drops, marks, and packets still in it."""
 
     packets: int
     bytes: int

@@ -78,7 +78,7 @@ class LinkDirection:
 
     @property
     def has_trace(self) -> bool:
-        """Whether the direction follows a trace."""
+        """True if the direction follows a trace."""
         return bool(self.keys.get("trace"))
 
 
@@ -113,7 +113,7 @@ class NodeEndpoint:
 
 @dataclass(frozen=True)
 class Transport:
-    """What a node with sockets asked of TCP and MPTCP; None leaves a choice to the kernel.
+    """The settings of TCP and MPTCP of a node with sockets; None leaves a choice to the kernel.
 
     ``endpoints`` are the scenario's list, or the word in its place. ``modes`` are by link.
     """
@@ -187,7 +187,7 @@ class Gateway:
 
     @property
     def is_tunnel(self) -> bool:
-        """Whether connections pass it from end to end."""
+        """True if connections pass it from end to end."""
         return self.listening_port is None
 
 
@@ -210,7 +210,7 @@ class Radio:
 
     @property
     def is_station(self) -> bool:
-        """Whether it is the radio of a station."""
+        """True if it is the radio of a station."""
         return self.role == "station"
 
 
@@ -229,7 +229,7 @@ class Kernel:
 
 @dataclass(frozen=True)
 class Facts:
-    """What determined a run beside its scenario. ``programs`` and ``libraries`` have digests by name."""
+    """The facts that determined a run beside its scenario. ``programs`` and ``libraries`` have digests by name."""
 
     kernel: Kernel
     mptcplab: str = ""
@@ -240,7 +240,7 @@ class Facts:
 
 @dataclass(frozen=True)
 class RunLabel:
-    """What names a run: its identity, and its point and seed in the experiment."""
+    """The names of a run: its identity, and its point and seed in the experiment."""
 
     identity: str
     settings: tuple[tuple[str, str], ...]

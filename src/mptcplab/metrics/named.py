@@ -56,17 +56,13 @@ def find_key(name: str, keys: Sequence[str]) -> str | None:
     return texts[0] if texts else None
 
 
-def swept_key(name: str, keys: Sequence[str], values: Iterable[str] = ()) -> str:
-    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several.
-
-    Its hint also has the ``values``, if any of these would do.
-    """
+def swept_key(name: str, keys: Sequence[str]) -> str:
+    """Return the swept key with a full or a short name. :raises InputError: for a name that no key has, or several."""
     key = find_key(name, keys)
     if key is not None:
         return key
-    there = ", ".join([*short_names(list(keys)).values(), *values])
-    text = "a swept key or value" if there and values else "a swept key"
-    raise InputError(f"'{name}' is not {text}", hint=f"use one of {there}" if there else "nothing is swept here")
+    there = ", ".join(short_names(list(keys)).values())
+    raise InputError(f"'{name}' is not a swept key", hint=f"use one of {there}" if there else "nothing is swept here")
 
 
 def named_metrics(name: str) -> list[str]:
@@ -149,8 +145,8 @@ def metric_of(text: str, results: Sequence[StoredResults]) -> AskedMetric:
     workloads = list(dict.fromkeys(row.workload for row in rows))
     if colon and workload not in workloads:
         raise InputError(f"--metric: there is no workload '{workload}'", hint=f"use one of {', '.join(workloads)}")
-    own_rows = [row for row in rows if not colon or row.workload == workload]
-    there = [this_metric for this_metric in METRICS if any(row.values_of(this_metric) for row in own_rows)]
+    of_workload = [row for row in rows if not colon or row.workload == workload]
+    there = [metric_name for metric_name in METRICS if any(row.values_of(metric_name) for row in of_workload)]
     metric = metric_named(name, there)
     if metric.name not in there:
         of = f"of the workload {workload} " if colon else ""
@@ -174,16 +170,12 @@ def unit_of(metric: Metric, rows: Iterable[ResultRow]) -> Unit:
     same unit whatever other columns are chosen.
     """
     statistics = [
-        this_metric
-        for this_metric in METRICS.values()
-        if _quantity(this_metric) == _quantity(metric) and this_metric.display.in_table
+        other for other in METRICS.values() if _quantity(other) == _quantity(metric) and other.display.in_table
     ]
     every = [row.metrics for row in rows]
-    shown = [
-        metrics[this_metric.name].mean for metrics in every for this_metric in statistics if this_metric.name in metrics
-    ]
-    own_means = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
-    return choose_unit(metric.unit, shown or own_means, digits=metric.display.digits)
+    shown = [metrics[other.name].mean for metrics in every for other in statistics if other.name in metrics]
+    means = [metrics[metric.name].mean for metrics in every if metric.name in metrics]
+    return choose_unit(metric.unit, shown or means, digits=metric.display.digits)
 
 
 def _quantity(metric: Metric) -> str:

@@ -147,10 +147,10 @@ def _at_the_end(recording: Recording, node: Node) -> tuple[list[NodeEndpoint], d
     return list(endpoints.values()), limits
 
 
-def _limits(described: Mapping[str, int]) -> tuple[str, ...]:
+def _limits(limits: Mapping[str, int]) -> tuple[str, ...]:
     return (
-        f"at most {described['subflows']} subflows",
-        f"at most {described['add_addr_accepted']} announced addresses",
+        f"at most {limits['subflows']} subflows",
+        f"at most {limits['add_addr_accepted']} announced addresses",
     )
 
 
@@ -301,8 +301,10 @@ def unused_link_warnings(
     bound = _UNUSED_SHARE * sum(carried[step] for step in {path[0] for path in paths})
     named = {link for path in shares for link in path.split(">")}
     meant = [path for path in paths if _is_path_meant(recording, ends, [link for link, _ in path])]
-    own_pairs = [(step, host) for path in meant for step, host in ((path[0], ends.sender), (path[-1], ends.receiver))]
-    unused = [f"{step[0]} of {host}" for step, host in own_pairs if step[0] not in named and carried[step] <= bound]
+    access_steps = [
+        (step, host) for path in meant for step, host in ((path[0], ends.sender), (path[-1], ends.receiver))
+    ]
+    unused = [f"{step[0]} of {host}" for step, host in access_steps if step[0] not in named and carried[step] <= bound]
     if unused:
         yield f"MPTCP was in use, but no data went over {' and '.join(dict.fromkeys(unused))}"
 

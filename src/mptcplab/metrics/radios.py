@@ -30,7 +30,7 @@ _KEPT = 4
 
 @dataclass(frozen=True)
 class RadioSample:
-    """What a radio of ``node`` has heard from ``peer`` until ``time_ns``, which counts from time zero.
+    """The counters of a radio of ``node`` about ``peer`` until ``time_ns``, which counts from time zero.
 
     ``link`` is the link of the station. ``rssi_dbm`` is from the last frame, None before the first. Bytes count
     whole frames of data, both counts since the association. Rates of 802.11n have an ``mcs``, and a guard interval
@@ -170,10 +170,7 @@ def radio_links(recording: Recording) -> list[RadioLink]:
     for change in changes_of_stations(recording):
         if change.kind != DISASSOCIATED:
             totals.setdefault((change.link, change.peer), _Total()).associations += 1
-    return [
-        _sum_counts(link, stations[link], access_point, this_total)
-        for (link, access_point), this_total in totals.items()
-    ]
+    return [_sum_counts(link, stations[link], access_point, total) for (link, access_point), total in totals.items()]
 
 
 def count_roams(recording: Recording, stations: Container[str]) -> int:
@@ -222,10 +219,10 @@ def _counter_growth(samples: Iterable[RadioSample], counter: str) -> int:
 
 
 def _group_samples(samples: Iterable[RadioSample]) -> dict[tuple[str, str, str], list[RadioSample]]:
-    found_samples: dict[tuple[str, str, str], list[RadioSample]] = {}
+    groups: dict[tuple[str, str, str], list[RadioSample]] = {}
     for sample in samples:
-        found_samples.setdefault((sample.link, sample.node, sample.peer), []).append(sample)
-    return found_samples
+        groups.setdefault((sample.link, sample.node, sample.peer), []).append(sample)
+    return groups
 
 
 def _log(recording: Recording) -> _Log:
@@ -266,15 +263,15 @@ class _LineEnds:
     def place_of(self, line: Mapping[str, Any]) -> tuple[str, str, str, str] | None:
         """Return node, device, peer and link; None for a peer that the scenario does not have."""
         device = line["device"]
-        own_radio = self._own[device]
+        radio = self._own[device]
         if "station" not in line:
-            return own_radio.node, device, self._last[device], own_radio.links[0]
+            return radio.node, device, self._last[device], radio.links[0]
         peer = self._by_mac.get(line["station"])
         if peer is None:
             return None
-        station = own_radio if own_radio.is_station else peer
+        station = radio if radio.is_station else peer
         self._last[device] = peer.node
-        return own_radio.node, device, peer.node, station.links[0]
+        return radio.node, device, peer.node, station.links[0]
 
 
 def _sample(time_ns: int, place: tuple[str, str, str, str], line: Mapping[str, Any]) -> RadioSample:

@@ -39,10 +39,10 @@ CALLED = {metric.noun if metric.in_every_row else name: name for name, metric in
 
 def headline_metric(names: Iterable[str]) -> Metric:
     """Return the metric that workloads with these metrics are about: goodput, unless one of them is a headline."""
-    found_metric = max(
+    first = max(
         (METRICS[name] for name in names if name in METRICS), key=lambda metric: metric.display.headline, default=None
     )
-    return found_metric if found_metric is not None and found_metric.display.headline else METRICS["goodput_mbps"]
+    return first if first is not None and first.display.headline else METRICS["goodput_mbps"]
 
 
 def columns(rows: Iterable[Mapping[str, object]], *, hidden: bool = False) -> list[str]:

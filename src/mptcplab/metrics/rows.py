@@ -104,7 +104,7 @@ class RunResult:
     network: NetworkCounters = field(default_factory=NetworkCounters)
     """The counters of links, endpoints and middleboxes."""
     conditions: str = ""
-    """What runs have in common that are compared with TCP, see :mod:`mptcplab.metrics.against_tcp`."""
+    """The conditions that runs share with the runs of TCP beside them, see :mod:`mptcplab.metrics.against_tcp`."""
     earlier: Earlier = field(default_factory=dict)
     """Workloads that started before another."""
     path_rates: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
@@ -164,7 +164,7 @@ class ResultRow:
 
     @property
     def is_tcp(self) -> bool:
-        """Whether no connection used MPTCP, or asked for it and fell back."""
+        """True if no connection used MPTCP, or asked for it and fell back."""
         return self.mptcp == "no"
 
     @property
@@ -237,9 +237,9 @@ class ResultRow:
         The runs in which it did not happen are ``never``.
         """
         seeds = self.seeds_of(name)
-        described = {} if name in IN_EVERY_ROW and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
+        of_seeds = {} if name in IN_EVERY_ROW and len(seeds) == len(self.seeds) else {"seeds": list(seeds)}
         never = {"never": list(self.never[name])} if name in self.never else {}
-        return {**self._metric(name, self.metrics.get(name)), **described, **never}
+        return {**self._metric(name, self.metrics.get(name)), **of_seeds, **never}
 
     def _metric(self, name: str, interval: Interval | None) -> dict[str, Any]:
         if interval is None:
@@ -338,20 +338,12 @@ def rows_of(results: Iterable[RunResult]) -> list[ResultRow]:
 
 def _with_benefits_over_tcp(results: Sequence[RunResult]) -> list[RunResult]:
     """Return ``results`` with the metric that follows from several runs. Only a workload that ran alone has it."""
-    alone = [this_run_result for this_run_result in results if len(this_run_result.measured) == 1]
+    alone = [result for result in results if len(result.measured) == 1]
     benefits = benefits_over_tcp(
-        [
-            ComparedRun(
-                this_run_result.settings, this_run_result.seed, this_run_result.measured[0], this_run_result.conditions
-            )
-            for this_run_result in alone
-        ]
+        [ComparedRun(result.settings, result.seed, result.measured[0], result.conditions) for result in alone]
     )
     return [
-        _with_benefit_over_tcp(this_run_result, next(benefits))
-        if len(this_run_result.measured) == 1
-        else this_run_result
-        for this_run_result in results
+        _with_benefit_over_tcp(result, next(benefits)) if len(result.measured) == 1 else result for result in results
     ]
 
 
@@ -433,8 +425,8 @@ def fairness_rows(results: Iterable[RunResult]) -> list[FairnessRow]:
             run_results.setdefault(result.settings, []).append(result)
     rows = []
     for settings, members in run_results.items():
-        over_time = [this_run_result.jain_1s for this_run_result in members if this_run_result.jain_1s is not None]
-        whole = mean_interval([this_run_result.jain for this_run_result in members if this_run_result.jain is not None])
+        over_time = [member.jain_1s for member in members if member.jain_1s is not None]
+        whole = mean_interval([member.jain for member in members if member.jain is not None])
         rows.append(FairnessRow(dict(settings), whole, mean_interval(over_time) if over_time else None))
     return rows
 

@@ -92,17 +92,15 @@ def choose_unit(unit: str, values: Iterable[float], *, digits: int | None = None
     smaller unit if most of them would be less than a tenth, for the sake of a long one.
     """
     sizes = sorted(abs(value) for value in values if value)
-    found_units = units(unit)
-    if len(found_units) == 1 or digits is not None or not sizes:
+    candidates = units(unit)
+    if len(candidates) == 1 or digits is not None or not sizes:
         return Unit(unit, digits=digits)
-    at = next(
-        (at for at, this_unit in enumerate(found_units) if sizes[-1] * this_unit.factor >= 1), len(found_units) - 1
-    )
-    if unit == _OF_DELAYS and sizes[len(sizes) // 2] * found_units[at].factor < _FEW and at + 1 < len(found_units):
-        smaller = found_units[at + 1]
+    at = next((at for at, candidate in enumerate(candidates) if sizes[-1] * candidate.factor >= 1), len(candidates) - 1)
+    if unit == _OF_DELAYS and sizes[len(sizes) // 2] * candidates[at].factor < _FEW and at + 1 < len(candidates):
+        smaller = candidates[at + 1]
         fits = sizes[-1] * smaller.factor < _MANY and sizes[len(sizes) // 2] * smaller.factor >= 1
-        return smaller if fits else found_units[at]
-    return found_units[at]
+        return smaller if fits else candidates[at]
+    return candidates[at]
 
 
 def units(unit: str) -> list[Unit]:

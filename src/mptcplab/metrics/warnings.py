@@ -111,7 +111,7 @@ SHORT_OF_MEMORY = "the hosts share one machine, which was short of memory for so
 
 @dataclass(frozen=True)
 class Machine:
-    """What all hosts of a run share, see :mod:`mptcplab.guest.machine`; None where the recording predates a value."""
+    """The limits that all hosts of a run share, see :mod:`mptcplab.guest.machine`; None in older recordings."""
 
     tcp_pages_peak: int | None
     tcp_mem_pages: Sequence[int] | None
@@ -297,8 +297,8 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
     These are the ``used`` ones of TCP, and all of MPTCP, by their names in the manifest.
     """
     paths = read_paths(recording, ends.workload)
-    own_paths = [] if with_mptcp else [name for name in paths if name in used]
-    links = dict.fromkeys(link for name in own_paths or paths for link, _ in paths[name])
+    of_tcp = [] if with_mptcp else [name for name in paths if name in used]
+    links = dict.fromkeys(link for name in of_tcp or paths for link, _ in paths[name])
     events = recording.events
     if events.is_empty():
         return
@@ -313,9 +313,9 @@ def pause_warnings(recording: Recording, ends: Ends, used: Collection[str], *, w
 
 
 def _direction_events(traces: pl.DataFrame, link: str) -> Iterator[list[tuple[int, str]]]:
-    own_frame = traces.filter(pl.col("link") == link)
-    for side in own_frame["direction"].unique(maintain_order=True):
-        of_side = own_frame.filter(pl.col("direction") == side)
+    of_link = traces.filter(pl.col("link") == link)
+    for side in of_link["direction"].unique(maintain_order=True):
+        of_side = of_link.filter(pl.col("direction") == side)
         yield list(zip(of_side["instant_ns"], of_side["value"], strict=True))
 
 

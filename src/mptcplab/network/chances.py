@@ -70,10 +70,10 @@ class LossChances:
     bursts: BurstChain | None = None
 
     @classmethod
-    def from_json(cls, described: Mapping[str, Any]) -> LossChances:
+    def from_json(cls, entry: Mapping[str, Any]) -> LossChances:
         """Return the probabilities in a manifest's entry."""
-        bursts = BurstChain(*described["bursts"]) if described["bursts"] is not None else None
-        return cls(described["low"], described["high"], bursts)
+        bursts = BurstChain(*entry["bursts"]) if entry["bursts"] is not None else None
+        return cls(entry["low"], entry["high"], bursts)
 
     def and_lost(self, low: float, high: float) -> LossChances:
         """Return the chances together with another, independent cause of loss."""

@@ -64,7 +64,7 @@ class AccessPoint(Power, NodeBase):
         | None
     ) = Field(default=None, description="name of its network; default: the node's name", examples=["office"])
     preamble: Literal["long", "short"] = Field(
-        default="short", description="of frames of 802.11b above 1 Mbit/s; long also for stations that cannot do else"
+        default="short", description="of frames of 802.11b above 1 Mbit/s; long suits stations without short ones, too"
     )
     guard_interval: Literal["long", "short"] = Field(
         default="long",
@@ -121,9 +121,9 @@ class AccessPoint(Power, NodeBase):
     def description(self, context: NodeContext) -> dict[str, Any]:
         """Return the description with its mode, channel and network."""
         cell = self.cell(context.name)
-        described = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
+        radio = {"mode": cell.mode, "channel": cell.channel, "ssid": cell.ssid, "power_dbm": self.power_dbm}
         protection = {"security": self.security} if self.security != "open" else {}
-        return {**super().description(context), **described, **protection}
+        return {**super().description(context), **radio, **protection}
 
     @classmethod
     def caption(cls, described: Mapping[str, Any]) -> str:

@@ -101,7 +101,7 @@ class NodeBase(Placed):
 
     @property
     def shapes(self) -> bool:
-        """Whether the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
+        """True if the node shapes its own egress; if not, the far end does, where its sockets see no queue."""
         return self.own_transport is None
 
     def cell(self, name: str) -> RadioCell | None:  # noqa: ARG002
@@ -176,13 +176,13 @@ class NodeBase(Placed):
         if transport is None:
             return {}
         endpoints = list(mptcp.endpoints_document(context, transport))
-        described: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "transport": transport.model_dump(mode="json", by_alias=True),
             "endpoints": endpoints,
         }
         if transport.protocol == "tcp" and context.speaks_mptcp(transport.protocol):
-            described["speaks_mptcp"] = True
-        return described
+            entry["speaks_mptcp"] = True
+        return entry
 
     # -- checks
 

@@ -114,10 +114,10 @@ def endpoints_of(context: NodeContext, transport: Transport) -> Iterator[tuple[P
     """
     wanted = transport.endpoints
     if isinstance(wanted, tuple):
-        own_ports = {port.link: port for port in context.ports}
+        ports = {port.link: port for port in context.ports}
         for endpoint in wanted:
             port_number = ("port", str(endpoint.port)) if endpoint.port is not None else ()
-            yield own_ports[endpoint.link], (*port_number, *endpoint.flags)
+            yield ports[endpoint.link], (*port_number, *endpoint.flags)
         return
     if wanted == "none" or transport.path_manager == "userspace":
         return

@@ -138,7 +138,7 @@ class Placed(Part):
 
     @property
     def moves(self) -> bool:
-        """Whether it is not always at its position."""
+        """True if it is not always at its position."""
         return bool(self.waypoints) or self.walk is not None
 
     def track(self, name: str, seed: int, end_ns: int) -> list[Waypoint]:

@@ -63,9 +63,9 @@ def _route(target: Port, port: Port, *, source: str | None = None, table: int | 
 
 def _outgoing_ports(context: NodeContext, modes: Modes) -> Iterator[tuple[Port, Port]]:
     """Yield a port of every subnet that the node is not in, with the node's outgoing port to it."""
-    own_links = {port.link for port in context.ports}
+    links = {port.link for port in context.ports}
     for target in context.graph.subnets():
-        port = _first_port(context, modes, target) if target.link not in own_links else None
+        port = _first_port(context, modes, target) if target.link not in links else None
         if port is not None:
             yield target, port
 

@@ -49,7 +49,7 @@ class Endpoint(Part):
 
     @property
     def caution(self) -> str | None:
-        """What the kernel does not do for flags that look as if they opened a subflow; None for others."""
+        """A note about flags that look as if they opened a subflow: what the kernel does not do; None for others."""
         if "subflow" in self.flags or "signal" in self.flags:
             return None
         if "fullmesh" in self.flags:

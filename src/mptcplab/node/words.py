@@ -58,5 +58,5 @@ def path_manager_words(kind: str, name: str, value: str) -> str | None:
         return None
     event = EndpointEvent.parse(value)
     details = (*((f"port {event.port}",) if event.port is not None else ()), *sorted(event.flags))
-    described = f" ({', '.join(details)})" if details else ""
-    return f"{name}: {kind.replace('-', ' ')} at {event.node}{described}"
+    listed = f" ({', '.join(details)})" if details else ""
+    return f"{name}: {kind.replace('-', ' ')} at {event.node}{listed}"

@@ -36,7 +36,7 @@ _MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
-class Comparison:
+class NumberComparison:
     """New recordings beside a pack's, by run.
 
     ``differing`` has the files with other numbers of each run, ``facts`` what differs of that which determined the
@@ -91,7 +91,7 @@ def _digest(file: Path) -> str:
     return digest.hexdigest()
 
 
-def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture: str) -> Comparison:
+def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture: str) -> NumberComparison:
     """Compare the recordings in ``folders`` with a pack's. :raises LabError: if one cannot be read."""
     packed = {recording.run: recording for recording in manifest.recordings.values()}
     same, differing, facts, compared = 0, {}, dict[str, None](), set()
@@ -111,7 +111,7 @@ def compare_recordings(manifest: Manifest, folders: Iterable[Path], architecture
             same += 1
     if architecture != manifest.architecture:
         facts[f"machine ({manifest.architecture} in the pack, {architecture} here)"] = None
-    return Comparison(same, differing, len(packed) - len(compared), tuple(facts))
+    return NumberComparison(same, differing, len(packed) - len(compared), tuple(facts))
 
 
 def _differences(old: Mapping[str, Any], new: Mapping[str, Any]) -> list[str]:

@@ -57,20 +57,20 @@ class _SameSecurity(urllib.request.HTTPRedirectHandler):
         return super().redirect_request(req, fp, code, msg, headers, newurl)
 
 
-def fetch(url: str, *, max_bytes: int = MAX_ARCHIVE_BYTES, max_seconds: float = _MAX_SECONDS) -> bytes:
+def fetch(url: str, *, max_bytes: int = MAX_ARCHIVE_BYTES) -> bytes:
     """Return what is at ``url``. :raises InputError: if it cannot be had, or is too large or too slow."""
     opener = urllib.request.build_opener(_SameSecurity)
-    ends = time.monotonic() + max_seconds
+    ends = time.monotonic() + _MAX_SECONDS
     try:
         request = urllib.request.Request(url, headers={"User-Agent": f"mptcplab/{mptcplab.__version__}"})
-        with opener.open(request, timeout=min(_WAIT_SECONDS, max_seconds)) as answer:
+        with opener.open(request, timeout=_WAIT_SECONDS) as answer:
             content = bytearray()
             while chunk := answer.read1(_CHUNK_BYTES):
                 content += chunk
                 if len(content) > max_bytes:
                     raise _failure(url, f"is larger than {max_bytes >> 20} MiB")
                 if time.monotonic() > ends:
-                    raise _failure(url, f"takes longer than {max_seconds:g} s")
+                    raise _failure(url, f"takes longer than {_MAX_SECONDS:g} s")
             announced = answer.headers.get("Content-Length", "")
             if announced.isdigit() and int(announced) > len(content):
                 raise _failure(url, "ended before its announced length")

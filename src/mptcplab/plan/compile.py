@@ -132,21 +132,21 @@ def _servers(network: Network) -> Iterator[Program]:
 def _programs(network: Network, seed: int, phases: Phases, interval_ns: int) -> Iterator[Program]:
     scenario = network.scenario
     port, transports = scenario.server_ports, scenario.transports
-    for name, described in scenario.workloads.items():
-        target = network.target(described)
+    for name, workload in scenario.workloads.items():
+        target = network.target(workload)
         assert target is not None, "checked when the scenario was loaded"
         context = WorkloadContext(
             address=target.ip,
             port=port[name],
-            client_protocol=transports[described.sender].protocol,
-            server_protocol=transports[described.receiver].protocol,
+            client_protocol=transports[workload.sender].protocol,
+            server_protocol=transports[workload.receiver].protocol,
             interval_ns=interval_ns,
             seed=seed,
             proxy=gateways.proxy_of(network, name),
             forwarded=gateways.client_address(network, name),
         )
-        start = Duration(int(described.start) + phases.starts_ns.get(name, 0))
-        yield from described.model_copy(update={"start": start}).programs(name, context)
+        start = Duration(int(workload.start) + phases.starts_ns.get(name, 0))
+        yield from workload.model_copy(update={"start": start}).programs(name, context)
 
 
 def _charge_programs(network: Network, programs: Iterable[Program]) -> Iterator[Program]:
@@ -176,14 +176,14 @@ def _needs(network: Network) -> Needs:
     """Return the names of algorithms anywhere in the scenario that the kernel must have."""
     scenario = network.scenario
     transports = scenario.transports
-    own_workloads = [workload for workload in scenario.workloads.values() if _uses_mptcp(transports, workload)]
+    over_mptcp = [workload for workload in scenario.workloads.values() if _uses_mptcp(transports, workload)]
     congestion_controls = [each.congestion_control for each in transports.values()]
     congestion_controls += [each.congestion_control for each in scenario.workloads.values()]
-    schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in own_workloads)]
+    schedulers = [*(each.scheduler for each in transports.values()), *(each.scheduler for each in over_mptcp)]
     return Needs(
         congestion_controls=tuple(dict.fromkeys(name for name in congestion_controls if name is not None)),
         schedulers=tuple(dict.fromkeys(name for name in schedulers if name is not None)),
-        scheduler_per_socket=any(workload_base.scheduler is not None for workload_base in own_workloads),
+        scheduler_per_socket=any(workload.scheduler is not None for workload in over_mptcp),
         weights=any(
             transport.weights and uses_weights(network.context_of(name), transport)
             for name, transport in transports.items()
@@ -191,11 +191,11 @@ def _needs(network: Network) -> Needs:
     )
 
 
-def _uses_mptcp(transports: Mapping[str, Transport], described: WorkloadBase) -> bool:
-    own_entry = getattr(described, "protocol", None)
-    if own_entry is not None:
-        return bool(own_entry == "mptcp")
-    return any(transports[host].protocol == "mptcp" for host in (described.sender, described.receiver))
+def _uses_mptcp(transports: Mapping[str, Transport], workload: WorkloadBase) -> bool:
+    protocol = getattr(workload, "protocol", None)
+    if protocol is not None:
+        return bool(protocol == "mptcp")
+    return any(transports[host].protocol == "mptcp" for host in (workload.sender, workload.receiver))
 
 
 def _counters(network: Network) -> Iterator[Counter]:

@@ -78,9 +78,7 @@ class RatedNetwork(Network):
     def _transfers(self) -> Counter[str]:
         """The number of bulk transfers by each bottleneck link."""
         bulk = (workload for workload in self.scenario.workloads.values() if workload.is_bulk)
-        return Counter(
-            link for workload_base in bulk for link in {path.narrowest for path in self.paths_of(workload_base)}
-        )
+        return Counter(link for transfer in bulk for link in {path.narrowest for path in self.paths_of(transfer)})
 
     def goodput_bps(self, workload: WorkloadBase) -> float:
         """Return a workload's goodput: TCP uses one path, MPTCP all paths that do not share a bottleneck."""
@@ -260,26 +258,23 @@ def needed_bytes(scenario: Scenario) -> float:
     """Return the memory with which a run does not restrain TCP, estimated; rather too large than too small."""
     programs = _BASE_BYTES + _NODE_BYTES * len(scenario.nodes)
     transfers = [workload for workload in scenario.workloads.values() if workload.is_bulk]
-    relayed = list(_relayed_transfers(scenario))
+    network = RatedNetwork(scenario)
+    relayed = list(_relayed_transfers(network))
     largest = sum(sum(_buffers(scenario, transfer)[1:]) for transfer in transfers)
     largest += sum(sum(_relay_buffers(scenario, gateway, transfer)) for gateway, transfer in relayed)
     # Searching for paths takes a while in large networks, and most scenarios have small buffers.
     if _CHARGED * largest <= _TCP_SHARE * USUAL_MEMORY_BYTES:
         return programs
-    network = RatedNetwork(scenario)
     sockets = _CHARGED * sum(_socket_bytes(network, transfer) for transfer in transfers)
     sockets += sum(_relay_bytes(network, gateway, transfer) for gateway, transfer in relayed)
     return max(programs + sockets, sockets / _TCP_SHARE)
 
 
-def _relayed_transfers(scenario: Scenario) -> Iterator[tuple[GatewayBase, WorkloadBase]]:
+def _relayed_transfers(network: Network) -> Iterator[tuple[GatewayBase, WorkloadBase]]:
     """Yield the transfers whose connections end at the proxies of a gateway; connections in a tunnel do not."""
-    if not scenario.gateways:
-        return
-    network = Network(scenario)
-    for name, gateway in scenario.gateways.items():
+    for name, gateway in network.scenario.gateways.items():
         if gateway.tunnel_device is None:
-            carried = (scenario.workloads[workload] for workload in gateways.carried(network, name))
+            carried = (network.scenario.workloads[workload] for workload in gateways.carried(network, name))
             yield from ((gateway, workload) for workload in carried if workload.is_bulk)
 
 

@@ -124,7 +124,7 @@ def event_list(network: Network) -> Iterator[Event]:
         (name, direction): getattr(link, direction) for name, link in scenario.links.items() for direction in DIRECTIONS
     }
     state = _LinkStates(directions)
-    for event in sorted(scenario.events, key=lambda this_event: int(this_event.at)):
+    for event in sorted(scenario.events, key=lambda event: int(event.at)):
         if is_of_air(network, event):
             # The medium has been told: see mptcplab.plan.radios.
             yield Event(int(event.at), air_kind(event), event.link or event.node or "", "both", _value(event), ())

@@ -45,5 +45,5 @@ def export_formats() -> list[str]:
 
 def format_named(name: str) -> ExportFormat:
     """Return a format with a name of :func:`export_formats`. :raises MissingError: if its package is missing."""
-    found_format: ExportFormat = FORMATS.load(name)
-    return found_format
+    export_format: ExportFormat = FORMATS.load(name)
+    return export_format

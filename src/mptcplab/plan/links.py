@@ -74,10 +74,10 @@ def wire_commands(network: Network) -> Iterator[Command]:
         first, second = link.between
         mtu = ("mtu", str(int(link.mtu)))
         # Without an option of its own, the peer has the default MTU.
-        own_texts = (*mtu, *_address_option(network, first, name))
+        options = (*mtu, *_address_option(network, first, name))
         other = (*(mtu if link.mtu != MTU else ()), *_address_option(network, second, name))
         peer = ("peer", "name", name, *other, "netns", second)
-        yield Command(None, ("ip", "link", "add", "name", name, *own_texts, "netns", first, "type", "veth", *peer))
+        yield Command(None, ("ip", "link", "add", "name", name, *options, "netns", first, "type", "veth", *peer))
 
 
 def _address_option(network: Network, node: str, link: str) -> Words:
@@ -147,12 +147,12 @@ def loopback_commands(network: Network, node: str) -> Iterator[Command]:
     that goes late would shorten the time until the next one. The queue is long enough for nothing to be lost. Without
     offloads no aggregate may form, as in :func:`offload_commands`.
     """
-    described = network.nodes[node]
-    if described.loopback_packet_time is None:
+    settings = network.nodes[node]
+    if settings.loopback_packet_time is None:
         return
-    if not described.loopback_offload:
+    if not settings.loopback_offload:
         yield Command(node, ("ip", "link", "set", "dev", LOOPBACK, "gso_max_segs", "1"))
-    nanoseconds = int(described.loopback_packet_time) // CpuTime.units["ns"]
+    nanoseconds = int(settings.loopback_packet_time) // CpuTime.units["ns"]
     netem = (NETEM, "limit", str(_LOOPBACK_QUEUE), "slot", f"{nanoseconds}ns", "packets", "1")
     argv = ("tc", "qdisc", "replace", "dev", LOOPBACK, "root", "handle", "1:", *netem)
     yield Command(node, argv, features=(NETEM,))

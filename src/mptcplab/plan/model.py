@@ -142,7 +142,7 @@ class Plan:
 
     @property
     def has_samples(self) -> bool:
-        """Whether sockets or queues are read while the workloads run."""
+        """True if sockets or queues are read while the workloads run."""
         return bool(self.sampled or self.watched or self.queues)
 
     @property

@@ -101,14 +101,8 @@ def _is_of_interface(network: Network, event: Event) -> bool:
     """Return whether a failure, or the failure that an ``up`` ends, sets the interface down."""
     if event.type == "down":
         return event.failure_mode == "interface"
-    before = (
-        this_event
-        for this_event in network.scenario.events
-        if this_event.link == event.link and this_event.type == "down"
-    )
-    last = max(
-        (this_event for this_event in before if this_event.at <= event.at), key=lambda item: int(item.at), default=None
-    )
+    before = (failure for failure in network.scenario.events if failure.link == event.link and failure.type == "down")
+    last = max((failure for failure in before if failure.at <= event.at), key=lambda item: int(item.at), default=None)
     return last is not None and last.failure_mode == "interface"
 
 
@@ -158,7 +152,7 @@ class RadioPort:
 
     @property
     def is_station(self) -> bool:
-        """Whether it is a station of the cell, not its access point."""
+        """True if it is a station of the cell, not its access point."""
         return self.node != self.access_point
 
 
@@ -169,14 +163,14 @@ def radios_of(network: Network) -> list[RadioPort]:
         return []
     roamed = {node for group in network.roaming_groups for node in group}
     radios: list[RadioPort] = []
-    for node, described in network.nodes.items():
-        own_ports = [port for port in network.ports_of(node) if port.link in links]
-        cell = described.cell(node)
-        if cell is not None and (own_ports or node in roamed):
-            served = tuple(port.link for port in own_ports)
+    for node, settings in network.nodes.items():
+        ports = [port for port in network.ports_of(node) if port.link in links]
+        cell = settings.cell(node)
+        if cell is not None and (ports or node in roamed):
+            served = tuple(port.link for port in ports)
             radios.append(RadioPort(len(radios) + 1, node, AIR, node, cell, cell.power_dbm, served))
         elif cell is None:
-            for port in own_ports:
+            for port in ports:
                 radio = links[port.link].radio
                 assert radio is not None, "it is one of the radio links"
                 of = network.nodes[port.peer].cell(port.peer)
@@ -244,8 +238,8 @@ def station_commands(network: Network) -> Iterator[Command]:
     access_points = {radio.node: radio for radio in radios if not radio.is_station}
     stations = [radio for radio in radios if radio.is_station]
     for radio in stations:
-        own_access_points = [access_points[node] for node in (radio.access_point, *radio.through)]
-        lines = (*network_lines({port.mac: port.cell for port in own_access_points}, radio.roam_below_dbm), "")
+        candidates = [access_points[node] for node in (radio.access_point, *radio.through)]
+        lines = (*network_lines({port.mac: port.cell for port in candidates}, radio.roam_below_dbm), "")
         config = "p2p_disabled=1\nnetwork={\n" + "\n".join(lines) + "}"
         base = _file(radio)
         line = f"printf '%s\\n' {shlex.quote(config)} >{base}.conf && mkfifo {base}.events && "

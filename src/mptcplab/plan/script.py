@@ -92,9 +92,7 @@ def _loop(events: list[Event], period_ns: int) -> Iterator[str]:
     events = sorted(events, key=lambda event: event.at_ns)
     first_ns = events[0].at_ns
     yield f"(sleep {_seconds(first_ns)}; while :; do"
-    for event, later_ns in zip(
-        events, [*(this_event.at_ns for this_event in events[1:]), first_ns + period_ns], strict=True
-    ):
+    for event, later_ns in zip(events, [*(later.at_ns for later in events[1:]), first_ns + period_ns], strict=True):
         yield from (f"  {_command_line(command)}" for command in event.commands)
         if later_ns > event.at_ns:
             yield f"  sleep {_seconds(later_ns - event.at_ns)}"

@@ -96,10 +96,10 @@ def toolchain_of(recipe: Recipe, environ: Mapping[str, str] = os.environ) -> Too
             return Toolchain(folder / kind.programs[0], version, description, environment)
         newest = max(filter(None, (newest, version)), default=None)
     missing = "is missing" if len(kind.programs) == 1 else f"lacks one of {', '.join(kind.programs)}"
-    found_missing = f"is {newest[0]}.{newest[1]}" if newest else missing
+    state = f"is {newest[0]}.{newest[1]}" if newest else missing
     wanted = f"{kind.name} {recipe.compiler[0]}.{recipe.compiler[1]}"
     raise MissingError(
-        f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {found_missing}",
+        f"{recipe.name} needs {wanted} or later, and this machine's {kind.name} {state}",
         subject=f"{wanted} or later",
         hint=f"`make gateways` installs Debian's if that is new enough; or put a newer {kind.programs[0]} on PATH",
     )

@@ -17,7 +17,7 @@ Language = Literal["go", "rust"]
 
 @dataclass(frozen=True)
 class Recipe:
-    """How one program is built.
+    """The instructions to build one program.
 
     ``source`` is its module at the Go module proxy, or its crate at crates.io; ``package`` the Go package of its
     program. ``binaries`` are the files that a build gives. ``compiler`` is the oldest version that builds it.

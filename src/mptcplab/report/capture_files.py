@@ -31,7 +31,7 @@ SUFFIXES = (".svg", ".png")
 
 @dataclass(frozen=True)
 class CaptureReport:
-    """What captures show of MPTCP. ``summary`` has the connections and their subflows."""
+    """The MPTCP connections in captures. ``summary`` has the connections and their subflows."""
 
     analysis: Analysis
     summary: Summary

@@ -91,16 +91,14 @@ def _find(table: Table, name: str) -> int | None:
         if heading.casefold() == wanted:
             return place
     places = [place for place, column in enumerate(table.columns) if wanted in map(str.casefold, column.names)] or [
-        place for place in table.keys if any(wanted == _last_part(key) for key in table.columns[place].names)
+        place
+        for place in table.keys
+        if any(wanted == key.rpartition(".")[2].casefold() for key in table.columns[place].names)
     ]
     if len(places) > 1:
         heads = ", ".join(table.headings[place] for place in places)
         raise InputError(f"'{name}' is the name of several columns", hint=f"use one of {heads}")
     return places[0] if places else None
-
-
-def _last_part(key: str) -> str:
-    return key.rpartition(".")[2].casefold()
 
 
 def _place(table: Table, name: str) -> int:

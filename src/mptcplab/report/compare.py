@@ -93,8 +93,8 @@ def comparisons_csv(comparisons: Sequence[Comparison], by: Sequence[str], margin
 def rankings_csv(rankings: Sequence[Ranking], by: Sequence[str]) -> str:
     """Return a line per place of each ranking: its own mean, and its comparison, as B, with the best, as A."""
     keys = _keys(order.settings for order in rankings)
-    own_texts = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
-    head = [*keys, *by, "workload", "metric", "unit", *own_texts, "best", *_head(), *_LAST]
+    statistics = ["place", "mean", "ci95_half_width", "n", "groups", "tied_with"]
+    head = [*keys, *by, "workload", "metric", "unit", *statistics, "best", *_head(), *_LAST]
     lines = []
     for order in rankings:
         best = ", ".join(order.places[0].values)
@@ -169,12 +169,12 @@ class ResultsComparison:
 
     @property
     def is_different(self) -> bool:
-        """Whether a row differs by the margin or more."""
+        """True if a row differs by the margin or more."""
         return any(match.verdict is Verdict.DIFFERS for match in self._matches)
 
     @property
     def is_uncertain(self) -> bool:
-        """Whether a row could differ by the margin or more although the test does not show it."""
+        """True if a row could differ by the margin or more although the test does not show it."""
         return any(match.is_open for match in self._matches)
 
     @property
@@ -200,7 +200,7 @@ class ResultsComparison:
                 }
                 for comparison in self.comparisons
             ],
-            "rankings": [this_ranking.to_json() for this_ranking in self.rankings],
+            "rankings": [ranked.to_json() for ranked in self.rankings],
             "warnings": [{"warning": text, "rows": list(names)} for text, names in self.warnings.items()],
         }
 
@@ -408,19 +408,19 @@ class _Within:
         tests = sum(comparison.tests for comparison in comparisons)
         tables = []
         for metric in dict.fromkeys(metric for metric, _ in parts):
-            own_comparisons = [comparison for comparison in comparisons if comparison.pair.metric == metric]
-            a, b = (", ".join(values) for values in (reference, own_comparisons[0].pair.b))
+            of_metric = [comparison for comparison in comparisons if comparison.pair.metric == metric]
+            a, b = (", ".join(values) for values in (reference, of_metric[0].pair.b))
             each = f"each {', '.join(self._by)}"
             title = _title(
                 metric,
                 a,
-                b if len({comparison.pair.b for comparison in own_comparisons}) == 1 else each,
+                b if len({comparison.pair.b for comparison in of_metric}) == 1 else each,
                 _common_workload(asked, metric),
             )
             tables.append(
                 comparison_table(
                     title,
-                    own_comparisons,
+                    of_metric,
                     by=self._by,
                     tests=tests,
                     margin_percent=self._margin,
@@ -439,7 +439,7 @@ class _Within:
             for contest, some in zip(contests, pairs, strict=True)
         ]
         tests = sum(comparison.tests for comparison in comparisons)
-        tables = [ranking_table(this_ranking, by=self._by, together=ranks) for this_ranking in ranks]
+        tables = [ranking_table(ranked, by=self._by, together=ranks) for ranked in ranks]
         notes = ranking_notes(ranks, tests, self._margin)
         tables[-1:] = [last.with_notes(*notes) for last in tables[-1:]]
         return _Draft(comparisons, tables, tuple(ranks), tuple(self._by))

@@ -97,12 +97,7 @@ def ranking_table(ranking: Ranking, *, by: Sequence[str], together: Sequence[Ran
     ``together`` are all rankings of the command: their tables of one metric have one unit.
     """
     metric = METRICS[ranking.metric]
-    places = [
-        place
-        for this_ranking in together or (ranking,)
-        if this_ranking.metric == metric.name
-        for place in this_ranking.places
-    ]
+    places = [place for other in together or (ranking,) if other.metric == metric.name for place in other.places]
     unit = choose_unit(metric.unit, (place.interval.mean for place in places), digits=metric.display.digits)
     keys = short_names([*by, *ranking.settings])
     value = f"{metric.noun} {unit.name}".rstrip()
@@ -175,7 +170,7 @@ def _has_other_tests(ranking: Ranking) -> bool:
     """Return whether the numbers of runs of a place and of its test differ."""
     best = ranking.places[0].interval.n
     tested = [(place.interval.n, place.against_best.difference.n) for place in ranking.places if place.against_best]
-    return any(counts != (best, own_number) for own_number, counts in tested)
+    return any(counts != (best, number) for number, counts in tested)
 
 
 def _tested_count(place: Ranked) -> str:
@@ -299,10 +294,8 @@ def ranking_notes(rankings: Sequence[Ranking], tests: int, margin_percent: float
     if "tied with" in headings:
         yield f"Tied with: the places from which this one is {apart}."
     if any(match.is_tested for match in pairs):
-        heads = dict.fromkeys(
-            "Difference from" if _has_absolute(this_ranking) else "% against" for this_ranking in rankings
-        )
-        words = [_words(this_ranking) for this_ranking in rankings]
+        heads = dict.fromkeys("Difference from" if _has_absolute(ranking) else "% against" for ranking in rankings)
+        words = [_words(ranking) for ranking in rankings]
         first = " or the ".join(dict.fromkeys(ranking_words.first for ranking_words in words))
         yield (
             f"{', '.join(heads)} the {first} with its interval. {_describe_confidence(tests)} The tests are "

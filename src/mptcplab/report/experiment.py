@@ -61,10 +61,10 @@ def experiment_figures(experiment: Experiment, rows: Sequence[ResultRow]) -> Ite
         return
     along = choose_axis(points_of(rows)) or next(iter(swept_values(rows)))
     for name, metric in METRICS.items():
-        own_rows = [row for row in rows if name in row.known]
-        if any(name in row.metrics for row in own_rows) and (metric.display.headline or name == "goodput_mbps"):
+        with_metric = [row for row in rows if name in row.known]
+        if any(name in row.metrics for row in with_metric) and (metric.display.headline or name == "goodput_mbps"):
             file = f"figure-{name}" if metric.display.headline else "figure"
-            about = own_rows if metric.display.headline else _goodput_rows(own_rows)
+            about = with_metric if metric.display.headline else _goodput_rows(with_metric)
             yield file, _with_changes(_figure(experiment.title, about, metric, along), experiment)
 
 
@@ -89,7 +89,7 @@ def _with_changes(figure: Figure, experiment: Experiment) -> Figure:
 
 @dataclass(frozen=True)
 class ExperimentResults:
-    """What the runs of an experiment gave. ``completed`` has all runs of ``rounds``, also failed ones, in order."""
+    """The results of an experiment. ``completed`` has all runs of ``rounds``, also failed ones, in order."""
 
     experiment: Experiment
     folder: Path

@@ -42,14 +42,14 @@ def notices(results: Results, rows: Sequence[ResultRow], command: Sequence[str])
     # If the folder does not list failed runs, missing seeds are reported instead.
     failed = results.stored.failed
     lost = _missing_seed_notices(rows, command) if failed is None else _failure_notices(failed, command)
-    found_notices = [
+    result = [
         *_incomplete_notices(results, command),
         *_row_notices(rows),
         *lost,
         *_folder_notices(results),
         *_spread(rows),
     ]
-    return tuple(sorted(found_notices, key=lambda notice: notice.level != "warning"))
+    return tuple(sorted(result, key=lambda notice: notice.level != "warning"))
 
 
 def _incomplete_notices(results: Results, command: Sequence[str]) -> Iterator[Notice]:

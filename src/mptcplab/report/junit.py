@@ -38,7 +38,7 @@ class Case:
     seconds: float | None = None
     """The duration; None if it is not known."""
     output: str = ""
-    """What the test has to report, whatever its verdict."""
+    """The output of the test, whatever its verdict."""
 
 
 @dataclass(frozen=True)
@@ -76,8 +76,8 @@ def experiment_suite(title: str, completed: Sequence[CompletedRun], rows: Sequen
     """
     cases = []
     for run in completed:
-        own_rows = (row for row in rows if row.settings == run.run.point.settings)
-        output = "\n".join(line for row in own_rows for line in _notes(row))
+        of_point = (row for row in rows if row.settings == run.run.point.settings)
+        output = "\n".join(line for row in of_point for line in _notes(row))
         case = Case(run.run.label, seconds=run.wall_seconds, output=output)
         if run.error is not None:
             case = replace(case, verdict="failure", message=run.error.message, details=run.error.hint or "")

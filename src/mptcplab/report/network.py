@@ -224,8 +224,8 @@ def scope_table(rows: Sequence[ScopeRow[_T]], words: Words) -> Table:
         )
         for row in shown
     )
-    own_notes = dict.fromkeys(column.display.note for column in columns if column.display.note)
-    notes = (*scope.notes, *own_notes, *_omission_notes(rows))
+    of_columns = dict.fromkeys(column.display.note for column in columns if column.display.note)
+    notes = (*scope.notes, *of_columns, *_omission_notes(rows))
     numbers = number_columns(*(column.heading for column in columns))
     return Table.build(scope.title, (*keys, *numbers, "n"), cells, notes)
 

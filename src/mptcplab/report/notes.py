@@ -76,7 +76,7 @@ _CURE = "Let later workloads start later, or give each a scenario of its own."
 
 @dataclass(frozen=True)
 class Beginning:
-    """How a workload began in the runs of a point: in how many of them each earlier workload was still running.
+    """The beginnings of a workload in the runs of a point: in how many of them each earlier workload was still running.
 
     ``parts`` are the parts of its time in which it was.
     """
@@ -137,13 +137,12 @@ def _unequal_overlap_notes(notes: Sequence[Beginning]) -> Iterator[str]:
     for later, earlier in dict.fromkeys(
         (beginning.workload, earlier) for beginning in notes for earlier in beginning.during
     ):
-        own_beginnings = [beginning for beginning in notes if beginning.workload == later]
+        beginnings = [beginning for beginning in notes if beginning.workload == later]
         if not all(
-            beginning.during.get(earlier) == beginning.runs and earlier in beginning.parts
-            for beginning in own_beginnings
+            beginning.during.get(earlier) == beginning.runs and earlier in beginning.parts for beginning in beginnings
         ):
             continue
-        ordered = sorted(own_beginnings, key=lambda beginning: beginning.parts[earlier])
+        ordered = sorted(beginnings, key=lambda beginning: beginning.parts[earlier])
         low, high = ordered[0], ordered[-1]
         if high.parts[earlier] - low.parts[earlier] > _ALIKE:
             told.append(
@@ -155,9 +154,9 @@ def _unequal_overlap_notes(notes: Sequence[Beginning]) -> Iterator[str]:
         yield f"Overlap of different lengths: {'; '.join(told[:_TOLD])}{more}. Results differ by that, too. {_CURE}"
 
 
-def _points(own_beginnings: Sequence[Beginning], earlier: str) -> str:
+def _points(beginnings: Sequence[Beginning], earlier: str) -> str:
     """Return in which points a workload began during an earlier one; empty if in all runs, or in none."""
-    counts = [(beginning, beginning.during.get(earlier, 0)) for beginning in own_beginnings]
+    counts = [(beginning, beginning.during.get(earlier, 0)) for beginning in beginnings]
     if all(count == beginning.runs for beginning, count in counts):
         return ""
     texts = [
@@ -167,7 +166,7 @@ def _points(own_beginnings: Sequence[Beginning], earlier: str) -> str:
         for beginning, count in counts
         if count
     ]
-    if [beginning.point for beginning in own_beginnings] == [""]:
+    if [beginning.point for beginning in beginnings] == [""]:
         return texts[0].strip("()") if texts else ""
     return _abbreviate(texts, "; ")
 

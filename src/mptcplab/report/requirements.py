@@ -164,9 +164,9 @@ def _mptcp_faults(results: Sequence[RunResult]) -> Iterator[tuple[str, str]]:
 
 
 def _metrics_of(rows: Sequence[ResultRow], workload: str | None) -> list[str]:
-    own_rows = [row for row in rows if workload in (None, row.workload)]
+    of_workload = [row for row in rows if workload in (None, row.workload)]
     in_every_row = [name for name, metric in METRICS.items() if metric.in_every_row]
-    return [*in_every_row, *columns((row.known for row in own_rows), hidden=True)]
+    return [*in_every_row, *columns((row.known for row in of_workload), hidden=True)]
 
 
 def _place(row: ResultRow) -> str:

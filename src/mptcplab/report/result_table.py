@@ -114,16 +114,16 @@ def result_tables(
     merged_at = table.headings.index(_ALL_METRICS)
     first = table.with_columns([place for place in range(len(table.columns)) if place != merged_at])
     workloads = dict.fromkeys(row.workload for row in rows)
-    own_tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
-    shown = [replace(first, notes=()), *(item for item in own_tables if len(item.columns) > len(item.keys))]
+    tables = [_table_of(name, [row for row in rows if row.workload == name], rows) for name in workloads]
+    shown = [replace(first, notes=()), *(item for item in tables if len(item.columns) > len(item.keys))]
     return [*shown[:-1], replace(shown[-1], notes=table.notes)]
 
 
-def _table_of(workload: str, own_rows: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
+def _table_of(workload: str, shown: Sequence[ResultRow], rows: Sequence[ResultRow]) -> Table:
     """Return the table of one workload's metrics, in the units that they have in all ``rows``."""
     result_columns = [
-        *_settings(own_rows),
-        *(_metric(name, own_rows, rows) for name in columns(row.shown for row in own_rows)),
+        *_settings(shown),
+        *(_metric(name, shown, rows) for name in columns(row.shown for row in shown)),
     ]
     cells = zip(*(texts for _, texts in result_columns), strict=True)
     return Table.build(workload, [column for column, _ in result_columns], cells)
@@ -255,9 +255,9 @@ def missing_run_notes(rows: Sequence[ResultRow], names: Iterable[str]) -> Iterat
     """Yield what the words of cells mean whose runs have no value of these metrics, and why means lack such runs."""
     pairs = [(row, METRICS[name]) for name in names for row in rows if name in row.never]
     for word in dict.fromkeys(metric.display.never for _, metric in pairs):
-        own_pairs = [(row, metric) for row, metric in pairs if metric.display.never == word]
-        parts = dict.fromkeys(metric.noun for row, metric in own_pairs if metric.name in row.metrics)
-        if any(metric.name not in row.metrics for row, metric in own_pairs):
+        lacking = [(row, metric) for row, metric in pairs if metric.display.never == word]
+        parts = dict.fromkeys(metric.noun for row, metric in lacking if metric.name in row.metrics)
+        if any(metric.name not in row.metrics for row, metric in lacking):
             yield Note(f"{word}: not within the run.", about=rf"\b{word}\b")
         if parts:
             text = f"(m of n) of {', '.join(parts)}: the mean of m runs; in the others {word} within the run."
@@ -341,7 +341,7 @@ def counts_first(table: Table) -> Table:
 def narrow_tables(tables: Sequence[Table]) -> tuple[Table, ...]:
     """Return tables for a page, with constant columns in their notes if they are wide."""
     made = [(_fit_table(item, len(item.rows)), item.notes) for item in tables]
-    return tuple(replace(table, notes=(*own_texts, *notes)) for (table, own_texts), notes in made)
+    return tuple(replace(table, notes=(*table_notes, *notes)) for (table, table_notes), notes in made)
 
 
 def _fit_table(table: Table, counted: int) -> tuple[Table, tuple[str, ...]]:

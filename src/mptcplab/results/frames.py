@@ -189,8 +189,8 @@ def _owners(recording: Recording, sockets: Sequence[dict[str, Any]]) -> dict[tup
     owners: dict[tuple[Any, ...], str] = {}
     for ends in ends_of(recording):
         for node, program in ((ends.sender, ends.sending), (ends.receiver, ends.receiving)):
-            own_sockets = [socket for socket in sockets if socket["node"] == node and socket.get("program") == program]
-            for row in workload_rows(own_sockets, recording, ends, node, program):
+            of_program = [socket for socket in sockets if socket["node"] == node and socket.get("program") == program]
+            for row in workload_rows(of_program, recording, ends, node, program):
                 owners.setdefault(_key(row), ends.workload)
         for row in _carried_rows(recording, ends, sockets):
             owners.setdefault(_key(row), ends.workload)
@@ -201,8 +201,8 @@ def _carried_rows(recording: Recording, ends: Ends, sockets: Sequence[dict[str, 
     for gateway in gateways_of(recording, ends.workload):
         inner = inner_of(gateway, ends, read_workload(recording, ends.workload).client)
         for node in (inner.sender, inner.receiver):
-            own_sockets = [socket for socket in sockets if socket["node"] == node and socket.get("program") is None]
-            yield from inner_rows(own_sockets, inner, read_addresses(recording))
+            of_node = [socket for socket in sockets if socket["node"] == node and socket.get("program") is None]
+            yield from inner_rows(of_node, inner, read_addresses(recording))
 
 
 def _concatenate(parts: Iterable[tuple[RecordedRun, pl.DataFrame]]) -> pl.DataFrame:

@@ -37,7 +37,7 @@ class NamedFile:
 
     @property
     def is_portable(self) -> bool:
-        """Whether the name leads to the file also in a copy of the scenario's folder."""
+        """True if the name leads to the file also in a copy of the scenario's folder."""
         return not (self.name.startswith("~") or os.path.isabs(self.name))
 
 

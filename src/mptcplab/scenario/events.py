@@ -96,7 +96,7 @@ class _Event(Part):
     node: NodeName | None = Field(
         default=None,
         description="the end of the link that loses its carrier, is set down, or loses or gets its address; default: "
-        "the only host at the link. For endpoints: the node that has one; for limits-changed: the node whose they are. "
+        "the only host at the link. For endpoints and limits-changed: the node that has them. "
         "For move, power, and for down and up without a link: the node with the radios",
         examples=["client"],
     )
@@ -237,12 +237,12 @@ class _Event(Part):
 
     @property
     def is_of_node(self) -> bool:
-        """Whether it concerns all radios of its ``node``."""
+        """True if it concerns all radios of its ``node``."""
         return not self.link and self.type != LIMITS
 
     @property
     def is_of_path_manager(self) -> bool:
-        """Whether it changes endpoints or limits."""
+        """True if it changes endpoints or limits."""
         return self.type in OF_PATH_MANAGERS
 
     @property
@@ -259,7 +259,7 @@ class _Event(Part):
 
     @property
     def needs_node(self) -> bool:
-        """Whether the event happens at one end of the link."""
+        """True if the event happens at one end of the link."""
         return self.mode in ("carrier", "interface") or self.type.startswith(("address", "endpoint"))
 
     @property

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""What a file writes once for several places, or by a name: copies, topologies, link presets, keys of a link for both
-directions, ``[transport]`` for all nodes. Each function returns a document that has the keys at each of these places.
+"""Expand what a file writes once for several places, or by a name: copies, topologies, link presets, keys of a link for
+both directions, ``[transport]`` for all nodes. Each function returns a document with the keys at each of these places.
 
 A place's own key takes precedence. A shared key that every place overrides does nothing. It is refused, unless one of
 the keys over it is stronger: a swept key or one of the command line may replace a key of the file in a more special

@@ -33,8 +33,8 @@ def context_of(network: Network, name: str, *, folder: str = "/tmp") -> GatewayC
     assert servers, "checked when the scenario was loaded"
     locals_ = {
         workload: str(_LOCAL + number)
-        for number, (workload, described) in enumerate(network.scenario.workloads.items())
-        if described.through == name
+        for number, (workload, settings) in enumerate(network.scenario.workloads.items())
+        if settings.through == name
     }
     return GatewayContext(
         name=name,
@@ -55,7 +55,9 @@ def ports_beyond(network: Network, gateway: GatewayBase) -> list[Port]:
     """Return a port in each subnet that is reached through the exit, without a way back to the entry."""
     entry = network.ports_of(gateway.entry)
     outer = [
-        port for port in network.ports_of(gateway.exit) if not any(network.leads(port, own_port) for own_port in entry)
+        port
+        for port in network.ports_of(gateway.exit)
+        if not any(network.leads(port, port_of_entry) for port_of_entry in entry)
     ]
     return [subnet for subnet in network.subnets() if any(network.leads(port, subnet) for port in outer)]
 
@@ -102,14 +104,14 @@ def _select_workloads(network: Network, name: str) -> list[str]:
     gateway = network.scenario.gateways[name]
     return [
         workload
-        for workload, described in network.scenario.workloads.items()
-        if (_is_caught(network, gateway, described) if gateway.catches_all else described.through == name)
+        for workload, settings in network.scenario.workloads.items()
+        if (_is_caught(network, gateway, settings) if gateway.catches_all else settings.through == name)
     ]
 
 
 def _passes(network: Network, name: str, workload: str) -> bool:
-    described, gateway = network.scenario.workloads[workload], network.scenario.gateways[name]
-    both = (_speaks_mptcp(network, described, node) for node in (described.sender, described.receiver))
+    settings, gateway = network.scenario.workloads[workload], network.scenario.gateways[name]
+    both = (_speaks_mptcp(network, settings, node) for node in (settings.sender, settings.receiver))
     return gateway.lets_mptcp_pass and all(both)
 
 
@@ -207,8 +209,8 @@ def _check_way(document: Document, network: Network, name: str, gateway: Gateway
 def _check_ports(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a port that another gateway, or the server of a workload, has on the same node."""
     used = _server_ports(network)
-    for other, gateway_base in _earlier_gateways(network, name):
-        used |= {(node, port): f"the gateway '{other}'" for _, node, port in _listening_ports(gateway_base)}
+    for other, earlier in _earlier_gateways(network, name):
+        used |= {(node, port): f"the gateway '{other}'" for _, node, port in _listening_ports(earlier)}
     for key, node, port in _listening_ports(gateway):
         user = used.get((node, port))
         if user is not None:
@@ -227,17 +229,17 @@ def _check_device(document: Document, network: Network, name: str, gateway: Gate
     if device in network.scenario.links:
         raise document.error(path, "is the name of a link", hint=hint, kind=Mistake.CONFLICT)
     nodes = set(map(gateway.node_of, SIDES))
-    for other, gateway_base in _earlier_gateways(network, name):
-        if gateway_base.tunnel_device == device and nodes & set(map(gateway_base.node_of, SIDES)):
+    for other, earlier in _earlier_gateways(network, name):
+        if earlier.tunnel_device == device and nodes & set(map(earlier.node_of, SIDES)):
             message = f"is also the interface of the gateway '{other}'"
             raise document.error(path, message, hint=hint, kind=Mistake.CONFLICT)
 
 
 def _check_catching(document: Document, network: Network, name: str, gateway: GatewayBase) -> None:
     """Refuse a gateway whose entry hands everything that it could take to an earlier one."""
-    for other, gateway_base in _earlier_gateways(network, name):
-        is_same = (gateway_base.listening_port is None) == (gateway.listening_port is None)
-        if gateway.catches_all and gateway_base.catches_all and gateway_base.entry == gateway.entry and is_same:
+    for other, earlier in _earlier_gateways(network, name):
+        is_same = (earlier.listening_port is None) == (gateway.listening_port is None)
+        if gateway.catches_all and earlier.catches_all and earlier.entry == gateway.entry and is_same:
             message = f"takes what the gateway '{other}' takes first"
             hint = 'use another entry, or mode = "local" for one of the two'
             raise document.error(("gateways", name, "entry"), message, hint=hint, kind=Mistake.CONFLICT)
@@ -245,8 +247,8 @@ def _check_catching(document: Document, network: Network, name: str, gateway: Ga
 
 def _listening_ports(gateway: GatewayBase) -> list[tuple[str, str, int]]:
     listening = gateway.listening_port
-    own_pairs = [("local_port", gateway.entry, listening)] if listening is not None else []
-    return [("port", gateway.exit, gateway.port), *own_pairs]
+    of_entry = [("local_port", gateway.entry, listening)] if listening is not None else []
+    return [("port", gateway.exit, gateway.port), *of_entry]
 
 
 def _earlier_gateways(network: Network, name: str) -> list[tuple[str, GatewayBase]]:
@@ -268,11 +270,11 @@ def _check_clients(document: Document, network: Network, name: str, workloads: l
     scenario = network.scenario
     gateway = scenario.gateways[name]
     for workload in workloads if gateway.refuses_mptcp else ():
-        described = scenario.workloads[workload]
-        node = network.nodes[described.sender]
-        if (described.own_protocol or scenario.transports[described.sender].protocol) == "mptcp":
+        settings = scenario.workloads[workload]
+        node = network.nodes[settings.sender]
+        if (settings.own_protocol or scenario.transports[settings.sender].protocol) == "mptcp":
             others = [other for other, model in PROGRAMS.items() if model is not type(gateway)]
-            plain = f'add protocol = "tcp" to [{node.table}.{described.sender}.transport]'
+            plain = f'add protocol = "tcp" to [{node.table}.{settings.sender}.transport]'
             hint = f"{plain}, or use another program: {', '.join(others)}"
             message = f"cannot redirect the MPTCP connections of '{workload}'"
             raise document.error(("gateways", name, "program"), message, hint=hint, kind=Mistake.CONFLICT)

@@ -112,7 +112,7 @@ def fields_of(model: type[BaseModel]) -> dict[str, FieldInfo]:
 def tables_of(model: type[BaseModel]) -> dict[str, type[BaseModel]]:
     """Return the tables among the keys of ``model``."""
     leaves = {key: union_members(field.annotation) for key, field in fields_of(model).items()}
-    return {key: leaf for key, found_leaf in leaves.items() for leaf in found_leaf if _is_model(leaf)}
+    return {key: leaf for key, of_key in leaves.items() for leaf in of_key if _is_model(leaf)}
 
 
 def union_members(annotation: Any) -> list[Any]:

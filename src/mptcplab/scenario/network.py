@@ -72,10 +72,10 @@ class Network(Graph):
         for link in self.scenario.links.values():
             if link.radio is None or not link.radio.through:
                 continue
-            own_texts = (*(end for end in link.between if self.nodes[end].cell(end) is not None), *link.radio.through)
-            joined = [group for group in groups if set(group) & set(own_texts)]
+            members = (*(end for end in link.between if self.nodes[end].cell(end) is not None), *link.radio.through)
+            joined = [group for group in groups if set(group) & set(members)]
             groups = [group for group in groups if group not in joined]
-            groups.append(tuple(dict.fromkeys((*(text for group in joined for text in group), *own_texts))))
+            groups.append(tuple(dict.fromkeys((*(text for group in joined for text in group), *members))))
         return groups
 
     def _addresses(self, number: int, given: tuple[str, str] | None) -> tuple[Interface, Interface]:
@@ -94,8 +94,8 @@ class Network(Graph):
 
     def context_of(self, node: str) -> NodeContext:
         """Return the view that ``node`` has of the network."""
-        described = self.nodes[node]
-        return NodeContext(node, described.kind, described.forwards, self, self._workloads[node])
+        settings = self.nodes[node]
+        return NodeContext(node, settings.kind, settings.forwards, self, self._workloads[node])
 
     @cached_property
     def _workloads(self) -> dict[str, list[WorkloadView]]:

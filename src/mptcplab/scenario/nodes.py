@@ -137,7 +137,7 @@ def check_weights(document: Document, network: Network) -> None:
         for link in transport.weights:
             check_known(document, (*path, link), link, scenario.links, "link")
             is_own = (document.place((*path, link)).written or path)[0] == table
-            asked = [network.context_of(this_transport) for this_transport in ([name] if is_own else transports)]
+            asked = [network.context_of(node) for node in ([name] if is_own else transports)]
             if not any(subflow_ends(context, link) for context in asked):
                 seen = [other for other in scenario.links if any(subflow_ends(context, other) for context in asked)]
                 message = f"does not end at '{name}' or one of its peers" if is_own else "does not end at a host"
@@ -152,12 +152,12 @@ def check_weights(document: Document, network: Network) -> None:
 def check_modes(document: Document, network: Network) -> None:
     """Check that modes name the node's own links, and that one link stays usable."""
     for name, transport in network.scenario.transports.items():
-        own_links, modes = network.links_of(name), transport.modes
+        links, modes = network.links_of(name), transport.modes
         path: KeyPath = (network.nodes[name].table, name, "transport", "modes")
         for link in modes:
-            hint = f"modes belong to one node's own links: '{name}' has {', '.join(own_links)}"
+            hint = f"modes belong to one node's own links: '{name}' has {', '.join(links)}"
             check_own_link(document, (*path, link), network, name, link, hint=hint)
-        if modes and all(modes.get(link) == "off" for link in own_links):
+        if modes and all(modes.get(link) == "off" for link in links):
             raise document.error(path, "switch every link off", hint='set one of them to "on"')
 
 

@@ -28,10 +28,10 @@ def check_own_link(
     document: Document, path: KeyPath, network: Network, node: str, link: str, *, hint: str | None = None
 ) -> None:
     """Check that ``link`` exists and that ``node`` is one of its ends. :raises InputError: if it is not."""
-    own_links = network.links_of(node)
-    check_known(document, path, link, network.scenario.links, "link", near=own_links)
-    if link not in own_links:
-        hint = hint or f"use a link of '{node}': {', '.join(own_links)}"
+    links = network.links_of(node)
+    check_known(document, path, link, network.scenario.links, "link", near=links)
+    if link not in links:
+        hint = hint or f"use a link of '{node}': {', '.join(links)}"
         raise document.error(path, f"does not end at '{node}'", hint=hint, kind=Mistake.REFERENCE)
 
 

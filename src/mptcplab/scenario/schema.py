@@ -119,12 +119,12 @@ class Scenario(_Nodes):
 
     @property
     def has_radios(self) -> bool:
-        """Whether any link is a radio link."""
+        """True if any link is a radio link."""
         return any(link.radio is not None for link in self.links.values())
 
     @property
     def knows_neighbours(self) -> bool:
-        """Whether nodes know the link-layer addresses of their neighbours on wired links from the beginning."""
+        """True if nodes know the link-layer addresses of their neighbours on wired links from the beginning."""
         return self.neighbours == "known"
 
     @property
@@ -140,8 +140,8 @@ class Scenario(_Nodes):
     @property
     def transports(self) -> dict[str, Transport]:
         """The transports of all nodes with sockets of their own."""
-        found_transports = {name: node.own_transport for name, node in self.nodes.items()}
-        return {name: transport for name, transport in found_transports.items() if transport is not None}
+        by_node = {name: node.own_transport for name, node in self.nodes.items()}
+        return {name: transport for name, transport in by_node.items() if transport is not None}
 
     @property
     def server_ports(self) -> dict[str, int]:

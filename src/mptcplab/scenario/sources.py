@@ -45,7 +45,7 @@ def read_sources(document: Document) -> Document:
         return document
     if not isinstance(names, list) or not all(isinstance(name, str) for name in names):
         raise document.error((_KEY,), "is not a list of files", hint=f"write {_EXAMPLE}", kind=Mistake.TYPE)
-    described = [_read(document, name) for name in names]
+    sources = [_read(document, name) for name in names]
     seen = [Path(name).name for name in names]
     if len(set(seen)) < len(seen):
         twice = next(name for name in seen if seen.count(name) > 1)
@@ -53,7 +53,7 @@ def read_sources(document: Document) -> Document:
     if names and not any(name.endswith(PROGRAM) for name in names):
         hint = f"name the programs that include them as well: {_EXAMPLE}"
         raise document.error((_KEY,), "has only headers", hint=hint, kind=Mistake.IDLE)
-    return document.with_value((_KEY,), described)
+    return document.with_value((_KEY,), sources)
 
 
 def _read(document: Document, name: str) -> dict[str, Any]:

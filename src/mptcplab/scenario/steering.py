@@ -45,7 +45,7 @@ class Steering(Part):
     at: NodeName = Field(description="the node with the terminals' connections, on which the daemon runs")
     policy: PolicyName = Field(
         default="ratio",
-        description="ratio: Algorithm 1 of Asakura et al. 2019; fair: as few terminals as can be at the most crowded "
+        description="ratio: Algorithm 1 of Asakura et al. 2019; fair: as few terminals as possible at the most crowded "
         "access point; none: every terminal stays where it began",
     )
     access_points: tuple[NodeName, ...] = Field(
@@ -76,10 +76,10 @@ class Steering(Part):
 
     @model_validator(mode="after")
     def _check_policy(self) -> Steering:
-        own_keys = _keys_of(self.policy)
+        allowed = _keys_of(self.policy)
         for policy in _POLICIES:
             for key in _keys_of(policy):
-                if key not in own_keys and self.is_set(key):
+                if key not in allowed and self.is_set(key):
                     raise idle(
                         f'does nothing with policy = "{self.policy}"', f'remove it, or use policy = "{policy}"', key
                     )
@@ -93,8 +93,8 @@ class Steering(Part):
 
 def _keys_of(policy: str) -> tuple[str, ...]:
     """Return the keys of a policy as scenarios have them."""
-    own_texts = {written: key for key, written in _NAMES.items()}
-    return tuple(own_texts.get(key, key) for key in _POLICIES[policy].keys)
+    written_names = {written: key for key, written in _NAMES.items()}
+    return tuple(written_names.get(key, key) for key in _POLICIES[policy].keys)
 
 
 def _number(value: Any) -> Any:

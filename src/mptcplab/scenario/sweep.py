@@ -84,8 +84,8 @@ Choice = tuple[Setting, ...]
 
 @dataclass(frozen=True)
 class Sweep:
-    """What all points of a file share, ``document``, and what is set over it: the ``choices``, one for each point, and
-    the ``fixed`` settings of the command line, at every point."""
+    """The ``document`` that all points of a file share, and the settings over it: the ``choices``, one for each point,
+    and the ``fixed`` settings of the command line, at every point."""
 
     document: Document
     choices: tuple[Choice, ...]
@@ -152,7 +152,7 @@ def _axis(document: Document, key: str, values: Any) -> list[Choice]:
     path: KeyPath = ("sweep", key)
     if key == NAME:
         hint = "write it and the keys that vary together in [[sweep.zip]]"
-        raise document.error(path, "names the positions of a zip, and is none itself", hint=hint, kind=Mistake.UNKNOWN)
+        raise document.error(path, "names the positions of a zip, and is not an axis", hint=hint, kind=Mistake.UNKNOWN)
     settings = _settings(document, path, values)
     seen: set[str] = set()
     for index, setting in enumerate(settings):
@@ -244,8 +244,8 @@ def _settings(document: Document, path: KeyPath, values: Any) -> list[Setting]:
         if pattern[0] in ("seed", "repeats"):
             hint = "write repeats = N at the top of the file to run every point with N seeds"
         raise document.error(path, "cannot be swept", hint=hint)
-    own_places = [document.place((*path, index)) for index in range(len(values))]
-    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in own_places]
+    value_places = [document.place((*path, index)) for index in range(len(values))]
+    places = [replace(place, written=pattern, rank=max(place.rank, SWEPT)) for place in value_places]
     return [Setting(pattern, value, place) for value, place in zip(values, places, strict=True)]
 
 

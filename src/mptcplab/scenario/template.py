@@ -207,10 +207,10 @@ def parse_direction(text: str, kind: str) -> Direction:
     """Check that a kind has data in a direction. :raises InputError: if it has not."""
     item: Direction = "download" if text == "download" else "upload"
     model = KINDS[kind]
-    own_item: Direction = "download" if model.server_sends else "upload"
-    if item != own_item and not model.has_key("reverse"):
+    usual: Direction = "download" if model.server_sends else "upload"
+    if item != usual and not model.has_key("reverse"):
         other = ", ".join(name for name, cls in KINDS.items() if cls.has_key("reverse"))
-        raise InputError(f"workloads of kind {kind} only {own_item}", hint=f"use one of {other}")
+        raise InputError(f"workloads of kind {kind} only {usual}", hint=f"use one of {other}")
     return item
 
 

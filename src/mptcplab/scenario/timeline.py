@@ -183,9 +183,7 @@ def _check_address(document: Document, path: KeyPath, network: Network, state: _
         hint = "remove an address before you add it again: all addresses exist at the start"
         raise document.error((*path, "type"), message, hint=hint)
     state.without_address ^= {port}
-    if scenario.transports.get(node) is not None and any(
-        this_event.is_of_path_manager for this_event in scenario.events
-    ):
+    if scenario.transports.get(node) is not None and any(other.is_of_path_manager for other in scenario.events):
         endpoints, end = _endpoints_of(network, state, node), network.ports[port]
         list(endpoints.address_removed(end) if event.type == "address-removed" else endpoints.address_added(end))
 

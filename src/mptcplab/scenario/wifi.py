@@ -146,7 +146,7 @@ def _radio_gateways(network: Network, name: str) -> tuple[str, ...]:
 def _check_roaming(document: Document, network: Network, name: str, home: str) -> None:
     """Check that a station can be with each access point that its link names."""
     nodes = network.nodes
-    own_cell = nodes[home].cell(home)
+    home_cell = nodes[home].cell(home)
     for index, node in enumerate(_radio_gateways(network, name)):
         path: KeyPath = ("links", name, "radio", "through", index)
         check_known(document, path, node, nodes, "node")
@@ -156,13 +156,13 @@ def _check_roaming(document: Document, network: Network, name: str, home: str) -
             raise document.error(path, "is not an access point", hint=hint, kind=Mistake.REFERENCE)
         if node in (home, *_radio_gateways(network, name)[:index]):
             raise document.error(path, "is named twice", hint="remove it here", kind=Mistake.IDLE)
-        if own_cell is None:
+        if home_cell is None:
             continue
-        if (cell.security, cell.passphrase) != (own_cell.security, own_cell.passphrase):
+        if (cell.security, cell.passphrase) != (home_cell.security, home_cell.passphrase):
             hint = "give both the same security and passphrase"
             message = f"is protected in another way than '{home}', or has another passphrase"
             raise document.error(path, message, hint=hint)
-        if (cell.ssid, cell.mode) != (own_cell.ssid, own_cell.mode):
+        if (cell.ssid, cell.mode) != (home_cell.ssid, home_cell.mode):
             hint = f'give both the same mode and ssid, like ssid = "office", in [access_points.{home}] and here'
             message = f"is of another network than '{home}': {cell.ssid}, {cell.mode}"
             raise document.error(path, message, hint=hint)
@@ -178,10 +178,10 @@ def _check_kernel(document: Document, scenario: Scenario, path: KeyPath) -> None
 def _check_nodes(document: Document, network: Network) -> None:
     links = network.scenario.links
     for name, node in network.nodes.items():
-        own_links = [links[link] for link in network.links_of(name)]
+        of_node = [links[link] for link in network.links_of(name)]
         path: KeyPath = (node.table, name)
         is_roamed = any(name in group for group in network.roaming_groups)
-        if is_roamed or any(link.radio is not None for link in own_links):
+        if is_roamed or any(link.radio is not None for link in of_node):
             for device in {AIR, ROAMING} & set(network.links_of(name)) if node.cell(name) is not None else ():
                 hint = "give the link another name"
                 message = f"is the name of an interface of '{name}', one of its ends"

@@ -44,7 +44,7 @@ class SelftestReport:
 
     @property
     def is_good(self) -> bool:
-        """Whether every test passed, was skipped, or is known as flaky, and no lab failed."""
+        """True if every test passed, was skipped, or is known as flaky, and no lab failed."""
         failed = any(outcome.error for outcome in self.outcomes)
         return not failed and all(result.verdict != "not ok" for result in self.results)
 

@@ -27,7 +27,7 @@ from mptcplab.metrics.stored import WRONG, StoredResults
 from mptcplab.pages import build_report
 from mptcplab.report.html import to_html
 from mptcplab.serve.form import MAX_REPEATS, PRESETS, base_names, choices_of, read_form
-from mptcplab.serve.runner import Runner, State
+from mptcplab.serve.runner import Runner, RunnerState
 
 # Who may ask: the browser that was started with the token, on this machine, from our own pages.
 #
@@ -242,7 +242,7 @@ def _show_error(error: LabError) -> tuple[str, int]:
 
 
 class _Pages:
-    """What the server answers."""
+    """An answer of the server."""
 
     def __init__(self, folders: Folders, runner: Runner) -> None:
         self._folders, self._runner = folders, runner
@@ -321,7 +321,7 @@ class _Pages:
         page = to_html(build_report(self._folders.find(root, name)))
         return Response(page, mimetype="text/html", headers={"Content-Security-Policy": REPORT_POLICY})
 
-    def _address(self, state: State) -> str:
+    def _address(self, state: RunnerState) -> str:
         """Return the address of the report on the experiment, or nothing as long as there is no run."""
         if state.folder is None or not state.done:
             return ""

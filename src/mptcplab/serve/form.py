@@ -72,7 +72,7 @@ class Base:
 
     @property
     def source(self) -> str:
-        """What commands take in place of a file."""
+        """The argument of commands in place of a file."""
         return f"{MARK}{self.name}"
 
 
@@ -192,14 +192,14 @@ def choices_of() -> dict[str, tuple[str, ...]]:
     }
 
 
-def _number(text: str, bounds: tuple[float, float], name: str, own_value: float) -> float:
+def _number(text: str, bounds: tuple[float, float], name: str, default: float) -> float:
     """Return the number of a field. The example's own value is always allowed."""
     low, high = bounds
     try:
         value = float(text) if len(text) <= _MAX_DIGITS and text.isascii() else math.nan
     except ValueError:
         value = math.nan
-    if value == own_value:
+    if value == default:
         return value
     if not low <= value <= high:
         raise InputError(f"the {name} is not a number from {low:g} to {high:g}", hint="use the slider")

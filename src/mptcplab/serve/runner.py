@@ -98,8 +98,8 @@ _IDLE, _RUNNING, _DONE, _FAILED, _CANCELLED = "idle", "running", "done", "failed
 
 
 @dataclass(frozen=True)
-class State:
-    """How far the experiment is. ``version`` grows with every change; ``number`` counts experiments."""
+class RunnerState:
+    """The progress of the experiment. ``version`` grows with every change; ``number`` counts experiments."""
 
     version: int = 0
     number: int = 0
@@ -115,7 +115,7 @@ class State:
 
     @property
     def is_running(self) -> bool:
-        """Whether a process exists."""
+        """True if a process exists."""
         return self.status == _RUNNING
 
     def to_json(self) -> dict[str, Any]:
@@ -135,19 +135,19 @@ class Runner:
 
     def __init__(self) -> None:
         self._changed = threading.Condition()
-        self._state = State()
+        self._state = RunnerState()
         self._process: subprocess.Popen[str] | None = None
         self._thread: threading.Thread | None = None
         self._cancelled = False
         self._closed = False
 
     @property
-    def state(self) -> State:
+    def state(self) -> RunnerState:
         """The present state."""
         with self._changed:
             return self._state
 
-    def wait(self, version: int, seconds: float) -> State:
+    def wait(self, version: int, seconds: float) -> RunnerState:
         """Return the state when it is newer than ``version``, or after ``seconds``."""
         with self._changed:
             self._changed.wait_for(lambda: self._state.version != version or self._closed, seconds)
@@ -155,7 +155,7 @@ class Runner:
 
     @property
     def is_closed(self) -> bool:
-        """Whether the server ends, so that nobody should wait for changes."""
+        """True if the server ends, so that nobody should wait for changes."""
         return self._closed
 
     def start(self, words: Sequence[str], folder: Path, *, command: str, title: str, total: int) -> None:
@@ -215,7 +215,7 @@ class Runner:
                 start_new_session=True,
             )
         except OSError as error:
-            self._add_line(f"the experiment cannot be started: {error.strerror}", _nothing_new)
+            self._add_line(f"the experiment cannot be started: {error.strerror}", list)
             with self._changed:
                 self._set(status=_FAILED)
             return
@@ -255,10 +255,6 @@ class Runner:
         """Change the state, with the lock held."""
         self._state = replace(self._state, version=self._state.version + 1, **changes)
         self._changed.notify_all()
-
-
-def _nothing_new() -> list[Curve]:
-    return []
 
 
 def _new_curves(folder: Path, known: set[Path]) -> list[Curve]:

@@ -100,12 +100,12 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
     if min(n) < 2:
         return Difference(difference, None, None, "Welch's t", n)
     variances = [variance(part, mean) for part, mean in zip((first, second), means, strict=True)]
-    error = math.sqrt(sum(this_variance / count for this_variance, count in zip(variances, n, strict=True)))
+    error = math.sqrt(sum(variance / count for variance, count in zip(variances, n, strict=True)))
     if not error:
         return Difference(difference, 0.0, 1.0 if difference == 0 else 0.0, "Welch's t", n, deviation=0.0)
     from scipy.special import stdtr, stdtrit
 
-    shares = [this_variance / count for this_variance, count in zip(variances, n, strict=True)]
+    shares = [variance / count for variance, count in zip(variances, n, strict=True)]
     # Welch, Biometrika 34, 1947; as shares, because squares of very small and very large numbers exceed a float.
     whole = sum(shares)
     freedom = 1 / sum((share / whole) ** 2 / (count - 1) for share, count in zip(shares, n, strict=True))
@@ -114,19 +114,19 @@ def welch_difference(first: Sequence[float], second: Sequence[float]) -> Differe
     return Difference(difference, half_width, p, "Welch's t", n, error, freedom, math.sqrt(sum(variances)))
 
 
-def detectable(difference: Difference, significance: float, *, power: float = POWER) -> float | None:
-    """Return the smallest true difference that a test like this one detects with the probability ``power``.
+def detectable(difference: Difference, significance: float) -> float | None:
+    """Return the smallest true difference that a test like this one detects with the probability :data:`POWER`.
 
     It is for p below ``significance``, and the same number and spread of values. In the values' unit; None if the
     values do not vary or are too few.
     """
     if difference.standard_error is None or difference.freedom is None:
         return None
-    return _noncentrality(difference.freedom, significance, power) * difference.standard_error
+    return _noncentrality(difference.freedom, significance) * difference.standard_error
 
 
-def _noncentrality(freedom: float, significance: float, power: float) -> float:
-    """Return the noncentrality at which a two-sided t test has this power; its far tail is ignored.
+def _noncentrality(freedom: float, significance: float) -> float:
+    """Return the noncentrality at which a two-sided t test has the probability :data:`POWER`; its far tail is ignored.
 
     The test statistic follows the noncentral t distribution (Cohen, Statistical Power Analysis, 1988, chapter 2).
     """
@@ -134,28 +134,26 @@ def _noncentrality(freedom: float, significance: float, power: float) -> float:
 
     critical = float(stdtrit(freedom, 1 - significance / 2))
     low, high = 0.0, 2 * critical
-    while nctdtr(freedom, high, critical) > 1 - power:
+    while nctdtr(freedom, high, critical) > 1 - POWER:
         high *= 2
     while high - low > _EXACT * high:
         middle = (low + high) / 2
-        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - power else (low, middle)
+        low, high = (middle, high) if nctdtr(freedom, middle, critical) > 1 - POWER else (low, middle)
     return high
 
 
-def runs_needed(
-    difference: Difference, margin: float, significance: float, *, power: float = POWER, highest: int = _MAX_RUNS
-) -> int | None:
-    """Return the number of runs of each set that settles with the probability ``power`` whether the sets differ.
+def runs_needed(difference: Difference, margin: float, significance: float) -> int | None:
+    """Return the number of runs of each set that settles with the probability :data:`POWER` whether the sets differ.
 
     It is settled when the interval excludes zero, or lies within ± ``margin``. Assumed is that the true difference and
-    spread are those found. None if that takes more than ``highest``, or nothing was tested.
+    spread are those found. None if that takes more than 10,000, or nothing was tested.
     """
-    if not difference.deviation or _power(difference, margin, significance, highest) < power:
+    if not difference.deviation or _power(difference, margin, significance, _MAX_RUNS) < POWER:
         return None
-    low, high = 1, highest
+    low, high = 1, _MAX_RUNS
     while high - low > 1:
         middle = (low + high) // 2
-        low, high = (low, middle) if _power(difference, margin, significance, middle) >= power else (middle, high)
+        low, high = (low, middle) if _power(difference, margin, significance, middle) >= POWER else (middle, high)
     return high
 
 

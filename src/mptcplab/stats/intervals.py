@@ -94,9 +94,9 @@ class Interval:
         return {"mean": self.mean, "ci95_half_width": self.half_width, "n": self.n}
 
     @classmethod
-    def from_json(cls, described: Mapping[str, Any]) -> Interval:
+    def from_json(cls, entry: Mapping[str, Any]) -> Interval:
         """Return the interval from the data of :meth:`to_json`; other keys are ignored."""
-        return cls(described["mean"], described["ci95_half_width"], described["n"])
+        return cls(entry["mean"], entry["ci95_half_width"], entry["n"])
 
     def is_within(self, share: float) -> bool:
         """Return whether the half width is at most ``share`` of the mean's magnitude; False for a single value."""

@@ -228,7 +228,7 @@ def _fill_defaults(axis: OpenParameter, study: Study) -> OpenParameter:
         if parameter is not None:
             elsewhere = {number for other in parameter.other for number in other.tables}
             drawn = [
-                number for number in drawn if parameter.is_about(number, own_flag=True) and number not in elsewhere
+                number for number in drawn if parameter.is_about(number, is_of_source=True) and number not in elsewhere
             ]
         changes["tables"] = tuple(drawn)
     return axis.model_copy(update=changes)

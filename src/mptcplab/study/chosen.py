@@ -83,20 +83,20 @@ def _study_lines(tables: Sequence[SelectedTable]) -> Iterator[str]:
     yield f"**`{study.name}`.** {sets_text(tables)}"
     yield ""
     for origin in ("fitted", "after", "before"):
-        own_pairs = [
+        choices = [
             (parameter, choice)
             for parameter in study.parameters
             for choice in parameter.choices
             if choice.origin == origin
         ]
-        if own_pairs:
+        if choices:
             yield f"{ORIGINS[origin].capitalize()}:"
             yield ""
-        for parameter, choice in own_pairs:
+        for parameter, choice in choices:
             to = origin_text(choice).removeprefix(ORIGINS[origin]).strip()
             where = f" in {_describe_tables(choice, parameter.tables)}" if isinstance(choice, OtherChoice) else ""
             yield f"- {parameter.name}: `{choice.value}`{where}{f', {to}' if to else ''}. {choice.why}"
-        if own_pairs:
+        if choices:
             yield ""
 
 

@@ -90,7 +90,7 @@ class CloudValue:
 
     @property
     def within(self) -> list[bool]:
-        """Whether the value is in the band, for each bed whose runs succeeded. A bed without it does not agree."""
+        """True if the value is in the band, for each bed whose runs succeeded. A bed without it does not agree."""
         return [self.agrees_with(position) for position in range(len(self.measured)) if position not in self.failed]
 
     @property

@@ -34,19 +34,19 @@ def study_figures(judged: JudgedTable) -> list[tuple[str, Figure]]:
 
 
 def _figure(judged: JudgedTable, kind: str) -> Figure:
-    table, study, described = judged.selected.table, judged.selected.study, kind_of(kind)
+    table, study, form = judged.selected.table, judged.selected.study, kind_of(kind)
     positions = tuple(row for row in table.all_rows if any(place[0] == row for place in judged.measured))
     names = [name for name, column in table.columns.items() if column.drawn and kind_name(table.value_of(name)) == kind]
     n = max((value.interval.n for value in judged.measured.values()), default=0)
-    unit = f", {described.unit}" if described.unit else ""
+    unit = f", {form.unit}" if form.unit else ""
     return Figure(
         f"{study.authors} {study.year}, {judged.title}",
         table.along_label,
-        f"{described.axis}{unit}",
+        f"{form.axis}{unit}",
         positions,
         tuple(_series(judged, name, positions) for name in names),
         f"measured: lab kernel in virtual time, n = {n}" + (", whiskers: 95 % interval" if n > 1 else ""),
-        lowest=described.lowest,
+        lowest=form.lowest,
         marks=tuple(_claim_marks(judged, names, positions)),
         named=table.along in NAMES,
     )
@@ -64,7 +64,7 @@ def _series(judged: JudgedTable, name: str, positions: Sequence[str]) -> FigureS
 
 
 def _claim_marks(judged: JudgedTable, names: Sequence[str], positions: Sequence[str]) -> Iterator[Mark]:
-    """What the study says, over the rows that it says it of, in the figure of the values that it is about."""
+    """A statement of the study over the rows that it is about, in the figure of its values."""
     for claim in judged.claims:
         rows = [row for row in claim.claim.rows or positions if row in positions]
         if claim.claim.mark and rows and claim.claim.of.partition("@")[0] in names:
@@ -124,9 +124,9 @@ def agreement_drawing(title: str, points: Sequence[AgreementPoint]) -> Drawing:
         "range": [low, high],
         "tolerances": sorted({point.tolerance for point in points}),
         "classes": [
-            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": own_rows}
+            {"name": kind.head, "colour": kind.colour, "symbol": kind.symbol, "points": of_kind}
             for kind in VALUE_CLASSES
-            if (own_rows := [_row(point) for point in points if point.verdict == kind.name])
+            if (of_kind := [_row(point) for point in points if point.verdict == kind.name])
         ],
     }
     return Drawing("agreement", title, caption(points), data, ("agreement",))
@@ -166,15 +166,15 @@ def _draw(axes: Axes, title: str, points: Sequence[AgreementPoint]) -> None:
         axes.fill_between([low, high], *ends, color=str(0.93 - 0.1 * number), linewidth=0, label=f"± {tolerance:g} %")
     axes.plot([low, high], [low, high], color="0.35", linewidth=0.9)
     for kind in VALUE_CLASSES:
-        own_points = [point for point in points if point.verdict == kind.name]
-        if not own_points:
+        of_kind = [point for point in points if point.verdict == kind.name]
+        if not of_kind:
             continue
         # A single run has no interval, so it gets no bar.
-        above = [math.nan if point.measured.half_width is None else point.measured.half_width for point in own_points]
-        below = [min(width, 0.999 * point.measured.mean) for width, point in zip(above, own_points, strict=True)]
+        above = [math.nan if point.measured.half_width is None else point.measured.half_width for point in of_kind]
+        below = [min(width, 0.999 * point.measured.mean) for width, point in zip(above, of_kind, strict=True)]
         axes.errorbar(
-            [point.published for point in own_points],
-            [point.measured.mean for point in own_points],
+            [point.published for point in of_kind],
+            [point.measured.mean for point in of_kind],
             yerr=[below, above],
             fmt=kind.marker,
             color=kind.colour,
@@ -182,7 +182,7 @@ def _draw(axes: Axes, title: str, points: Sequence[AgreementPoint]) -> None:
             elinewidth=1.1,
             capsize=2,
             alpha=0.85,
-            label=f"{kind.head} ({len(own_points)})",
+            label=f"{kind.head} ({len(of_kind)})",
         )
     axes.set(xscale="log", yscale="log", xlim=(low, high), ylim=(low, high), aspect="equal")
     for axis in (axes.xaxis, axes.yaxis):

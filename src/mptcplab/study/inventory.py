@@ -24,7 +24,7 @@ FILE = "source.toml"
 NOT_YET = "no measurement yet"
 
 
-class Entry(StudyPart):
+class InventoryEntry(StudyPart):
     """Something that the source says. ``place`` is where, ``note`` what is contradictory about it."""
 
     place: str
@@ -32,7 +32,7 @@ class Entry(StudyPart):
     note: str = ""
 
 
-class SourceTable(Entry):
+class SourceTable(InventoryEntry):
     """The numbers of a table or figure of the source; ``stored`` names the tables of ``study.toml`` that have them."""
 
     shows: str
@@ -54,7 +54,7 @@ class SourceTable(Entry):
         return (float(cell) for cells in self.rows.values() for cell in cells if not isinstance(cell, str))
 
 
-class Statement(Entry):
+class Statement(InventoryEntry):
     """A setting, a result or a claim in words of ours; ``value`` is its number as printed.
 
     ``stored`` is the name of a parameter, the number of a table, or the text of a claim.

@@ -338,8 +338,8 @@ def _with_evidence(
     claim = verdict.claim.model_copy(update=given)
     other, there = selected.study.tables[shown.table], measured_of(selected, sources, shown.table)
     # Columns that the other table lacks are taken from this one: TCP, if only MPTCP was run differently.
-    own_values = {place: value for place, value in measured.items() if place[1] not in other.columns}
-    return replace(verdict, evidence=_judge(claim, other.all_rows, {**own_values, **there}, _rows(there)))
+    others = {place: value for place, value in measured.items() if place[1] not in other.columns}
+    return replace(verdict, evidence=_judge(claim, other.all_rows, {**others, **there}, _rows(there)))
 
 
 def _class_by_evidence(verdict: ClaimVerdict, evidence: ClaimVerdict) -> str:

@@ -107,12 +107,12 @@ Documents = Mapping[tuple[str, bool], MeasuredTable]
 
 
 def file_stem(name: str, *, quick: bool) -> str:
-    """What the files of a form are called, up to their last suffix; ``name`` as in ``table-4.1-jain``."""
+    """Return the name of a form's files up to the last suffix; ``name`` as in ``table-4.1-jain``."""
     return f"{name}{_QUICK if quick else ''}"
 
 
 def short_changes(table: PublishedTable) -> list[str]:
-    """What the short form changes in the scenario, as ``--set`` takes it."""
+    """Return the changes of the short form in the scenario, as ``--set`` takes them."""
     return [f"{key}={value}" for key, value in table.quick.change.items()]
 
 

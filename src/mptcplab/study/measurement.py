@@ -113,13 +113,13 @@ def _reduce_workloads(selected: SelectedTable, results: Iterable[RunResult]) -> 
             if not fits(table, column, settings, any_workload=True):
                 continue
             place, wanted = (settings[table.along], name), column.where.get(WORKLOAD, "*")
-            own_metrics = [
+            values = [
                 measurement.metrics.get(metric)
                 for measurement in result.measured
                 if fnmatch.fnmatchcase(measurement.workload, wanted)
             ]
-            known = [value for value in own_metrics if value is not None]
-            if known and len(known) == len(own_metrics):
+            known = [value for value in values if value is not None]
+            if known and len(known) == len(values):
                 workloads.setdefault(place, {})[result.seed] = OVER[reduction](known)
             else:
                 missing[place] += 1
@@ -212,7 +212,7 @@ def fits(
 
 @dataclass(frozen=True)
 class TableSource:
-    """What was measured of one table, and the keys that were changed for it."""
+    """The measured values of one table, and the keys that were changed for it."""
 
     measured: TableValues
     changes: tuple[str, ...] = ()
@@ -233,7 +233,7 @@ def read_sources(documents: Documents, *, quick: bool = False) -> dict[str, Tabl
 
 def fill(text: str, selected: SelectedTable, sources: Sources) -> str:
     """The text with measured values in place of its quotes; where one was not measured, it says so, with a command."""
-    described: set[str] = set()
+    done: set[str] = set()
 
     def quote_text(quote: Quote) -> str:
         name = f"{selected.folder.name}/{quote.table}"
@@ -241,9 +241,9 @@ def fill(text: str, selected: SelectedTable, sources: Sources) -> str:
         known = [value.interval for value in values if value is not None]
         if len(known) == len(values):
             return quoted_text(known, _unit(quote, selected.study))
-        if name in described:
+        if name in done:
             return "(not measured)"
-        described.add(name)
+        done.add(name)
         return f"(not measured here: mptcplab reproduce {name})"
 
     return " ".join(replace_quotes(text, quote_text).split())
@@ -267,9 +267,7 @@ def sort_by_dependency(wanted: Sequence[SelectedTable]) -> list[SelectedTable]:
     ordered: dict[str, SelectedTable] = {}
     for selected_table in wanted:
         ordered |= {
-            found_selected_table.name: found_selected_table
-            for found_selected_table in _with_needs(selected_table, by_name, set())
-            if found_selected_table.name not in ordered
+            table.name: table for table in _with_needs(selected_table, by_name, set()) if table.name not in ordered
         }
     return list(ordered.values())
 
@@ -277,7 +275,7 @@ def sort_by_dependency(wanted: Sequence[SelectedTable]) -> list[SelectedTable]:
 def _with_needs(
     selected_table: SelectedTable, by_name: Mapping[str, SelectedTable], met: set[str]
 ) -> Iterator[SelectedTable]:
-    """What ``selected_table`` quotes, and what these quote, before itself.
+    """Return the tables that ``selected_table`` quotes, and that these quote, before itself.
 
     Tables that quote each other are met only once.
     """
@@ -408,7 +406,7 @@ class Shape:
 
     @property
     def is_same(self) -> bool:
-        """Whether the column has the published shape."""
+        """True if the column has the published shape."""
         return not self.why
 
     @property

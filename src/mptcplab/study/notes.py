@@ -127,12 +127,12 @@ def evidence_text(cell: JudgedCell, judged: JudgedTable) -> str:
     evidence = cell.evidence
     if evidence is None or cell.measured is None:
         return ""
-    study, own_table = judged.selected.study, judged.selected.table
+    study, table = judged.selected.study, judged.selected.table
     other = study.tables[evidence.table]
     where = f"Table {evidence.table}, {other.columns[evidence.column].title} at {evidence.row}"
     if evidence.value is None or evidence.moved is None:
         return f"{where}: not measured here (mptcplab reproduce {judged.selected.folder.name}/{evidence.table})"
-    kind = own_table.value_of(cell.column)
+    kind = table.value_of(cell.column)
     numbers = (
         f"measured {value_text(kind, cell.measured)}, there {value_text(kind, evidence.value)}, "
         f"published {published_text(cell.published)}"
@@ -187,10 +187,10 @@ def reason_notes(judged: JudgedTable, marks: Marks) -> Iterator[str]:
     """Yield the reasons with their class, each followed by the values of its evidence."""
     cells = [cell for cell in judged.cells if cell.because is not None]
     for reason, mark in marks.items():
-        own_cells = [cell for cell in cells if cell.because is not None and cell.because.text == reason]
+        explained = [cell for cell in cells if cell.because is not None and cell.because.text == reason]
         claims = [claim for claim in judged.claims if claim.why is not None and claim.why.text == reason]
-        yield f"{mark} {_reason_class(own_cells, claims)}{judged.fill_quotes(reason)}"
-        values = [f"{_place(cell, judged)}: {text}" for cell in own_cells if (text := evidence_text(cell, judged))]
+        yield f"{mark} {_reason_class(explained, claims)}{judged.fill_quotes(reason)}"
+        values = [f"{_place(cell, judged)}: {text}" for cell in explained if (text := evidence_text(cell, judged))]
         if values:
             yield f"Evidence for {mark}. {'; '.join(values)}."
         yield from (f"Evidence for {mark}. {text}." for claim in claims if (text := claim_evidence_text(claim, judged)))
@@ -377,11 +377,11 @@ def _omitted_row_notes(judged: JudgedTable) -> Iterator[str]:
 
 def _quoted_table_notes(judged: JudgedTable, texts: Sequence[str]) -> Iterator[str]:
     """Yield the conditions under which the other tables that the texts quote were measured."""
-    study, own_number = judged.selected.folder.name, judged.selected.number
+    study, current = judged.selected.folder.name, judged.selected.number
     alike: dict[str, list[str]] = {}
     for table in dict.fromkeys(quote.table for text in texts for quote in quotes_of(text)):
         source = judged.sources.get(f"{study}/{table}")
-        if source is not None and table != own_number:
+        if source is not None and table != current:
             alike.setdefault(_conditions(source), []).append(table)
     for conditions, tables in alike.items():
         yield f"Quoted from this folder: table{'s' if len(tables) > 1 else ''} {' and '.join(tables)}, {conditions}."

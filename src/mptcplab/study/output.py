@@ -57,10 +57,10 @@ def places_of(judged: JudgedTable) -> list[tuple[str, str]]:
 
 def _with_published(judged: JudgedTable, marks: Marks) -> Table:
     """Return a line per published value of the rows that were measured, and per further measured value."""
-    described = judged.selected.table
-    again = [f"in Table {described.again}"] if described.again else []
+    table = judged.selected.table
+    again = [f"in Table {table.again}"] if table.again else []
     columns = (
-        *(described.along_label, described.across_label),
+        *(table.along_label, table.across_label),
         *number_columns("published", "measured", *again, "difference"),
         *(VERDICT, AT_HALF, "MPTCP in use", "on the sockets"),
         *number_columns("n"),
@@ -79,11 +79,11 @@ def _with_published(judged: JudgedTable, marks: Marks) -> Table:
 
 
 def _line(judged: JudgedTable, cell: JudgedCell, marks: Marks) -> tuple[str, ...]:
-    described = judged.selected.table
+    table = judged.selected.table
     return (
         cell.row,
-        described.columns[cell.column].title,
-        with_unit(published_text(cell.published), described, cell.column),
+        table.columns[cell.column].title,
+        with_unit(published_text(cell.published), table, cell.column),
         _measured_cell(judged, cell.row, cell.column) if cell.measured else NONE,
         *_first_cells(judged, cell.row, cell.column),
         NONE if cell.difference_percent is None else f"{cell.difference_percent:+.1f} %",
@@ -158,18 +158,18 @@ def _full_form_cell(judged: JudgedTable, row: str, columns: Sequence[str]) -> tu
 
 
 def _measured_table(judged: JudgedTable) -> Table:
-    described = judged.selected.table
-    names = list(described.columns)
+    table = judged.selected.table
+    names = list(table.columns)
     rows: list[tuple[str, ...]] = []
-    for row in described.all_rows:
+    for row in table.all_rows:
         values = {name: judged.measured[row, name] for name in names if (row, name) in judged.measured}
         if values:
-            texts = (cell_text(described.value_of(name), values[name]) if name in values else NONE for name in names)
+            texts = (cell_text(table.value_of(name), values[name]) if name in values else NONE for name in names)
             cells = (_with_full(judged, row, name, text) for name, text in zip(names, texts, strict=True))
             n = str(max(value.interval.n + value.missing for value in values.values()))
             rows.append((row, *cells, n, *_full_form_cell(judged, row, names)))
-    numbers = number_columns(*(_column_heading(described, name) for name in names), "n")
-    return Table.build("", (described.along_label, *numbers, *([_OUTSIDE] if judged.beside else [])), rows)
+    numbers = number_columns(*(_column_heading(table, name) for name in names), "n")
+    return Table.build("", (table.along_label, *numbers, *([_OUTSIDE] if judged.beside else [])), rows)
 
 
 def _column_heading(table: PublishedTable, column: str) -> str:
@@ -296,7 +296,7 @@ def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
     texts = []
     for parameter in parameters_of(selected):
         choice = parameter.choice(selected.number)
-        own_texts = {
+        texts_of_parameter = {
             "name": parameter.name,
             "key": ", ".join(parameter.key),
             "says": parameter.says,
@@ -304,5 +304,5 @@ def parameters_document(selected: SelectedTable) -> list[dict[str, Any]]:
             "value": choice.value,
         }
         fitted = [cells.model_dump() for cells in choice.fitted_to]
-        texts.append(own_texts | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
+        texts.append(texts_of_parameter | {"origin": choice.origin, "why": choice.why, "fitted_to": fitted})
     return texts

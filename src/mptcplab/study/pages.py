@@ -206,8 +206,8 @@ def table_section(
         whole=tuple(ReportCommand(_form_name(form), _command(form)) for form in forms),
         over_time=over_time,
     )
-    own_texts = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
-    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=own_texts)
+    of_study = {name.partition("/")[2]: at for name, at in sections.items() if name.partition("/")[0] == study.name}
+    sheets = sheets_of(judged, first.results.recorded, command, anchor=anchor, sections=of_study)
     return replace(whole, sheets=tuple(sheets))
 
 
@@ -232,8 +232,8 @@ def _form_name(form: TableForm) -> str:
 def _command(form: TableForm) -> str:
     quick = ["--quick"] if form.is_short else []
     usual = short_changes(form.judged.selected.table) if form.is_short else []
-    own_changes = [change for change in form.judged.changes if change not in usual]
-    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(own_changes)])
+    changes = [change for change in form.judged.changes if change not in usual]
+    return shlex.join(["mptcplab", "reproduce", form.judged.selected.name, *quick, *_set(changes)])
 
 
 def _set(changes: Sequence[str]) -> list[str]:
@@ -282,13 +282,13 @@ def _sections(tables: Sequence[Sequence[TableForm]]) -> list[ExperimentSection]:
 def _pictures(pictures: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Drawing]:
     """Yield the figure of all studies, and the figure of each study with published values."""
     points = {name: points_in(tables, sections_of(tables, with_study=True)) for name, tables in pictures.items()}
-    with_points = {name: own_points for name, own_points in points.items() if own_points}
+    with_points = {name: of_study for name, of_study in points.items() if of_study}
     if len(with_points) > 1:
         yield agreement_drawing(
-            "All studies: published and measured", [point for own_points in points.values() for point in own_points]
+            "All studies: published and measured", [point for of_study in points.values() for point in of_study]
         )
-    for name, own_points in with_points.items():
-        yield agreement_drawing(f"{name}: published and measured", own_points)
+    for name, of_study in with_points.items():
+        yield agreement_drawing(f"{name}: published and measured", of_study)
 
 
 def _parameters(parameters: Mapping[str, Sequence[Sequence[TableForm]]]) -> Iterator[Table]:

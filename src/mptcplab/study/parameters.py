@@ -52,11 +52,11 @@ class ParameterUse:
 
 def parameters_of(selected: SelectedTable) -> list[Parameter]:
     """Return the parameters of a table: for a table of the source, all that do not exclude it."""
-    own_of_the_source = selected.table.is_of_the_source
+    is_of_source = selected.table.is_of_the_source
     return [
         parameter
         for parameter in selected.study.parameters
-        if parameter.is_about(selected.number, own_flag=own_of_the_source)
+        if parameter.is_about(selected.number, is_of_source=is_of_source)
     ]
 
 
@@ -133,12 +133,12 @@ def _use(
         paths = _paths_of(dumped[0], key)
         if not paths:
             raise _damage_error(selected, f"its scenario has no key {key}, which parameter {parameter.name} names")
-        own_entries = {_text(_lookup(entry, path)): None for entry in dumped for path in paths}
+        resolved = {_text(_lookup(entry, path)): None for entry in dumped for path in paths}
         # A varied parameter is not compared: its value need not even be possible there.
-        as_declared &= len(own_entries) > 1 or all(
-            _resolve_value(selected, dumped[0], path, choice.value) in own_entries for path in paths
+        as_declared &= len(resolved) > 1 or all(
+            _resolve_value(selected, dumped[0], path, choice.value) in resolved for path in paths
         )
-        entries |= own_entries
+        entries |= resolved
     values = tuple(DEFAULT if text == "null" else text for text in entries)
     return ParameterUse(parameter, choice, values, as_declared)
 

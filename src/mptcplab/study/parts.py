@@ -226,10 +226,10 @@ class Parameter(ParameterChoice):
         yield self
         yield from self.other
 
-    def is_about(self, table: str, *, own_flag: bool) -> bool:
-        """Return whether the table has this parameter. ``own_flag``: the table is one of the study's own."""
+    def is_about(self, table: str, *, is_of_source: bool) -> bool:
+        """Return whether the table has this parameter. ``is_of_source``: the table is one of the study's own."""
         named = {*self.tables, *(name for choice in self.other for name in choice.tables)}
-        return table in named or (own_flag and not self.tables)
+        return table in named or (is_of_source and not self.tables)
 
     def choice(self, table: str) -> ParameterChoice:
         """Return the value that the table is said to have."""
@@ -397,19 +397,19 @@ def expand_remeasured_tables(study: Any) -> Any:
     for first, name in beds.items():
         if first not in tables:
             raise ValueError(f"table {name} measures table {first} again, which the study does not have")
-        own_tables = dict(tables[name])
-        reasons = own_tables.pop("claim_reasons", {})
-        if not any(key in own_tables for key in _ROWS):
+        entry = dict(tables[name])
+        reasons = entry.pop("claim_reasons", {})
+        if not any(key in entry for key in _ROWS):
             claims += _claims(study.get("claims", ()), first, name, reasons)
         elif reasons:
             raise ValueError(f"table {name} has claims of its own, which have their reasons")
-        whole[name] = _table(tables[first], own_tables, beds)
+        whole[name] = _table(tables[first], entry, beds)
     return study | {"tables": whole, "claims": claims}
 
 
-def _table(first: dict[str, Any], own_entry: dict[str, Any], beds: dict[str, str]) -> dict[str, Any]:
-    rows = () if any(key in own_entry for key in _ROWS) else _ROWS
-    entry = {key: first[key] for key in (*_INHERITED, *rows, "kind") if key in first} | own_entry
+def _table(first: dict[str, Any], changes: dict[str, Any], beds: dict[str, str]) -> dict[str, Any]:
+    rows = () if any(key in changes for key in _ROWS) else _ROWS
+    entry = {key: first[key] for key in (*_INHERITED, *rows, "kind") if key in first} | changes
     entry.setdefault("title", f"{first['title']}{_SUFFIX}")
     if rows and "same_as" in first:
         entry["same_as"] = [item | {"table": beds[item["table"]]} for item in first["same_as"]]
@@ -418,12 +418,12 @@ def _table(first: dict[str, Any], own_entry: dict[str, Any], beds: dict[str, str
 
 def _claims(claims: Any, first: str, name: str, reasons: dict[str, Any]) -> list[dict[str, Any]]:
     """Return the claims about ``first`` as claims about ``name``."""
-    own_claims = [claim for claim in claims if claim["table"] == first]
-    unknown = set(reasons) - {claim["text"] for claim in own_claims}
+    of_table = [claim for claim in claims if claim["table"] == first]
+    unknown = set(reasons) - {claim["text"] for claim in of_table}
     if unknown:
         raise ValueError(f"table {name} has a reason for a claim that table {first} does not have: {min(unknown)}")
     entries = []
-    for claim in own_claims:
+    for claim in of_table:
         kept = {key: value for key, value in claim.items() if key != "because"}
         because = {"because": reasons[claim["text"]]} if claim["text"] in reasons else {}
         entries.append(kept | {"table": name} | because)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What ``study.toml`` may say: published tables and figures, the scenarios that measure them again, claims, reasons."""
+"""The model of ``study.toml``: published tables and figures, the scenarios that measure them again, claims, reasons."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ ROW = "@row"
 
 
 class PublishedColumn(StudyPart):
-    """Which of the measured rows a column is about: swept keys and their values; ``workload`` names a workload, and the
+    """The measured rows that a column is about: swept keys and their values; ``workload`` names a workload, and the
     value ``@row`` is the row's. For a value over several workloads (``min:goodput_mbps``), ``workload`` is a
     pattern that selects them, default all.
 
@@ -76,7 +76,7 @@ PublishedCell = Annotated[PublishedValue, BeforeValidator(_as_published)]
 
 
 class Quick(StudyPart):
-    """What ``--quick`` is content with: rows (default all), runs per point, and changed keys of the scenario."""
+    """The reduction by ``--quick``: rows (default all), runs per point, and changed keys of the scenario."""
 
     rows: tuple[str, ...] = ()
     repeats: Whole = 1
@@ -154,7 +154,7 @@ class PublishedTable(StudyPart):
 
     @property
     def is_of_the_source(self) -> bool:
-        """Whether the study has this table; the others isolate a mechanism or answer a question of ours."""
+        """True if the study has this table; the others isolate a mechanism or answer a question of ours."""
         return self.kind in ("Table", "Figures", "Experiment")
 
     @property
@@ -168,9 +168,9 @@ class PublishedTable(StudyPart):
         return next(((table, *place) for table, place in pairs if place is not None), None)
 
     def value_of(self, column: str) -> ValueName:
-        """What the column's cells are."""
-        described = self.columns[column]
-        return "ratio" if described.ratio else described.value or self.value
+        """Return the quantity in the column's cells."""
+        published = self.columns[column]
+        return "ratio" if published.ratio else published.value or self.value
 
     def unit_of(self, column: str) -> str:
         """The unit of the column's cells; empty for what has none."""
@@ -352,7 +352,7 @@ class Study(StudyPart):
         if shown is None:
             return
         where = f"claim '{claim.text}', shown_by"
-        other, own_table = self.tables.get(shown.table), self.tables.get(claim.table)
+        other, table = self.tables.get(shown.table), self.tables.get(claim.table)
         if other is None:
             raise ValueError(f"{where} names table {shown.table}, which the study does not have")
         of, to = shown.of or claim.of, claim.to if shown.to is None else shown.to
@@ -360,9 +360,7 @@ class Study(StudyPart):
         for number, column in ((shown.table, of), *((None, column) for column in to)):
             name, _, fixed = column.partition("@")
             # What it is divided by may be a column of the claim's own table.
-            is_own = (
-                number is None and name not in other.columns and own_table is not None and name in own_table.columns
-            )
+            is_own = number is None and name not in other.columns and table is not None and name in table.columns
             for row in (fixed,) if fixed else rows or other.all_rows[:1]:
                 self._check_cell(where, claim.table if is_own else shown.table, row, name)
 

@@ -73,7 +73,7 @@ class Score:
 
 
 #: The counts of a score that are single numbers.
-_SUMS = tuple(this_field.name for this_field in fields(Score) if this_field.name not in ("values", "claims"))
+_SUMS = tuple(entry.name for entry in fields(Score) if entry.name not in ("values", "claims"))
 
 
 @dataclass(frozen=True)
@@ -148,11 +148,11 @@ def scoreboard_document(lines: Sequence[ScoreLine]) -> dict[str, Any]:
     """As plain data."""
     return {
         "tables": [line.to_json() for line in lines],
-        "studies": {name: total(own_lines).to_json() for name, own_lines in group_by_study(lines).items()},
+        "studies": {name: total(of_study).to_json() for name, of_study in group_by_study(lines).items()},
         BESIDE: {
-            name: total(own_lines, beside=True).to_json()
-            for name, own_lines in group_by_study(lines).items()
-            if any(line.is_beside for line in own_lines)
+            name: total(of_study, beside=True).to_json()
+            for name, of_study in group_by_study(lines).items()
+            if any(line.is_beside for line in of_study)
         },
         "all": total(lines).to_json(),
     }
@@ -276,11 +276,11 @@ def _texts(heading: str, texts: Iterable[str]) -> _ScoreColumn:
 
 def _rows(lines: Sequence[ScoreLine]) -> list[_Row]:
     rows, studies = [], group_by_study(lines)
-    for name, own_lines in studies.items():
-        rows += [_row(line) for line in own_lines]
-        beside = [line for line in own_lines if line.is_beside]
-        about = _count(len(own_lines) - len(beside), "table")
-        rows.append(_Row(f"{name}: all", about, "", total(own_lines), "", is_sum=True))
+    for name, of_study in studies.items():
+        rows += [_row(line) for line in of_study]
+        beside = [line for line in of_study if line.is_beside]
+        about = _count(len(of_study) - len(beside), "table")
+        rows.append(_Row(f"{name}: all", about, "", total(of_study), "", is_sum=True))
         if beside:
             about = f"{_count(len(beside), 'table')} in another test bed: the same values and claims"
             rows.append(_Row(f"{name}: {BESIDE}", about, "", total(beside, beside=True), "", is_sum=True))

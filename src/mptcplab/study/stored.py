@@ -9,7 +9,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -110,9 +112,20 @@ class ShippedTable:
 def read_shipped(file: Path, number: str) -> ShippedTable | None:
     """Return a table of ``file`` by its number; None if the file has none, is missing or damaged."""
     try:
-        return ShippedTable.from_json(json.loads(file.read_text())["tables"][number])
+        status = file.stat()
+        return _load_tables(file, status.st_mtime_ns, status.st_size).get(number)
     except (OSError, *WRONG):
         return None
+
+
+@lru_cache(maxsize=1)
+def _load_tables(file: Path, _modified_ns: int, _size: int) -> dict[str, ShippedTable]:
+    """Return the undamaged tables of ``file``, which is read once for all tables of a study, unless it changes."""
+    tables = {}
+    for number, entry in json.loads(file.read_text())["tables"].items():
+        with suppress(*WRONG):
+            tables[number] = ShippedTable.from_json(entry)
+    return tables
 
 
 def _read_cell(interval: Interval, entry: Mapping[str, Any], missing: str) -> StoredCell:

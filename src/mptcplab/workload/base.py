@@ -147,7 +147,7 @@ class WorkloadBase(Part):
     start: Time = Field(default=Duration(0), description="start, from time zero; random phases add to it")
     start_spread: Time | None = Field(
         default=None,
-        description="each seed draws the start, uniformly from `start` to so much later, in place of its random phase",
+        description="each seed draws the start, uniformly within this time after `start`, in place of its random phase",
         examples=["2 s"],
     )
     timeout: Time = Field(default=Duration(3600 * 10**9), description="the run fails if the workload takes longer")
@@ -258,7 +258,7 @@ class WorkloadBase(Part):
 
     @property
     def advances_time(self) -> bool:
-        """Whether it waits by itself, so that virtual time advances even if the network takes none."""
+        """True if it waits by itself, so that virtual time advances even if the network takes none."""
         return False
 
     @model_serializer(mode="wrap", when_used="json")

@@ -75,7 +75,7 @@ class Item:
 
 @dataclass(frozen=True)
 class Items:
-    """What a workload delivers one by one. ``noun`` names them, ``time`` what is measured of each, in ``unit``."""
+    """The items that a workload delivers one by one. ``noun`` names them, ``time`` what is measured, in ``unit``."""
 
     noun: str
     time: str
@@ -150,7 +150,7 @@ class Arrivals:
 
 @dataclass(frozen=True)
 class Checksum:
-    """What ``flow pattern`` and ``flow sum`` report of the data that went through them."""
+    """The report of ``flow pattern`` or ``flow sum`` about the data that went through it."""
 
     bytes: int
     checksum: str
@@ -158,7 +158,7 @@ class Checksum:
 
 @dataclass(frozen=True)
 class CurlReport:
-    """What ``curl`` reports of a download: its time in s from the start to the last byte, and its exit status."""
+    """The report of ``curl`` about a download: its time in s from the start to the last byte, and its exit status."""
 
     time_total: float
     exitcode: int = 0

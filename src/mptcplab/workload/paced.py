@@ -86,11 +86,11 @@ class Message:
 
 def messages(arrivals: Iterable[Arrivals]) -> list[Message]:
     """Return the messages of a receiver's reports, in the order of arrival, without duplicates."""
-    found_messages: dict[int, Message] = {}
+    by_number: dict[int, Message] = {}
     for some in arrivals:
         for number, delay_ns in zip(some.seq, some.delay_ns, strict=True):
-            found_messages.setdefault(number, Message(number, delay_ns / _MS))
-    return list(found_messages.values())
+            by_number.setdefault(number, Message(number, delay_ns / _MS))
+    return list(by_number.values())
 
 
 def delay_metrics(arrived: Sequence[Message], sent: int) -> dict[str, float]:
@@ -165,8 +165,8 @@ class TimedWorkload(WorkloadBase):
 
     def _common(self, context: WorkloadContext, *, serves: bool) -> Iterator[str]:
         yield from ("--port", str(context.port))
-        own_text = self.own_protocol
-        protocol = own_text or (context.server_protocol if serves else context.client_protocol)
+        only = self.own_protocol
+        protocol = only or (context.server_protocol if serves else context.client_protocol)
         if protocol == "udp":
             yield "--udp"
         else:

@@ -105,7 +105,7 @@ class RecordedWorkload:
 
     @property
     def goal(self) -> str:
-        """What it transfers, as the scenario says it: ``2 files of 10 MB``, ``10 s, 4 connections``."""
+        """The amount that it transfers, as the scenario says it: ``2 files of 10 MB``, ``10 s, 4 connections``."""
         files, connections = self.keys.get("files", 1), self.keys.get("connections", 1)
         goal = " for ".join(str(self.keys[key]) for key in ("size", "duration") if self.keys.get(key))
         several = f", {connections} connections" if connections > 1 else ""

@@ -41,9 +41,9 @@ class RequestWorkload(WorkloadWithFailures):
     has_control_connections = False
     smallest: ClassVar[Mapping[str, Any]] = {"duration": "1 s"}
     noun: ClassVar[str] = "requests"
-    """What it delivers one by one."""
+    """The noun for what it delivers one by one."""
     time: ClassVar[str] = "response time"
-    """What is measured of each of them."""
+    """The name of the time that is measured of each."""
 
     if TYPE_CHECKING:
         response: Size  # a field of each kind, with a description and a default of its own

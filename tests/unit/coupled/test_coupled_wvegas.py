@@ -134,7 +134,7 @@ class Loop:
 
 
 def _loop(library: Library, name: str, per_ms: tuple[float, ...], base_us: int = 40000) -> Loop:
-    """One connection; each path's bottleneck passes so many segments per ms, and its RTT follows its queue exactly."""
+    """One connection; each bottleneck passes a number of segments per ms, and its RTT follows its queue exactly."""
     hold = [base_us / 1000 * rate for rate in per_ms]
     state = [CVegas(int(most) + 2, 2, base_us, base_us, 0, 0) for most in hold]
     paths = [Path(each.cwnd, base_us) for each in state]

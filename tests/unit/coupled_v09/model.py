@@ -30,7 +30,7 @@ U64 = (1 << 64) - 1
 
 
 def wrap(value: int, bits: int) -> int:
-    """An unsigned number of so many bits."""
+    """An unsigned number of a number of bits."""
     return value & ((1 << bits) - 1)
 
 

@@ -28,7 +28,7 @@ def _settle(driver: Driver, windows: Sequence[int], rtt_us: int = 100_000) -> No
 
 
 def _acks_for_a_segment(driver: Driver, path: int = 0, segments: int = 2, limit: int = 20_000) -> int | None:
-    """Acknowledgements of so many segments each until the window changes; None beyond the limit."""
+    """Acknowledgements of this number of segments each until the window changes; None beyond the limit."""
     ack = Event("ack", path, (SIZE * segments, segments, 1))
     before = driver.step(Event("retransmits", path, (0,))).cwnd
     for count in range(1, limit):

@@ -26,8 +26,8 @@ _LOOPBACK = "loopback"
 class _Section:
     """A section of a UCI file: its type, its own name and its options; a list has several values."""
 
-    def __init__(self, kind: str, own_name: str, /, **options: str | tuple[str, ...] | None) -> None:
-        self._kind, self._name, self._options = kind, own_name, options
+    def __init__(self, kind: str, name: str, /, **options: str | tuple[str, ...] | None) -> None:
+        self._kind, self._name, self._options = kind, name, options
 
     def lines(self) -> Iterator[str]:
         yield from ("", f"config {self._kind} {_quote(self._name)}")

@@ -84,11 +84,11 @@ class StockEngine:
         programs = find_programs(plan.uses, self.tools)
         started = time.monotonic()
         with make_work_folder("stock", cache_root()) as work:
-            own_path = work / "own.cpio"
-            own_path.write_bytes(archive(self._files(plan, programs, seed)))
+            initramfs = work / "own.cpio"
+            initramfs.write_bytes(archive(self._files(plan, programs, seed)))
             base = base_archive(package_folder(), whole_library="python3" in plan.uses)
             with StockMachine(
-                StockBoot(self.kernel, seed, cpu, work, (base, own_path), self.hardware, plan.memory_bytes)
+                StockBoot(self.kernel, seed, cpu, work, (base, initramfs), self.hardware, plan.memory_bytes)
             ) as machine:
                 verdict = watch(machine, Watchdog(_LATEST_ZERO_NS + plan.deadline_ns), _POLL_SECONDS, stop)
             unpack_results(work, folder)
@@ -128,8 +128,8 @@ def _secret(seed: int) -> bytes:
 def _machine_digest(emulator: Path, hardware: Hardware) -> str:
     """Return the hash of everything that makes the machine, but the kernel and the plan."""
     parts = (Path(start.__file__).read_bytes(), SOURCE.read_bytes(), sources_digest().encode())
-    own_text = hashlib.sha256(b"".join(parts)).hexdigest()
-    return f"{fingerprint(emulator)} {own_text} {' '.join((*hardware.command, *hardware.options))}"
+    digest = hashlib.sha256(b"".join(parts)).hexdigest()
+    return f"{fingerprint(emulator)} {digest} {' '.join((*hardware.command, *hardware.options))}"
 
 
 class Stock:

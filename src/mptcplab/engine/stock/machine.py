@@ -90,7 +90,7 @@ _REAL_OPTIONS = ("nowatchdog", "tsc=reliable", "no_timer_check")
 
 
 class Execution(StrEnum):
-    """Who executes the instructions. But for counted ones, time is real, and runs do not repeat."""
+    """The executor of the instructions. But for counted ones, time is real, and runs do not repeat."""
 
     COUNTED = "counted"
     """QEMU interprets all CPUs in turns, and their clock counts instructions."""
@@ -109,7 +109,7 @@ class Hardware:
 
     @property
     def is_real(self) -> bool:
-        """Whether its time is real."""
+        """True if its time is real."""
         return self.execution != Execution.COUNTED
 
     @property

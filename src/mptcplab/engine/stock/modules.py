@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What a plan needs of a stock kernel: modules, in the order in which they can be loaded, and algorithms."""
+"""The needs of a plan from a stock kernel: modules, in the order in which they can be loaded, and algorithms."""
 
 from __future__ import annotations
 
@@ -88,7 +88,7 @@ class ModuleTree:
 
     @property
     def is_known(self) -> bool:
-        """Whether anything is known about modules. Without, a kernel may have everything built in."""
+        """True if anything is known about modules. Without, a kernel may have everything built in."""
         return self._kernel.modules is not None
 
     @property
@@ -208,13 +208,13 @@ _SUFFIX = ".bpf.o"
 
 def check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
     """Check that a stock kernel can have what the plan needs. :raises InputError: naming what it lacks."""
-    own_programs = compile_user_programs(plan.bpf, kernel)
-    _check_clashes(names_of(own_programs, CONGESTION_CONTROL), kernel, tree)
-    _check_congestion_controls(plan, kernel, tree, names_of(own_programs, CONGESTION_CONTROL))
+    compiled = compile_user_programs(plan.bpf, kernel)
+    _check_clashes(names_of(compiled, CONGESTION_CONTROL), kernel, tree)
+    _check_congestion_controls(plan, kernel, tree, names_of(compiled, CONGESTION_CONTROL))
     needs = plan.needs
     has_schedulers = numbers(kernel.release)[:2] >= _FIRST_SCHEDULERS
     for name in needs.schedulers:
-        if name not in ("default", *names_of(own_programs, SCHEDULER)) or not has_schedulers:
+        if name not in ("default", *names_of(compiled, SCHEDULER)) or not has_schedulers:
             message = f"the stock kernel {kernel.release} cannot be given the MPTCP scheduler '{name}'"
             raise InputError(message, hint=_HINT)
     for needed, subject in (
@@ -225,8 +225,8 @@ def check_algorithms(plan: Plan, kernel: StockKernel, tree: ModuleTree) -> None:
         if needed:
             raise InputError(f"the stock kernel {kernel.release} has no {subject}", hint=_HINT)
     names = (setting.partition("=")[0] for setting in general_settings(plan.setup))
-    if own_settings := dict.fromkeys(name for name in names if name.startswith(SETTINGS_OF_LAB)):
-        message = f"the stock kernel {kernel.release} has no setting {', '.join(own_settings)}"
+    if absent := dict.fromkeys(name for name in names if name.startswith(SETTINGS_OF_LAB)):
+        message = f"the stock kernel {kernel.release} has no setting {', '.join(absent)}"
         raise InputError(message, hint=f"{_HINT}, or remove it from sysctl")
 
 
@@ -237,7 +237,7 @@ def _check_clashes(names: Sequence[str], kernel: StockKernel, tree: ModuleTree) 
             raise InputError(message, hint=f'give your program another name, like .name = "my_{name}"')
 
 
-def _check_congestion_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, own_texts: Sequence[str]) -> None:
+def _check_congestion_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree, built_in: Sequence[str]) -> None:
     programmed = _with_ebpf_program(plan, tree)
     for name in programmed:
         if version_of(kernel.release) < FIRST_VERSION:
@@ -246,8 +246,8 @@ def _check_congestion_controls(plan: Plan, kernel: StockKernel, tree: ModuleTree
         find_tool("bpftool")
         object_file(name)
     for name in plan.needs.congestion_controls if tree.is_known else ():
-        if name not in (*tree.congestion_controls, *programmed, *own_texts):
-            known = ", ".join((*own_texts, *tree.congestion_controls))
+        if name not in (*tree.congestion_controls, *programmed, *built_in):
+            known = ", ".join((*built_in, *tree.congestion_controls))
             message = f"the stock kernel {kernel.release} has no congestion control '{name}'"
             raise InputError(message, hint=f"{_HINT}, or one of {known}")
 

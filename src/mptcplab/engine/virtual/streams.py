@@ -63,7 +63,7 @@ class Input:
 
     @property
     def starved(self) -> bool:
-        """Whether the guest has or soon will have read all input so far, before the end of input."""
+        """True if the guest has or soon will have read all input so far, before the end of input."""
         return self._source is not None and self._waiting == 0
 
     def step(self) -> None:
@@ -103,7 +103,7 @@ class Output:
 
     @property
     def behind(self) -> bool:
-        """Whether the reader is so far behind that the lab should wait."""
+        """True if the reader is so far behind that the lab should wait."""
         return self._pending_bytes() > _MAX_BEHIND_BYTES
 
     def step(self) -> bool:

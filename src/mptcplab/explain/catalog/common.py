@@ -82,10 +82,7 @@ def of_connections(subflows: list[Subflow]) -> dict[object, list[Subflow]]:
 def subflows_seen(evidence: Evidence) -> int | None:
     """Return the largest number of established subflows of a connection; None if nothing shows it."""
     established = [subflow for subflow in evidence.subflows or () if is_established(subflow)]
-    by_host = [
-        [this_subflow for this_subflow in established if this_subflow.host == host]
-        for host in {item.host for item in established}
-    ]
+    by_host = [[entry for entry in established if entry.host == host] for host in {item.host for item in established}]
     seen = [len(group) for subflows in by_host for group in of_connections(subflows).values()]
     told = [
         connection.subflows + 1

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from mptcplab.explain.catalog.common import client_of, counter_lines, is_established, number, of_connections, plural
 from mptcplab.explain.evidence import Evidence, Path, Subflow, Wait
@@ -133,11 +134,11 @@ def _not_taken_again(evidence: Evidence) -> Iterator[Sign]:
         ends = [end for _, end in path.down if end + _BACK_S < last]
         if not ends or path.is_backup:
             continue
-        own_subflows = [subflow for subflow in sending if subflow.path == path.name and subflow.samples]
-        if own_subflows and max(subflow.samples[-1].time_s for subflow in own_subflows) < max(ends):
+        there = [subflow for subflow in sending if subflow.path == path.name and subflow.samples]
+        if there and max(subflow.samples[-1].time_s for subflow in there) < max(ends):
             lines = (
                 f"{path.name} back from {number(max(ends))} s",
-                f"last subflow there seen at {number(max(subflow.samples[-1].time_s for subflow in own_subflows))} s",
+                f"last subflow there seen at {number(max(subflow.samples[-1].time_s for subflow in there))} s",
             )
             yield Sign(lines=lines, values={"path": path.name, "back": number(max(ends))}, where=path.name)
 
@@ -184,10 +185,12 @@ def _find_aborts(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=counter_lines(host, "MPFastcloseRx"), values=values, strength=HINT)
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="failover")
+
 REASONS = (
-    Reason(
+    _reason(
         key="silent-path",
-        kind="failover",
         title="A path fails without a word",
         needs=("waits", "expectations"),
         recognise=_silent_path,
@@ -198,11 +201,9 @@ REASONS = (
         explanation="What was sent there has to time out. After net.mptcp.stale_loss_cnt timeouts the kernel calls the "
         "subflow stale and sends its data again elsewhere (mptcp_pm_subflow_chk_stale() in net/mptcp/pm.c).",
         page=_PAGE,
-        scenario="silent-path",
     ),
-    Reason(
+    _reason(
         key="told-path",
-        kind="failover",
         title="A path fails, and its data is sent again",
         needs=("waits", "expectations"),
         recognise=_told_path,
@@ -211,11 +212,9 @@ REASONS = (
         confirm="MPTCPRetrans grows at the failure",
         explanation="The sender learns of the failure by its timeouts if the interface of the other side went down.",
         page=_PAGE,
-        scenario="told-path",
     ),
-    Reason(
+    _reason(
         key="backup-late",
-        kind="failover",
         title="The backup takes over late",
         needs=("waits", "expectations"),
         recognise=_backup_late,
@@ -226,11 +225,9 @@ REASONS = (
         explanation="A backup gets data only while no other subflow is usable, and one counts as usable until it has "
         "had several timeouts.",
         page="path-management.md#a-backup-with-the-kernels-path-manager",
-        scenario="backup-late",
     ),
-    Reason(
+    _reason(
         key="backup-not-carried",
-        kind="failover",
         title="An announcement does not carry the flag of a backup",
         needs=("endpoints", "subflows"),
         recognise=_backup_not_carried,
@@ -244,9 +241,8 @@ REASONS = (
         page="path-management.md#a-backup-with-the-kernels-path-manager",
         why_no_scenario="kernels of the lab set the flag in the answer",
     ),
-    Reason(
+    _reason(
         key="no-path-left",
-        kind="failover",
         title="All paths are down",
         needs=("waits", "expectations"),
         recognise=_no_path_left,
@@ -255,11 +251,9 @@ REASONS = (
         confirm="`ping` over each path",
         explanation="The connection survives as long as the application and TCP wait (net.ipv4.tcp_retries2).",
         page=_PAGE,
-        scenario="no-path-left",
     ),
-    Reason(
+    _reason(
         key="first-path-dead",
-        kind="failover",
         title="A new connection needs a living first path",
         needs=("client counters", "expectations"),
         recognise=_first_path_dead,
@@ -269,11 +263,9 @@ REASONS = (
         explanation="Other paths join a connection that exists. The first SYN goes by the route that the kernel "
         "chooses, and MPTCP does not try another one.",
         page="workloads.md#connections-that-fail",
-        scenario="first-path-dead",
     ),
-    Reason(
+    _reason(
         key="stuck-subflow",
-        kind="failover",
         title="A subflow gets no answer",
         needs=("subflows",),
         recognise=_stuck_subflow,
@@ -284,9 +276,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="in the lab the links are known, and the reason is `silent-path`",
     ),
-    Reason(
+    _reason(
         key="path-not-taken-again",
-        kind="failover",
         title="A path is back, and nobody uses it",
         needs=("subflows", "expectations"),
         recognise=_not_taken_again,
@@ -299,9 +290,8 @@ REASONS = (
         page="path-management.md#what-mainline-does-not-do",
         why_no_scenario="in the lab an address takes its endpoint with it, and brings it back",
     ),
-    Reason(
+    _reason(
         key="subflow-stale",
-        kind="failover",
         title="The kernel gave a subflow up for a while",
         needs=("counters",),
         recognise=_stale,
@@ -313,9 +303,8 @@ REASONS = (
         page=_PAGE,
         scenario="silent-path",
     ),
-    Reason(
+    _reason(
         key="address-withdrawn",
-        kind="failover",
         title="An address was withdrawn",
         needs=("counters",),
         recognise=_address_removed,
@@ -324,11 +313,9 @@ REASONS = (
         confirm="`ip monitor address` and `ip mptcp monitor` at that time",
         explanation="A program such as NetworkManager removes the endpoint with the address.",
         page="events.md#events",
-        scenario="address-withdrawn",
     ),
-    Reason(
+    _reason(
         key="connection-aborted",
-        kind="failover",
         title="The other side aborted the connection",
         needs=("counters",),
         recognise=_find_aborts,

@@ -8,6 +8,7 @@ two sides counted what tells the packet that lost its option.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from mptcplab.explain.catalog.common import (
     client_of,
@@ -267,10 +268,12 @@ def _old_version(evidence: Evidence) -> Iterator[Sign]:
         yield Sign(lines=lines, values={"count": plural(len(old), "connection")}, strength=STRONG)
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="fallback")
+
 REASONS = (
-    Reason(
+    _reason(
         key="client-asks-for-tcp",
-        kind="fallback",
         title="The application opens plain TCP connections",
         needs=("client counters", "server counters"),
         recognise=_client_asks_for_tcp,
@@ -280,11 +283,9 @@ REASONS = (
         explanation="Linux speaks MPTCP only for sockets that the application creates with IPPROTO_MPTCP. Without "
         "them, no SYN has MP_CAPABLE and no counter of MPTCP grows.",
         page="limitations.md#the-kernel-under-test",
-        scenario="client-asks-for-tcp",
     ),
-    Reason(
+    _reason(
         key="mptcp-switched-off",
-        kind="fallback",
         title="MPTCP is switched off",
         needs=("sysctls",),
         recognise=_switched_off,
@@ -296,9 +297,8 @@ REASONS = (
         page="scenario.md",
         why_no_scenario="a program that is refused its socket ends, and the run with it",
     ),
-    Reason(
+    _reason(
         key="server-without-mptcp",
-        kind="fallback",
         title="The server listens on plain TCP",
         needs=("client counters", "server counters"),
         recognise=_server_without_mptcp,
@@ -308,12 +308,10 @@ REASONS = (
         explanation="The SYN has MP_CAPABLE and the SYN/ACK does not, and the server's counters never saw the option: "
         "only listening MPTCP sockets look at it (subflow_check_req() in net/mptcp/subflow.c).",
         page="limitations.md#the-kernel-under-test",
-        scenario="server-without-mptcp",
         after=("fallback-proxy",),
     ),
-    Reason(
+    _reason(
         key="clients-without-mptcp",
-        kind="fallback",
         title="Clients that speak plain TCP",
         needs=("server counters",),
         recognise=_plain_clients,
@@ -328,9 +326,8 @@ REASONS = (
         why_no_scenario="the lab's default kernel does not count such connections",
         is_noted=False,
     ),
-    Reason(
+    _reason(
         key="answer-without-option",
-        kind="fallback",
         title="The answer has no MP_CAPABLE, and only the client is known",
         needs=("client counters",),
         recognise=_answer_without_option,
@@ -344,9 +341,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="runs have the counters of both hosts: see server-without-mptcp",
     ),
-    Reason(
+    _reason(
         key="syn-option-stripped",
-        kind="fallback",
         title="MP_CAPABLE is removed from the SYN",
         needs=("client counters", "server counters"),
         recognise=_syn_stripped,
@@ -357,12 +353,10 @@ REASONS = (
         explanation="A middlebox overwrote the option of the SYN, or a proxy opened a connection of its own. The "
         "server gets an ordinary SYN and answers it so.",
         page=_LINKS,
-        scenario="syn-option-stripped",
         after=("fallback-proxy",),
     ),
-    Reason(
+    _reason(
         key="synack-option-stripped",
-        kind="fallback",
         title="MP_CAPABLE is removed from the SYN/ACK",
         needs=("client counters", "server counters"),
         recognise=_synack_stripped,
@@ -372,11 +366,9 @@ REASONS = (
         explanation="The server has seen MP_CAPABLE in the SYN (MPCapableSYNRX) and repeats it in its answer, but the "
         "client finds none there (MPCapableFallbackSYNACK).",
         page=_LINKS,
-        scenario="synack-option-stripped",
     ),
-    Reason(
+    _reason(
         key="ack-option-stripped",
-        kind="fallback",
         title="MP_CAPABLE is removed from the third packet",
         needs=("client counters", "server counters"),
         recognise=_ack_stripped,
@@ -389,9 +381,8 @@ REASONS = (
         page=_LINKS,
         why_no_scenario="the lab's middlebox acts on an option in all packets, and the SYN has this one as well",
     ),
-    Reason(
+    _reason(
         key="first-data-without-option",
-        kind="fallback",
         title="The first packet after the handshake has no MPTCP option",
         needs=("counters",),
         recognise=_first_data_without_option,
@@ -401,11 +392,9 @@ REASONS = (
         explanation="Until a packet after the handshake shows that options pass, both sides may fall back (RFC 8684, "
         "section 3.7; check_fully_established() in net/mptcp/options.c).",
         page=_LINKS,
-        scenario="first-data-without-option",
     ),
-    Reason(
+    _reason(
         key="data-without-mapping",
-        kind="fallback",
         title="Data arrives without a mapping",
         needs=("counters",),
         recognise=_data_without_mapping,
@@ -415,11 +404,9 @@ REASONS = (
         explanation="With a single subflow, the receiver takes the rest as plain TCP (subflow_check_data_avail() in "
         "net/mptcp/subflow.c). With several, the subflow is reset.",
         page=_LINKS,
-        scenario="data-without-mapping",
     ),
-    Reason(
+    _reason(
         key="payload-changed",
-        kind="fallback",
         title="The payload is changed on the way",
         needs=("counters",),
         recognise=_payload_changed,
@@ -429,11 +416,9 @@ REASONS = (
         explanation="MPTCP's own checksum (net.mptcp.checksum_enabled) covers the payload. The receiver sends MP_FAIL. "
         "With other subflows it resets this one, alone the connection becomes plain TCP (RFC 8684, section 3.7).",
         page=_LINKS,
-        scenario="payload-changed",
     ),
-    Reason(
+    _reason(
         key="payload-changed-at-peer",
-        kind="fallback",
         title="The other side reports a wrong checksum",
         needs=("counters",),
         recognise=_told_of_changed_payload,
@@ -445,9 +430,8 @@ REASONS = (
         why_no_scenario="with the counters of both sides, `payload-changed` says it",
         after=("payload-changed",),
     ),
-    Reason(
+    _reason(
         key="mapping-does-not-fit",
-        kind="fallback",
         title="Mappings do not fit the data",
         needs=("counters",),
         recognise=_data_inserted,
@@ -459,9 +443,8 @@ REASONS = (
         page=_LINKS,
         why_no_scenario="the lab's middlebox keeps the length of the payload",
     ),
-    Reason(
+    _reason(
         key="syns-dropped",
-        kind="fallback",
         title="SYNs with MP_CAPABLE are dropped",
         needs=("client counters",),
         recognise=_syns_dropped,
@@ -472,11 +455,9 @@ REASONS = (
         explanation="Since Linux 6.12 the kernel repeats a SYN with the option a few times, then without "
         "(mptcp_active_detect_blackhole() in net/mptcp/ctrl.c). Each attempt waits for a timeout of a second or more.",
         page=_LINKS,
-        scenario="syns-dropped",
     ),
-    Reason(
+    _reason(
         key="blackhole-remembered",
-        kind="fallback",
         title="The kernel stopped to ask for MPTCP",
         needs=("client counters",),
         recognise=_blackhole_remembered,
@@ -486,11 +467,9 @@ REASONS = (
         explanation="After SYNs with MP_CAPABLE were lost and one without was answered, no connection of the host asks "
         "for MPTCP for an hour, then two, four, ... (net.mptcp.blackhole_timeout), whatever its destination.",
         page=_LINKS,
-        scenario="blackhole-remembered",
     ),
-    Reason(
+    _reason(
         key="md5-signature",
-        kind="fallback",
         title="TCP-MD5 leaves no room for MPTCP",
         needs=("client counters",),
         recognise=_client_counter("MD5SigFallback"),
@@ -502,9 +481,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="no program of the lab sets TCP_MD5SIG",
     ),
-    Reason(
+    _reason(
         key="simultaneous-connect",
-        kind="fallback",
         title="Both sides connected at the same time",
         needs=("client counters",),
         recognise=_client_counter("SimultConnectFallback"),
@@ -515,9 +493,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="no program of the lab connects from both sides",
     ),
-    Reason(
+    _reason(
         key="no-free-token",
-        kind="fallback",
         title="No token was free",
         needs=("counters",),
         recognise=_no_token,
@@ -529,9 +506,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="it would need about 2^32 connections",
     ),
-    Reason(
+    _reason(
         key="fallback-not-possible",
-        kind="fallback",
         title="It was too late to fall back",
         needs=("counters",),
         recognise=_too_late_to_fall_back,
@@ -543,9 +519,8 @@ REASONS = (
         page=_LINKS,
         why_no_scenario="it depends on the order of packets within one round trip",
     ),
-    Reason(
+    _reason(
         key="fallback-proxy",
-        kind="fallback",
         title="A proxy on the way answers",
         needs=("client counters", "subflows", "expectations"),
         recognise=_proxy_answers,
@@ -558,9 +533,8 @@ REASONS = (
         page="gateways.md",
         why_no_scenario="the lab has no transparent proxy that answers in place of a server",
     ),
-    Reason(
+    _reason(
         key="kernel-tls",
-        kind="fallback",
         title="Kernel TLS needs plain TCP",
         needs=("subflows",),
         recognise=_tls_in_kernel,
@@ -572,9 +546,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="no program of the lab uses kTLS",
     ),
-    Reason(
+    _reason(
         key="fast-open",
-        kind="fallback",
         title="TCP Fast Open beside MPTCP",
         needs=("client counters",),
         recognise=_fast_open,
@@ -585,9 +558,8 @@ REASONS = (
         page="limitations.md#the-kernel-under-test",
         why_no_scenario="Linux 7.2 does both at the same time",
     ),
-    Reason(
+    _reason(
         key="old-version",
-        kind="fallback",
         title="One side speaks version 0",
         needs=("captures", "counters"),
         recognise=_old_version,

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 from math import inf
 from statistics import median
 
@@ -116,9 +117,9 @@ def _need_bytes(evidence: Evidence) -> float | None:
 
 def _maximum(evidence: Evidence, host: str | None, name: str) -> int | None:
     """Return the third value of net.ipv4.tcp_rmem or tcp_wmem of a host."""
-    for this_host in evidence.hosts:
-        if (host is None or this_host.name == host) and this_host.sysctls and name in this_host.sysctls:
-            values = this_host.sysctls[name].split()
+    for entry in evidence.hosts:
+        if (host is None or entry.name == host) and entry.sysctls and name in entry.sysctls:
+            values = entry.sysctls[name].split()
             return int(values[2]) if len(values) == 3 and values[2].isdigit() else None
     return None
 
@@ -386,8 +387,8 @@ def _late_window(evidence: Evidence) -> Iterator[Sign]:
 def _late_subflows(evidence: Evidence) -> Iterator[tuple[Subflow, float, float]]:
     """Yield late subflows that their window limited: with that window, and the largest one of their connection."""
     for group in of_connections(evidence.senders()).values():
-        begun = min((this_subflow.samples[0].time_s for this_subflow in group if this_subflow.samples), default=0.0)
-        largest = max((window for this_subflow in group for window in this_subflow.values("snd_wnd")), default=0.0)
+        begun = min((member.samples[0].time_s for member in group if member.samples), default=0.0)
+        largest = max((window for member in group for window in member.values("snd_wnd")), default=0.0)
         for subflow in group:
             if subflow.samples and subflow.samples[0].time_s - begun >= _LATE_S:
                 window = _limiting_window(subflow, largest)
@@ -414,10 +415,12 @@ def _limiting_window(subflow: Subflow, largest: float) -> float | None:
     return usual if largest >= _SMALL * usual else None
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="low sum")
+
 REASONS = (
-    Reason(
+    _reason(
         key="receive-buffer",
-        kind="low sum",
         title="The receive buffer is too small for these paths",
         needs=("subflows",),
         recognise=_receive_buffer,
@@ -428,11 +431,9 @@ REASONS = (
         explanation="The window belongs to the connection, and holds what all paths carry during the longest round "
         "trip (RFC 8684, section 3.3.4, and its rule for buffers). Linux announces about half of the buffer.",
         page="behaviour.md#how-it-is-measured",
-        scenario="receive-buffer",
     ),
-    Reason(
+    _reason(
         key="send-buffer",
-        kind="low sum",
         title="The send buffer is too small for these paths",
         needs=("subflows",),
         recognise=_send_buffer,
@@ -441,11 +442,9 @@ REASONS = (
         confirm="sndbuf_limited in `ss -ti` no longer grows",
         explanation="What is not acknowledged as data stays in the send buffer, also what a faster path has delivered.",
         page="scenario.md",
-        scenario="send-buffer",
     ),
-    Reason(
+    _reason(
         key="random-loss",
-        kind="low sum",
         title="Random loss limits a path",
         needs=("subflows", "expectations"),
         recognise=_random_loss,
@@ -455,11 +454,9 @@ REASONS = (
         explanation="Loss-based congestion controls halve their window, or take 0.7 of it, at each loss, and need many "
         "round trips to recover.",
         page="links.md#loss-copies-damage",
-        scenario="random-loss",
     ),
-    Reason(
+    _reason(
         key="shared-bottleneck",
-        kind="low sum",
         title="The paths share a link",
         needs=("expectations",),
         recognise=_shared_bottleneck,
@@ -470,11 +467,9 @@ REASONS = (
         explanation="At a shared bottleneck, the sum is the rate of one. RFC 6356 demands that MPTCP takes no more "
         "there than a single connection of TCP.",
         page="behaviour.md#rfc-6356-goal-2-not-more-than-tcp-at-a-shared-bottleneck",
-        scenario="shared-bottleneck",
     ),
-    Reason(
+    _reason(
         key="coupled-control",
-        kind="low sum",
         title="Coupled congestion control",
         needs=("subflows",),
         recognise=_find_coupled_control,
@@ -485,9 +480,8 @@ REASONS = (
         page="congestion-controls.md",
         why_no_scenario="whether the sum is low depends on seconds of recovery, too long for this test",
     ),
-    Reason(
+    _reason(
         key="busy-cpu",
-        kind="low sum",
         title="A CPU is the limit",
         needs=("cpu",),
         recognise=_busy_cpu,
@@ -499,9 +493,8 @@ REASONS = (
         is_noted=False,
         why_no_scenario="it needs a kernel with the option cpu: tests/cpu/test_node_cpu.py has runs of it",
     ),
-    Reason(
+    _reason(
         key="busy-proxy",
-        kind="low sum",
         title="A proxy keeps one CPU busy",
         needs=("cpu",),
         recognise=_busy_proxy,
@@ -512,9 +505,8 @@ REASONS = (
         page="gateways.md",
         why_no_scenario="gateway programs are not installed on every machine that runs the tests",
     ),
-    Reason(
+    _reason(
         key="paced",
-        kind="low sum",
         title="The application limits the rate",
         needs=("subflows",),
         recognise=_find_pacing,
@@ -525,9 +517,8 @@ REASONS = (
         page="workloads.md",
         why_no_scenario="no workload of the lab sets SO_MAX_PACING_RATE",
     ),
-    Reason(
+    _reason(
         key="queue-of-one-path",
-        kind="low sum",
         title="The queue of one path delays the others",
         needs=("subflows",),
         recognise=_bloated_queue,
@@ -537,11 +528,9 @@ REASONS = (
         confirm="`ping` over that path during the transfer",
         explanation="What the faster path sends in that time has to wait in the receive buffer.",
         page="links.md#queues",
-        scenario="queue-of-one-path",
     ),
-    Reason(
+    _reason(
         key="redundant-scheduler",
-        kind="low sum",
         title="The scheduler sends everything twice",
         needs=("expectations", "subflows", "counters"),
         recognise=_redundant,
@@ -550,11 +539,9 @@ REASONS = (
         confirm="DuplicateData at the receiver",
         explanation="It is made for short answers over unreliable paths.",
         page="schedulers.md#one-by-one",
-        scenario="redundant-scheduler",
     ),
-    Reason(
+    _reason(
         key="reinjections",
-        kind="low sum",
         title="Much is sent again on other paths",
         needs=("counters",),
         recognise=_find_reinjection,
@@ -566,9 +553,8 @@ REASONS = (
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
         why_no_scenario="Linux 7.2 sends again only after timeouts, which are few",
     ),
-    Reason(
+    _reason(
         key="early-retransmission",
-        kind="low sum",
         title="What is late is sent again",
         needs=("counters",),
         recognise=_find_early_retransmission,
@@ -581,9 +567,8 @@ REASONS = (
         why_no_scenario="no kernel of the lab is so old",
         after=("reinjections",),
     ),
-    Reason(
+    _reason(
         key="bbr-over-long-paths",
-        kind="low sum",
         title="BBR over long paths",
         needs=("subflows",),
         recognise=_find_bbr,
@@ -599,9 +584,8 @@ REASONS = (
         page="machine.md#what-all-hosts-of-a-lab-share",
         why_no_scenario="in the lab, BBR carries as much as CUBIC if there is memory enough",
     ),
-    Reason(
+    _reason(
         key="application-slow",
-        kind="low sum",
         title="The application has nothing to send",
         needs=("subflows",),
         recognise=_application_slow,
@@ -610,11 +594,9 @@ REASONS = (
         confirm="busy in `ss -ti` grows slower than time",
         explanation="busy_time counts the time in which a socket had unacknowledged or unsent data.",
         page="workloads.md",
-        scenario="application-slow",
     ),
-    Reason(
+    _reason(
         key="short-transfer",
-        kind="low sum",
         title="The transfer ended in slow start",
         needs=("expectations", "subflows"),
         recognise=_too_short_for_rate,
@@ -623,11 +605,9 @@ REASONS = (
         confirm="the rate over time still grows at the end",
         explanation="A window doubles each round trip from 10 segments on, on each path for itself.",
         page="workloads.md#short-flows",
-        scenario="short-transfer",
     ),
-    Reason(
+    _reason(
         key="late-window",
-        kind="low sum",
         title="A late subflow has a small window",
         needs=("subflows",),
         recognise=_late_window,

@@ -8,6 +8,7 @@ addresses, a SYN with MP_JOIN, its answer, and the third packet.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from functools import partial
 
 from mptcplab.explain.catalog.common import (
     client_of,
@@ -80,11 +81,7 @@ def _endpoint_of_first(evidence: Evidence) -> Iterator[Sign]:
 
 def _fullmesh_alone(evidence: Evidence) -> Iterator[Sign]:
     client, server = client_of(evidence), server_of(evidence)
-    alone = [
-        this_endpoint
-        for this_endpoint in client.endpoints or ()
-        if "fullmesh" in this_endpoint.flags and "subflow" not in this_endpoint.flags
-    ]
+    alone = [entry for entry in client.endpoints or () if "fullmesh" in entry.flags and "subflow" not in entry.flags]
     if lacks_subflows(evidence) and alone and not _announces(server) and not joins_of(client):
         yield Sign(
             lines=(f"{client.name}: endpoints {', '.join(endpoint.text for endpoint in alone)}",),
@@ -359,7 +356,7 @@ def _marked_backup(evidence: Evidence) -> Iterator[Sign]:
         path = evidence.path(subflow.path)
         carried, others = (
             subflow.last("bytes_acked") or 0,
-            [this_subflow for this_subflow in evidence.senders() if not this_subflow.is_backup],
+            [other for other in evidence.senders() if not other.is_backup],
         )
         if subflow.is_backup and others and carried < 1000 and (path is None or not path.is_backup):
             yield Sign(
@@ -439,7 +436,7 @@ def _blackhole_of_large(evidence: Evidence) -> Iterator[Sign]:
         if path is not None and path.down:
             continue
         stuck = acked < mss and sent >= 2 * mss and again >= mss and subflow.lifetime_s > 1
-        others = any((this_subflow.last("bytes_acked") or 0) > 100 * mss for this_subflow in evidence.senders())
+        others = any((other.last("bytes_acked") or 0) > 100 * mss for other in evidence.senders())
         if stuck and others:
             lines = (f"{subflow.name}: {int(sent)} B sent, {int(acked)} B acknowledged, segments of {int(mss)} B",)
             yield Sign(lines=lines, values={"path": subflow.name}, where=subflow.name)
@@ -459,10 +456,12 @@ def _reset_subflow(evidence: Evidence) -> Iterator[Sign]:
                 )
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="no subflow")
+
 REASONS = (
-    Reason(
+    _reason(
         key="no-endpoint",
-        kind="no subflow",
         title="No endpoint asks for a second subflow",
         needs=("endpoints", "client counters", "server counters"),
         recognise=_no_endpoint,
@@ -472,12 +471,10 @@ REASONS = (
         explanation="The kernel's path manager uses only addresses that are endpoints. Several interfaces alone change "
         "nothing (mptcp_pm_create_subflow_or_signal_addr() in net/mptcp/pm_kernel.c).",
         page=_ENDPOINTS,
-        scenario="no-endpoint",
         after=("fullmesh-alone", "not-announced", "path-manager-without-program"),
     ),
-    Reason(
+    _reason(
         key="endpoint-of-first-subflow",
-        kind="no subflow",
         title="The only endpoint is the address that the first subflow uses",
         needs=("endpoints", "client counters", "subflows"),
         recognise=_endpoint_of_first,
@@ -486,12 +483,10 @@ REASONS = (
         confirm="`ip mptcp endpoint` at the client, beside the local addresses of `ss -tiM`",
         explanation="An endpoint that the first subflow uses counts as used (mptcp_mpc_endpoint_setup()).",
         page=_ENDPOINTS,
-        scenario="endpoint-of-first-subflow",
         after=("fullmesh-alone", "initial-address-refused"),
     ),
-    Reason(
+    _reason(
         key="fullmesh-alone",
-        kind="no subflow",
         title="An endpoint with fullmesh alone",
         needs=("endpoints", "client counters", "server counters"),
         recognise=_fullmesh_alone,
@@ -502,11 +497,9 @@ REASONS = (
         explanation="fullmesh says to which addresses an endpoint goes. That it opens subflows by itself is what "
         "subflow says.",
         page=_ENDPOINTS,
-        scenario="fullmesh-alone",
     ),
-    Reason(
+    _reason(
         key="limit-of-subflows",
-        kind="no subflow",
         title="The limit of subflows is reached",
         needs=("limits", "endpoints", "client counters", "server counters"),
         recognise=_limit_of_subflows,
@@ -516,11 +509,9 @@ REASONS = (
         explanation="The limit counts subflows beside the first one. It holds at the side that opens them and at the "
         "side that accepts them, and is 2 by default.",
         page=_PAGE,
-        scenario="limit-of-subflows",
     ),
-    Reason(
+    _reason(
         key="join-rejected",
-        kind="no subflow",
         title="The other side refuses joins",
         needs=("counters",),
         recognise=_join_rejected,
@@ -530,11 +521,9 @@ REASONS = (
         explanation="The limit holds for subflows that a host accepts, too (mptcp_pm_allow_new_subflow() in "
         'net/mptcp/pm.c). Such a join is reset with the reason "administratively prohibited".',
         page=_PAGE,
-        scenario="join-rejected",
     ),
-    Reason(
+    _reason(
         key="announcement-not-accepted",
-        kind="no subflow",
         title="The client accepts no announced address",
         needs=("limits", "client counters"),
         recognise=_announcement_not_accepted,
@@ -544,11 +533,9 @@ REASONS = (
         explanation="Zero is the kernel's default. The announcement is echoed all the same "
         "(mptcp_pm_add_addr_received() in net/mptcp/pm.c).",
         page=_PAGE,
-        scenario="announcement-not-accepted",
     ),
-    Reason(
+    _reason(
         key="not-announced",
-        kind="no subflow",
         title="The server does not announce its other address",
         needs=("endpoints", "server counters", "client counters"),
         recognise=_not_announced,
@@ -558,11 +545,9 @@ REASONS = (
         explanation="A client knows only the address that it connected to. Others reach it by ADD_ADDR, which needs an "
         "endpoint with the flag signal.",
         page=_ENDPOINTS,
-        scenario="not-announced",
     ),
-    Reason(
+    _reason(
         key="announcement-lost",
-        kind="no subflow",
         title="The announcement does not arrive",
         needs=("client counters", "server counters"),
         recognise=_announcement_lost,
@@ -573,11 +558,9 @@ REASONS = (
         explanation="An announcement without its echo is repeated three times (net.mptcp.add_addr_timeout). "
         "An announcement with a wrong HMAC is ignored.",
         page=_LINKS,
-        scenario="announcement-lost",
     ),
-    Reason(
+    _reason(
         key="announcement-without-room",
-        kind="no subflow",
         title="The announcement does not fit",
         needs=("counters",),
         recognise=_anywhere("AddAddrTxDrop"),
@@ -589,9 +572,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="Linux 7.2 leaves the timestamps out for it (net.mptcp.add_addr_v6_port_drop_ts)",
     ),
-    Reason(
+    _reason(
         key="announcement-ignored",
-        kind="no subflow",
         title="The path manager ignores an announcement",
         needs=("counters",),
         recognise=_anywhere("AddAddrDrop", of_shortfall=True),
@@ -602,9 +584,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="it depends on two announcements within one round of the kernel's worker",
     ),
-    Reason(
+    _reason(
         key="server-join-refused",
-        kind="no subflow",
         title="The client refuses the server's joins",
         needs=("client counters", "server counters"),
         recognise=_server_joins_refused,
@@ -614,11 +595,9 @@ REASONS = (
         explanation="The server connects to the port that the client's own connection comes from, where nobody "
         "listens. The answer is a reset (RFC 8684 leaves subflows to the client for that reason).",
         page=_ENDPOINTS,
-        scenario="server-join-refused",
     ),
-    Reason(
+    _reason(
         key="server-join-unanswered",
-        kind="no subflow",
         title="The server's joins get no answer",
         needs=("client counters", "server counters"),
         recognise=_server_joins_unanswered,
@@ -629,9 +608,8 @@ REASONS = (
         page=_ENDPOINTS,
         why_no_scenario="the router's NAT of the lab answers such SYNs with an ICMP error, as Linux does",
     ),
-    Reason(
+    _reason(
         key="join-before-accept",
-        kind="no subflow",
         title="A join before the application accepted the connection",
         needs=("counters",),
         recognise=_not_accepted_yet,
@@ -642,11 +620,9 @@ REASONS = (
         "or because the client announced an address. As long as the application has not accepted the connection, a "
         "subflow lacks the socket to belong to (mptcp_subflow_create_socket() in net/mptcp/subflow.c).",
         page=_ENDPOINTS,
-        scenario="join-before-accept",
     ),
-    Reason(
+    _reason(
         key="join-not-bound",
-        kind="no subflow",
         title="The endpoint's address is not on the host",
         needs=("counters",),
         recognise=_anywhere("MPJoinSynTxBindErr"),
@@ -660,9 +636,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="in the lab an address takes its endpoint with it",
     ),
-    Reason(
+    _reason(
         key="link-local-announced",
-        kind="no subflow",
         title="A link-local address is announced",
         needs=("counters", "events"),
         recognise=_link_local_announced,
@@ -676,9 +651,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="all addresses of the lab are global",
     ),
-    Reason(
+    _reason(
         key="join-without-route",
-        kind="no subflow",
         title="No route for the join",
         needs=("counters",),
         recognise=_anywhere("MPJoinSynTxConnectErr"),
@@ -689,12 +663,10 @@ REASONS = (
         explanation="Linux chooses the route by the destination. A second address needs rules of its own, or the SYN "
         "leaves by the first interface, or not at all.",
         page=_PAGE,
-        scenario="join-without-route",
         after=("link-local-announced",),
     ),
-    Reason(
+    _reason(
         key="join-refused",
-        kind="no subflow",
         title="Nobody listens for the join any more",
         needs=("client counters", "server counters"),
         recognise=_join_refused,
@@ -708,9 +680,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="servers of the lab listen until they end",
     ),
-    Reason(
+    _reason(
         key="join-unanswered",
-        kind="no subflow",
         title="Joins get no answer",
         needs=("client counters",),
         recognise=_join_unanswered,
@@ -724,9 +695,8 @@ REASONS = (
         page=_LINKS,
         why_no_scenario="in a run the counters of both ends are known: see join-syn-lost",
     ),
-    Reason(
+    _reason(
         key="reset-after-join",
-        kind="no subflow",
         title="A subflow is reset after its handshake",
         needs=("client counters", "server counters"),
         recognise=_reset_after_join,
@@ -738,11 +708,9 @@ REASONS = (
         explanation="RFC 8684, section 3.7, asks for a reset of such a subflow while others work. Kernels "
         "before 2025 may not reset it, and the connection then stalls at its end.",
         page=_LINKS,
-        scenario="reset-after-join",
     ),
-    Reason(
+    _reason(
         key="join-syn-lost",
-        kind="no subflow",
         title="SYNs with MP_JOIN do not arrive",
         needs=("client counters", "server counters"),
         recognise=_join_syn_lost,
@@ -752,12 +720,10 @@ REASONS = (
         explanation="The client repeats the SYN after 1, 2, 3, ... s, and nothing comes back. If even a ping from that "
         "address gets no answer, it is the route and not the option.",
         page=_LINKS,
-        scenario="join-syn-lost",
         after=("join-refused",),
     ),
-    Reason(
+    _reason(
         key="join-option-stripped",
-        kind="no subflow",
         title="MP_JOIN is removed from the SYN",
         needs=("client counters", "server counters"),
         recognise=_join_syn_stripped,
@@ -767,12 +733,10 @@ REASONS = (
         explanation="The answer has no MP_JOIN, and the client resets it: unlike the first subflow, a join cannot fall "
         "back.",
         page=_LINKS,
-        scenario="join-option-stripped",
         after=("server-join-refused", "join-refused"),
     ),
-    Reason(
+    _reason(
         key="join-answer-lost",
-        kind="no subflow",
         title="The answer to a join does not arrive",
         needs=("client counters", "server counters"),
         recognise=_join_answer_lost,
@@ -782,11 +746,9 @@ REASONS = (
         explanation="The way back may be another one: a router that sends the answer by the first path meets a "
         "firewall that has not seen the SYN.",
         page=_LINKS,
-        scenario="join-answer-lost",
     ),
-    Reason(
+    _reason(
         key="join-not-completed",
-        kind="no subflow",
         title="The third packet of a join does not arrive",
         needs=("client counters", "server counters"),
         recognise=_join_ack_lost,
@@ -797,9 +759,8 @@ REASONS = (
         page=_LINKS,
         why_no_scenario="the lab's middlebox acts on all packets with MP_JOIN, and so on the SYN before",
     ),
-    Reason(
+    _reason(
         key="token-unknown",
-        kind="no subflow",
         title="The server knows no such connection",
         needs=("counters",),
         recognise=_anywhere("MPJoinNoTokenFound", of_shortfall=True),
@@ -810,11 +771,9 @@ REASONS = (
         explanation="A load balancer that chooses the server by addresses and ports sends a second subflow elsewhere. "
         "The same counter grows if the connection was closed in the meantime, or fell back at the server only.",
         page=_LINKS,
-        scenario="token-unknown",
     ),
-    Reason(
+    _reason(
         key="wrong-hmac",
-        kind="no subflow",
         title="A join is not authentic",
         needs=("counters",),
         recognise=_anywhere("MPJoinSynAckHMacFailure", "MPJoinAckHMacFailure"),
@@ -824,11 +783,9 @@ REASONS = (
         explanation="The HMAC proves that a subflow comes from the same host as the connection (RFC 8684, section "
         "3.2).",
         page=_LINKS,
-        scenario="wrong-hmac",
     ),
-    Reason(
+    _reason(
         key="port-not-announced",
-        kind="no subflow",
         title="A join at a port that was not announced",
         needs=("counters",),
         recognise=_anywhere("MismatchPortSynRx", "MismatchPortAckRx"),
@@ -840,9 +797,8 @@ REASONS = (
         page=_PAGE,
         why_no_scenario="the lab's routers do not change the server's port",
     ),
-    Reason(
+    _reason(
         key="initial-address-refused",
-        kind="no subflow",
         title="The server refuses joins to its first address",
         needs=("sysctls", "endpoints", "client counters", "server counters"),
         recognise=_initial_address_refused,
@@ -853,11 +809,9 @@ REASONS = (
         explanation="Servers behind a load balancer do that, since a second subflow to the same address would reach "
         "another server.",
         page=_PAGE,
-        scenario="initial-address-refused",
     ),
-    Reason(
+    _reason(
         key="path-manager-without-program",
-        kind="no subflow",
         title="A path manager in user space without its program",
         needs=("sysctls", "client counters"),
         recognise=_program_missing,
@@ -866,11 +820,9 @@ REASONS = (
         confirm="`systemctl status mptcp`",
         explanation="With pm_type 1 the kernel ignores endpoints, and waits for orders by netlink.",
         page=_PAGE,
-        scenario="path-manager-without-program",
     ),
-    Reason(
+    _reason(
         key="other-family",
-        kind="no subflow",
         title="The endpoints are of the other IP version",
         needs=("endpoints", "subflows", "client counters"),
         recognise=_other_family,
@@ -884,9 +836,8 @@ REASONS = (
         why_no_scenario="a scenario has one IP version",
         after=("no-endpoint",),
     ),
-    Reason(
+    _reason(
         key="single-address",
-        kind="no subflow",
         title="Each host has a single address",
         needs=("expectations", "subflows"),
         recognise=_single_address,
@@ -897,9 +848,8 @@ REASONS = (
         page="path-management.md#several-subflows-between-two-addresses",
         why_no_scenario="a scenario with single addresses expects a single subflow",
     ),
-    Reason(
+    _reason(
         key="too-short",
-        kind="no subflow",
         title="The connection is over before the second subflow",
         needs=("client counters", "subflows", "endpoints"),
         recognise=_too_short,
@@ -909,11 +859,9 @@ REASONS = (
         explanation="A join can be sent once the server has acknowledged data of the connection, and takes a round "
         "trip more.",
         page="workloads.md#short-flows",
-        scenario="too-short",
     ),
-    Reason(
+    _reason(
         key="large-packets-lost",
-        kind="no subflow",
         title="Large packets do not pass",
         needs=("subflows",),
         recognise=_blackhole_of_large,
@@ -926,9 +874,8 @@ REASONS = (
         page="links.md#mtu",
         why_no_scenario="the routers of the lab send the ICMP message that tells the sender",
     ),
-    Reason(
+    _reason(
         key="marked-as-backup",
-        kind="no subflow",
         title="The subflow is a backup",
         needs=("subflows",),
         recognise=_marked_backup,
@@ -939,9 +886,8 @@ REASONS = (
         page="path-management.md#a-backup-with-the-kernels-path-manager",
         why_no_scenario="a scenario that marks a backup wants it",
     ),
-    Reason(
+    _reason(
         key="subflow-reset",
-        kind="no subflow",
         title="A subflow was reset",
         needs=("events",),
         recognise=_reset_subflow,

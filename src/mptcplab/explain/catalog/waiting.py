@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from functools import partial
 
 from mptcplab.explain.catalog.common import counter_lines, number, plural
 from mptcplab.explain.evidence import Evidence, Sample, Subflow, Wait
@@ -42,17 +43,17 @@ def _is_closed(sample: Sample) -> bool:
     return sample.snd_wnd is not None and sample.mss is not None and sample.snd_wnd < _CLOSED * sample.mss
 
 
-def _closed_window(wait: Wait, own_subflows: Sequence[Subflow]) -> bool:
+def _closed_window(wait: Wait, subflows: Sequence[Subflow]) -> bool:
     """Return whether the receiver's window was closed for most of a wait."""
-    samples = [sample for subflow in own_subflows for sample in _samples_during(subflow, wait)]
-    limited = max((_grew(_samples_during(subflow, wait), "rwnd_limited_s") for subflow in own_subflows), default=0.0)
+    samples = [sample for subflow in subflows for sample in _samples_during(subflow, wait)]
+    limited = max((_grew(_samples_during(subflow, wait), "rwnd_limited_s") for subflow in subflows), default=0.0)
     closed = sum(map(_is_closed, samples)) >= _MOSTLY * len(samples) if samples else False
     return closed or limited >= _MOSTLY * wait.length_s
 
 
 def _receiver_does_not_read(evidence: Evidence) -> Iterator[Sign]:
-    for wait, own_subflows in _quiet(evidence):
-        if _closed_window(wait, own_subflows):
+    for wait, subflows in _quiet(evidence):
+        if _closed_window(wait, subflows):
             probes = sum(host.known_count("WinProbe") for host in evidence.hosts)
             lines = (f"nothing arrived for {wait.text}", "the window that the receiver offered was closed")
             counted_probes = (f"WinProbe {probes}",) if probes else ()
@@ -63,10 +64,10 @@ def _receiver_does_not_read(evidence: Evidence) -> Iterator[Sign]:
             )
 
 
-def _timed_out(wait: Wait, own_subflows: Sequence[Subflow]) -> list[tuple[Subflow, float]]:
+def _timed_out(wait: Wait, subflows: Sequence[Subflow]) -> list[tuple[Subflow, float]]:
     """Return the subflows whose timer backed off during a wait, each with its highest timeout in s."""
     pairs = []
-    for subflow in own_subflows:
+    for subflow in subflows:
         samples = _samples_during(subflow, wait)
         timeouts = [sample.rto_s for sample in samples if sample.rto_s is not None and sample.unacked]
         usual = [sample.rto_s for sample in subflow.samples if sample.rto_s is not None and not sample.backoff]
@@ -79,10 +80,10 @@ def _timed_out(wait: Wait, own_subflows: Sequence[Subflow]) -> list[tuple[Subflo
 
 
 def _rto_backoff(evidence: Evidence) -> Iterator[Sign]:
-    for wait, own_subflows in _quiet(evidence):
-        if _closed_window(wait, own_subflows):
+    for wait, subflows in _quiet(evidence):
+        if _closed_window(wait, subflows):
             continue
-        for subflow, timeout in _timed_out(wait, own_subflows)[:1]:
+        for subflow, timeout in _timed_out(wait, subflows)[:1]:
             lines = (
                 f"nothing arrived for {wait.text}",
                 f"{subflow.name}: timeout grew to {number(timeout)} s, retransmissions lost again",
@@ -93,17 +94,17 @@ def _rto_backoff(evidence: Evidence) -> Iterator[Sign]:
 
 def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
     """Other subflows delivered data during the wait; the oldest data is under way on the subflow that had no answer."""
-    for wait, own_subflows in _quiet(evidence):
-        if len(own_subflows) < 2 or _closed_window(wait, own_subflows):
+    for wait, subflows in _quiet(evidence):
+        if len(subflows) < 2 or _closed_window(wait, subflows):
             continue
-        moved = {subflow.name: _grew(_samples_during(subflow, wait), "bytes_acked") for subflow in own_subflows}
+        moved = {subflow.name: _grew(_samples_during(subflow, wait), "bytes_acked") for subflow in subflows}
         still = [
             subflow
-            for subflow in own_subflows
+            for subflow in subflows
             if not moved[subflow.name] and any(s.unacked for s in _samples_during(subflow, wait))
         ]
         slow = still or [
-            subflow for subflow in own_subflows if any(sample.unacked for sample in _samples_during(subflow, wait))
+            subflow for subflow in subflows if any(sample.unacked for sample in _samples_during(subflow, wait))
         ]
         others = [name for name, count in moved.items() if count > 0]
         if not slow or not others:
@@ -123,18 +124,18 @@ def _head_of_line(evidence: Evidence) -> Iterator[Sign]:
 
 def _queued_on_slow_path(evidence: Evidence) -> Iterator[Sign]:
     """Data waits unsent on one subflow while another has nothing to do: the scheduler gave it to the wrong one."""
-    for wait, own_subflows in _quiet(evidence):
+    for wait, subflows in _quiet(evidence):
         idle = [
             subflow
-            for subflow in own_subflows
+            for subflow in subflows
             if _samples_during(subflow, wait) and not any(s.unacked for s in _samples_during(subflow, wait))
         ]
         stuck = [
             subflow
-            for subflow in own_subflows
+            for subflow in subflows
             if _samples_during(subflow, wait) and all(s.notsent_bytes for s in _samples_during(subflow, wait))
         ]
-        if idle and stuck and not _timed_out(wait, own_subflows) and not _closed_window(wait, own_subflows):
+        if idle and stuck and not _timed_out(wait, subflows) and not _closed_window(wait, subflows):
             waiting = max(sample.notsent_bytes or 0 for sample in _samples_during(stuck[0], wait))
             lines = (
                 f"nothing arrived for {wait.text}",
@@ -215,10 +216,12 @@ def _out_of_order(evidence: Evidence) -> Iterator[Sign]:
             yield Sign(lines=lines, values=values, strength=HINT)
 
 
+#: Makes a reason of this module's kind.
+_reason = partial(Reason, kind="waiting")
+
 REASONS = (
-    Reason(
+    _reason(
         key="receiver-does-not-read",
-        kind="waiting",
         title="The receiving application does not read",
         needs=("waits", "subflows"),
         recognise=_receiver_does_not_read,
@@ -231,9 +234,8 @@ REASONS = (
         page="workloads.md",
         why_no_scenario="no program of the lab stops reading for so long while its sender goes on",
     ),
-    Reason(
+    _reason(
         key="timeouts-back-off",
-        kind="waiting",
         title="Retransmissions are lost as well",
         needs=("waits", "subflows"),
         recognise=_rto_backoff,
@@ -244,11 +246,9 @@ REASONS = (
         explanation="Each timeout without an answer doubles the next. MPTCP sends the data again on another subflow by "
         "a timer of its own, which is not shorter.",
         page="links.md#loss-copies-damage",
-        scenario="timeouts-back-off",
     ),
-    Reason(
+    _reason(
         key="head-of-line",
-        kind="waiting",
         title="Data waits for the oldest, which is on a slower path",
         needs=("waits", "subflows"),
         recognise=_head_of_line,
@@ -258,11 +258,9 @@ REASONS = (
         explanation="The application gets data in order. What comes over faster paths waits in the receive buffer "
         "(OFOQueue), and the sender stops when that is full.",
         page="schedulers.md#opportunistic-retransmission-and-penalisation",
-        scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="queued-on-slow-path",
-        kind="waiting",
         title="The scheduler queued data on a busy path",
         needs=("waits", "subflows"),
         recognise=_queued_on_slow_path,
@@ -274,9 +272,8 @@ REASONS = (
         page="schedulers.md",
         scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="syn-lost",
-        kind="waiting",
         title="The first SYN was lost",
         needs=("client counters", "subflows", "expectations"),
         recognise=_syn_lost,
@@ -286,11 +283,9 @@ REASONS = (
         confirm="TcpExtTCPSynRetrans grows with each late connection",
         explanation="TCP knows no round-trip time yet, and waits for a second (TCP_TIMEOUT_INIT).",
         page="path-management.md#when-syns-are-lost",
-        scenario="syn-lost",
     ),
-    Reason(
+    _reason(
         key="beyond-window",
-        kind="waiting",
         title="Data beyond the connection's window",
         needs=("counters",),
         recognise=_beyond_window,
@@ -304,9 +299,8 @@ REASONS = (
         why_no_scenario="validation/fidelity/beyond_window.py has runs of it, which take longer",
         is_noted=False,
     ),
-    Reason(
+    _reason(
         key="slow-start-after-idle",
-        kind="waiting",
         title="The congestion window is reset after idle times",
         needs=("subflows",),
         recognise=_cwnd_after_idle,
@@ -318,9 +312,8 @@ REASONS = (
         page="workloads.md#requests",
         scenario="head-of-line",
     ),
-    Reason(
+    _reason(
         key="memory-pressure",
-        kind="waiting",
         title="The host is short of memory for sockets",
         needs=("counters",),
         recognise=_memory,
@@ -332,9 +325,8 @@ REASONS = (
         is_noted=False,
         why_no_scenario="runs of the lab have a warning of their own for that",
     ),
-    Reason(
+    _reason(
         key="out-of-order",
-        kind="waiting",
         title="Most data arrives out of order",
         needs=("counters",),
         recognise=_out_of_order,

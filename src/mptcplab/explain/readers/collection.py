@@ -48,7 +48,7 @@ Kind = Literal["text", "capture", "archive", "other"]
 
 @dataclass
 class Collection:
-    """What one argument of the command holds.
+    """The content of one argument of the command.
 
     ``texts`` are by the names that are shown; ``captures`` are files for tshark. ``is_host`` is True if it describes
     one host: a folder or archive that our script made. ``skipped`` says what was left out, and why.

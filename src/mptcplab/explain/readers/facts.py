@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What the files of one host say, each fact with the file and line that it was read from."""
+"""The facts in the files of one host, each fact with the file and line that it was read from."""
 
 from __future__ import annotations
 
@@ -53,8 +53,8 @@ class CounterSnapshot:
 
 
 @dataclass
-class Facts:
-    """What was read about one host. None means that no file says anything about it."""
+class HostFacts:
+    """The facts about one host. None means that no file says anything about it."""
 
     name: str
     counters: list[CounterSnapshot] = field(default_factory=list)

@@ -9,7 +9,7 @@ from itertools import pairwise
 
 from mptcplab.explain.evidence import WAIT_S, Connection, Host, Route, Subflow, Wait, waits_of
 from mptcplab.explain.readers import mptcp
-from mptcplab.explain.readers.facts import Facts, SocketRow
+from mptcplab.explain.readers.facts import HostFacts, SocketRow
 from mptcplab.explain.readers.text import complete_counters, merge_counters
 
 #: Ticks of a CPU that make a share of its time: 1 s with the usual 100 ticks per second.
@@ -26,7 +26,7 @@ _LISTENING, _NO_PEER = "LISTEN", ("*:*", "0.0.0.0:*", "[::]:*")
 _KERNEL_BUILT_IN = {"0": "kernel", "1": "userspace"}
 
 
-def host_of(facts: Facts, opens: bool | None = None) -> Host:
+def host_of(facts: HostFacts, opens: bool | None = None) -> Host:
     """Return the host. ``opens`` says whether it opens the connections; None infers it from what it did."""
     counters = _counters(facts)
     return Host(
@@ -47,7 +47,7 @@ def host_of(facts: Facts, opens: bool | None = None) -> Host:
     )
 
 
-def connections_of(facts: Facts) -> list[Connection]:
+def connections_of(facts: HostFacts) -> list[Connection]:
     """Return the connections that ``ss -M`` showed, each once, with what it showed last."""
     rows: dict[object, list[SocketRow]] = {}
     for row in facts.sockets:
@@ -56,7 +56,7 @@ def connections_of(facts: Facts) -> list[Connection]:
     return [_connection(facts.name, key, of_connection) for key, of_connection in rows.items()]
 
 
-def subflows_of(facts: Facts, *, with_plain: bool = False) -> list[Subflow]:
+def subflows_of(facts: HostFacts, *, with_plain: bool = False) -> list[Subflow]:
     """Return the subflows that ``ss -t`` showed, and plain TCP sockets that have to do with MPTCP.
 
     These are the sockets of connections that fell back, and those with kernel TLS, which MPTCP cannot have;
@@ -71,7 +71,7 @@ def subflows_of(facts: Facts, *, with_plain: bool = False) -> list[Subflow]:
     return [_subflow(facts.name, of_subflow) for of_subflow in rows.values()]
 
 
-def waits_in(facts: Facts) -> list[Wait] | None:
+def waits_in(facts: HostFacts) -> list[Wait] | None:
     """Return the waits that repeated looks at the sockets show; None if nothing was looked at repeatedly.
 
     The progress of a sender is what was acknowledged. Between two looks nothing is known, so that only a wait over
@@ -93,7 +93,7 @@ def waits_in(facts: Facts) -> list[Wait] | None:
     return waits
 
 
-def _counters(facts: Facts) -> dict[str, int] | None:
+def _counters(facts: HostFacts) -> dict[str, int] | None:
     """Return what changed during the observation; all since boot if no connection opened meanwhile."""
     if not facts.counters:
         return None
@@ -111,41 +111,41 @@ def _counters(facts: Facts) -> dict[str, int] | None:
     return changed if any(changed.get(name) for name in (*_OPENED, *_ACCEPTED)) else absolute
 
 
-def _opens(facts: Facts, counters: dict[str, int] | None) -> bool | None:
+def _opens(facts: HostFacts, counters: dict[str, int] | None) -> bool | None:
     """Infer whether the host is the client: from its counters, its sockets, or else its name."""
     known = counters or {}
     opened, accepted = (sum(known.get(name, 0) for name in names) for names in (_OPENED, _ACCEPTED))
     if opened != accepted:
         return opened > accepted
     listening = {_port(row.local) for row in facts.sockets if row.state == _LISTENING}
-    own_ports = {_port(row.local) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
-    if own_ports & listening:
+    local_ports = {_port(row.local) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
+    if local_ports & listening:
         return False
     name = facts.name.lower()
     is_client, is_server = "client" in name, "server" in name
     return is_client if is_client != is_server else None
 
 
-def _routes(facts: Facts) -> Iterator[Route]:
+def _routes(facts: HostFacts) -> Iterator[Route]:
     """Yield the answers about routes, with the device that has each address."""
     devices = {endpoint.address: endpoint.device for endpoint in facts.endpoints or ()}
     for route in facts.routes:
         yield replace(route, of_address=facts.addresses.get(route.local) or devices.get(route.local))
 
 
-def listener_protocol(facts: Facts, ports: Collection[str]) -> str | None:
+def listener_protocol(facts: HostFacts, ports: Collection[str]) -> str | None:
     """Return with which protocol a host listens on ``ports``: an MPTCP socket is listed as one of TCP, too."""
     listening = [row for row in facts.sockets if row.state == _LISTENING and _port(row.local) in ports]
     protocols = {row.protocol for row in listening}
     return "mptcp" if "mptcp" in protocols else "tcp" if protocols == {"tcp"} and "ss -M" in facts.kinds else None
 
 
-def ports_connected(facts: Facts) -> set[str]:
+def ports_connected(facts: HostFacts) -> set[str]:
     """Return the ports to which a host has MPTCP connections."""
     return {_port(row.remote) for row in facts.sockets if row.protocol == "mptcp" and row.state != _LISTENING}
 
 
-def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
+def _find_unanswered(facts: HostFacts) -> tuple[tuple[str, str], ...] | None:
     """Return the ends of MPTCP connections that wait for the first SYN/ACK, unless that may be chance."""
     if "ss" not in facts.kinds:
         return None
@@ -154,14 +154,14 @@ def _find_unanswered(facts: Facts) -> tuple[tuple[str, str], ...] | None:
     return tuple(waiting) if enough else ()
 
 
-def _find_waiting(facts: Facts) -> tuple[tuple[str, str], ...]:
+def _find_waiting(facts: HostFacts) -> tuple[tuple[str, str], ...]:
     """Return the ends of several connections that wait at the only look at the sockets: a moment, or longer."""
     waiting = _count_looks(facts)
     has_times = any(row.time_s is not None for row in facts.sockets)
     return tuple(waiting) if len(waiting) >= _SEVERAL and not has_times else ()
 
 
-def _count_looks(facts: Facts) -> dict[tuple[str, str], int]:
+def _count_looks(facts: HostFacts) -> dict[tuple[str, str], int]:
     """Return the ends of MPTCP connections that wait for the first SYN/ACK, with the looks or timeouts of each."""
     waiting: dict[tuple[str, str], int] = {}
     for row in facts.sockets:
@@ -177,7 +177,7 @@ def _port(end: str) -> str:
     return end.rpartition(":")[2]
 
 
-def busy_share(facts: Facts) -> float | None:
+def busy_share(facts: HostFacts) -> float | None:
     """Return the share of its time that the busiest CPU was not idle, between the first and the last look."""
     if len(facts.cpu_ticks) < 2:
         return None
@@ -190,7 +190,7 @@ def busy_share(facts: Facts) -> float | None:
     return max(shares, default=None)
 
 
-def _path_manager(facts: Facts) -> str | None:
+def _path_manager(facts: HostFacts) -> str | None:
     named = facts.sysctls.get("net.mptcp.path_manager")
     return named or _KERNEL_BUILT_IN.get(facts.sysctls.get("net.mptcp.pm_type", ""))
 

@@ -14,7 +14,7 @@ from collections.abc import Callable
 
 from mptcplab.explain.evidence import Route
 from mptcplab.explain.readers import mptcp
-from mptcplab.explain.readers.facts import CounterSnapshot, Facts, Place, SocketRow
+from mptcplab.explain.readers.facts import CounterSnapshot, HostFacts, Place, SocketRow
 
 _HEADING = re.compile(r"### (?P<time>\d{1,9})(?:\.\d+)? s: (?P<command>.*)$")
 _PROMPT = re.compile(r"(?:.{0,80}[#$>]\s+|\s*)(?:sudo\s+)?(?P<command>(?:ip|ss|nstat|sysctl|uname)\s.*|nstat|ss)$")
@@ -61,7 +61,7 @@ _MAX_COUNT = 2**64
 class TextReader:
     """Reads texts of one host into its facts."""
 
-    def __init__(self, facts: Facts) -> None:
+    def __init__(self, facts: HostFacts) -> None:
         self._facts = facts
         self._readers: tuple[Callable[[str, Place], bool], ...] = (
             self._take_counter,

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""How evenly a bulk transfer delivers: the share of seconds in which it had less than half of its mean goodput."""
+"""The evenness of a bulk transfer: the share of seconds in which it had less than half of its mean goodput."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT
-"""What several paths gain and cost: aggregation benefit, shares of the paths, and data that arrived early."""
+"""The gains and costs of several paths: aggregation benefit, shares of the paths, and data that arrived early."""
 
 from __future__ import annotations
 
@@ -164,15 +164,15 @@ def reinjected_bytes(recording: Recording, ends: Ends) -> int | None:
     """
     if ends.sending is None or "bytes_sent" not in recording.connections.columns:
         return None
-    described = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
+    ended = recording.connections.filter((pl.col("program") == ends.sending) & pl.col("bytes_sent").is_not_null())
     # A connection that fell back does not report its data, and cannot reinject.
-    conns = list(set(described["conn"]))
+    conns = list(set(ended["conn"]))
     subflows = recording.subflows.lazy().filter((pl.col("program") == ends.sending) & pl.col("conn").is_in(conns))
     totals = subflows.group_by("conn", "local", "remote").agg(pl.col("bytes_sent", "bytes_retrans").max()).collect()
     if not totals.height or totals["bytes_sent"].has_nulls() or totals["bytes_retrans"].has_nulls():
         return None
     carried = int((totals["bytes_sent"] - totals["bytes_retrans"]).sum())
-    needed = int(described.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
+    needed = int(ended.group_by("conn").agg(pl.col("bytes_sent").max())["bytes_sent"].sum())
     return max(0, carried - needed)
 
 
@@ -180,13 +180,13 @@ def _reassemblies(recording: Recording, ends: Ends) -> Iterator[Reassembly]:
     connections, subflows = recording.connections, recording.subflows
     if "bytes_received" not in connections.columns or not subflows.height:
         return
-    described, of_receiver = (
+    of_sender, of_receiver = (
         table.lazy().filter(pl.col("program") == ends.receiving) for table in (connections, subflows)
     )
     counted: dict[int, list[tuple[Numbers, Numbers]]] = {}
     for (conn, _, _), times, received in _counts(of_receiver, "conn", "local", "remote"):
         counted.setdefault(conn, []).append((times, received))
-    for (conn,), times, in_order in _counts(described, "conn"):
+    for (conn,), times, in_order in _counts(of_sender, "conn"):
         total = np.zeros(len(times))
         for at, received in counted.get(conn, ()):
             # A subflow that is gone keeps its count: each instant takes the last value before it.
@@ -208,8 +208,8 @@ def _counts(samples: pl.LazyFrame, *by: str) -> Iterator[tuple[tuple[Any, ...], 
 def _metrics(subject: Subject) -> dict[str, float]:
     if not subject.sockets.use.with_mptcp:
         return {}
-    found_reassemblies = reassemblies(subject.recording, subject.ends)
-    return reassembly_metrics(found_reassemblies, reinjected=reinjected_bytes(subject.recording, subject.ends))
+    parts = reassemblies(subject.recording, subject.ends)
+    return reassembly_metrics(parts, reinjected=reinjected_bytes(subject.recording, subject.ends))
 
 
 def _entry(name: str, noun: str, unit: str, definition: str, source: str) -> Metric:

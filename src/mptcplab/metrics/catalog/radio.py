@@ -29,8 +29,8 @@ def _reduce(value: Callable[[list[RadioLink]], float | None]) -> Callable[[Subje
     """Return a function of a subject that computes ``value`` of its radio links, None without any."""
 
     def compute(subject: Subject) -> float | None:
-        own_links = subject.compute_once(_workload_radios)
-        return value(own_links) if own_links else None
+        links = subject.compute_once(_workload_radios)
+        return value(links) if links else None
 
     return compute
 
@@ -103,9 +103,7 @@ def switches(recording: Recording) -> float | None:
     if not any(program.name == _LOG for program in read_programs(recording)):
         return None
     lines = [json.loads(line) for line in recording.output(_LOG).splitlines() if line.startswith("{")]
-    times_s = [
-        (this_line["t_ns"] - read_zero_ns(recording)) / _NS for this_line in lines if this_line["event"] == "switch"
-    ]
+    times_s = [(line["t_ns"] - read_zero_ns(recording)) / _NS for line in lines if line["event"] == "switch"]
     begin_s, end_s = common_span_s(recording) or (0.0, float("inf"))
     return float(sum(begin_s <= time_s <= end_s for time_s in times_s))
 

@@ -57,17 +57,17 @@ class Recovery:
 
 def workload_recoveries(recording: Recording, ends: Ends) -> list[Recovery]:
     """Return the effects of all failures and restorations of links and gateways on a workload."""
-    found_instants = instants(recording)
-    curve = read_delivery(recording, ends) if found_instants else None
+    changes = instants(recording)
+    curve = read_delivery(recording, ends) if changes else None
     if curve is None:
         return []
-    of_data = recoveries(curve.with_sent_until(sent_until_s(recording, ends)), found_instants)
+    of_data = recoveries(curve.with_sent_until(sent_until_s(recording, ends)), changes)
     usable = read_usable_delivery(recording, ends)
     if usable is None or not usable.is_messages:
         return of_data
     # A gap is one of all data. What came too late has no part in a rate.
-    of_messages = {recovery.at: recovery for recovery in recoveries(usable, found_instants)}
-    lacking = Recovery(found_instants[0], 0.0, None, None, has_time=False)
+    of_messages = {recovery.at: recovery for recovery in recoveries(usable, changes)}
+    lacking = Recovery(changes[0], 0.0, None, None, has_time=False)
     return [
         replace(of_messages.get(recovery.at, lacking), at=recovery.at, gap_s=recovery.gap_s) for recovery in of_data
     ]
@@ -80,14 +80,11 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
     left out, as are restorations without a failure.
     """
     ordered = sorted(instants, key=lambda instant: instant.time_s)
-    inside = [this_instant for this_instant in ordered if delivery.times[0] < this_instant.time_s < delivery.end_s]
+    inside = [other for other in ordered if delivery.times[0] < other.time_s < delivery.end_s]
     # Of links that fail or return at the same instant, none ends the time of another.
-    ends = [
-        next((this_instant.time_s for this_instant in inside if this_instant.time_s > at.time_s), delivery.end_s)
-        for at in inside
-    ]
+    ends = [next((other.time_s for other in inside if other.time_s > at.time_s), delivery.end_s) for at in inside]
     levels: dict[str, float] = {}
-    found_recoveries = []
+    result = []
     for instant, until_s in zip(inside, ends, strict=True):
         if instant.is_failure:
             levels.pop(instant.place, None)
@@ -98,10 +95,8 @@ def recoveries(delivery: Delivery, instants: Sequence[Instant]) -> list[Recovery
         if level is not None:
             recovered = recovery_s(delivery, instant.time_s, level, until_s)
             has_time = recovered is not None or delivery.has_time(instant.time_s, until_s)
-            found_recoveries.append(
-                Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time)
-            )
-    return found_recoveries
+            result.append(Recovery(instant, level, recovered, gap_s(delivery, instant.time_s, until_s), has_time))
+    return result
 
 
 def recovery_metrics(metrics: Sequence[Recovery]) -> dict[str, float]:
@@ -277,35 +272,27 @@ def _slow_spans(
 
 
 def episodes(
-    curve: Delivery, found_episodes: Sequence[Instant], capacities: Mapping[str, float], links: Mapping[str, set[str]]
+    curve: Delivery, changes: Sequence[Instant], capacities: Mapping[str, float], links: Mapping[str, set[str]]
 ) -> Iterator[Episode]:
     """Yield the episode of each failure while data was delivered.
 
     ``capacities`` belong to the workload's paths, empty if they are unknown or change; ``links`` to each path.
     """
     down: set[str] = set()
-    ordered = sorted(found_episodes, key=lambda instant: instant.time_s)
-    failures = [this_instant.time_s for this_instant in ordered if this_instant.is_failure]
+    ordered = sorted(changes, key=lambda instant: instant.time_s)
+    failures = [other.time_s for other in ordered if other.is_failure]
     for instant in ordered:
         if not instant.is_failure:
             down.discard(instant.place)
             continue
         # Links that fail at the same instant begin one episode.
-        down |= {
-            this_instant.place
-            for this_instant in ordered
-            if this_instant.is_failure and this_instant.time_s == instant.time_s
-        }
+        down |= {other.place for other in ordered if other.is_failure and other.time_s == instant.time_s}
         before = earlier_rate(curve, instant.time_s) if curve.times[0] < instant.time_s < curve.end_s else None
         if before:
             up = [bps for path, bps in capacities.items() if not links[path] & down]
             best = max(up or capacities.values(), default=before)
             until = min((time for time in failures if time > instant.time_s), default=curve.end_s)
-            back = (
-                this_instant.time_s
-                for this_instant in ordered
-                if not this_instant.is_failure and this_instant.place == instant.place
-            )
+            back = (other.time_s for other in ordered if not other.is_failure and other.place == instant.place)
             restored = min((time for time in back if time > instant.time_s), default=math.inf)
             yield Episode(instant, min(until, curve.end_s), min(before, best), restored)
 
@@ -327,10 +314,8 @@ def usable_curve(subject: Subject) -> Delivery | None:
 
 def measured_episodes(subject: Subject) -> list[tuple[Delivery, Episode]]:
     """Return the episodes of a workload, each with its delivery."""
-    curve, found_instants = subject.compute_once(usable_curve), instants(subject.recording)
-    return (
-        [(curve, episode) for episode in episodes(curve, found_instants, *_paths(subject))] if curve is not None else []
-    )
+    curve, changes = subject.compute_once(usable_curve), instants(subject.recording)
+    return [(curve, episode) for episode in episodes(curve, changes, *_paths(subject))] if curve is not None else []
 
 
 def _longest_time(times: Sequence[float | None]) -> float | None:
