@@ -99,14 +99,14 @@ class Search:
 
 def main() -> None:
     """Fuzz the targets, and write the summary, also when SIGINT or SIGTERM ends the search."""
-    arguments = _arguments()
+    arguments = parse_arguments()
     if importlib.util.find_spec("atheris") is None:
         sys.exit("fuzz: atheris is not installed\n  hint: pip install -e '.[dev,fuzz]'")
     signal.signal(signal.SIGTERM, _interrupt)
-    searches = _plan(arguments)
+    searches = plan_searches(arguments)
     folder = arguments.out / f"seed-{arguments.seed}"
     folder.mkdir(parents=True, exist_ok=True)
-    with _alone(folder):
+    with lock_folder(folder):
         summary = folder / f"summary-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
         is_interrupted = False
         try:
@@ -124,7 +124,7 @@ def main() -> None:
     sys.exit(_INTERRUPTED if is_interrupted else any(search.findings for search in searches))
 
 
-def _arguments() -> argparse.Namespace:
+def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -149,7 +149,7 @@ def _runs(text: str) -> tuple[str | None, int]:
     return name or None, int(number)
 
 
-def _plan(arguments: argparse.Namespace) -> list[Search]:
+def plan_searches(arguments: argparse.Namespace) -> list[Search]:
     """Return a search for each target, with its limits."""
     runs = dict(arguments.runs)
     named = [name for name in runs if name is not None]
@@ -164,7 +164,7 @@ def _interrupt(_number: int, _frame: FrameType | None) -> None:
 
 
 @contextmanager
-def _alone(folder: Path) -> Iterator[None]:
+def lock_folder(folder: Path) -> Iterator[None]:
     """Hold the folder of a seed, which only one call may use at a time."""
     with (folder / "lock").open("w") as lock:
         try:
