@@ -248,8 +248,6 @@ def _options(search: Search, corpus: Path, findings: Path, seed: int) -> list[st
         f"-rss_limit_mb={_MEMORY_MB}",
         f"-max_len={_MAX_INPUT_BYTES}",
         f"-artifact_prefix={findings}/",
-        # Of inputs that reach the same code, fast ones are changed more often.
-        "-entropic_scale_per_exec_time=1",
         # Nothing else writes to the corpus.
         "-reload=0",
     ]

@@ -23,6 +23,8 @@ _FUNCTION = re.compile(r"(?:function\s+)?(?P<name>[A-Za-z_][\w-]{0,60})\s*\(\s*\
 _SEQUENCE = re.compile(r"(?:\$\(|`)\s*seq\s+(?P<first>\d{1,4})(?:\s+(?P<last>\d{1,4}))?\s*(?:\)|`)")
 _BRACES = re.compile(r"\{(?P<first>\d{1,4})\.\.(?P<last>\d{1,4})\}")
 _REDIRECTION, _REDIRECTION_TO = re.compile(r"\d?(?:>>?|<)&?"), re.compile(r"\d?(?:>>?|<)[&/\w]|&>")
+#: Letters without which a command has neither redirections nor assignments.
+_MARKS = re.compile(r"[<>=]")
 _QUOTING, _BLANKS = re.compile(r"[\\'\"]"), re.compile(r"[ \t\r\n]+")
 #: What can end a command, or keep what follows from ending it.
 _STRUCTURE = re.compile(r"[\\'\"()#;|&]")
@@ -76,7 +78,7 @@ class _Reader:
         while index < len(pieces):
             piece = pieces[index]
             index += 1
-            function = _FUNCTION.fullmatch(piece.text)
+            function = _FUNCTION.fullmatch(piece.text) if "(" in piece.text else None
             if function is not None:
                 end = _end_of_body(pieces, index)
                 rest = [_Piece(function["rest"].lstrip("{ "), piece.number, False)] if function["rest"] else []
@@ -105,7 +107,7 @@ class _Reader:
         if self._left <= 0:
             return
         self._left -= 1
-        assignment = _ASSIGNMENT.fullmatch(piece.text)
+        assignment = _ASSIGNMENT.fullmatch(piece.text) if "=" in piece.text else None
         if assignment is not None and (value := _literal(assignment["value"], variables)) is not None:
             variables[assignment["name"]] = value
             return
@@ -249,6 +251,8 @@ def _words(text: str) -> tuple[str, ...]:
             words = shlex.split(text)
         except ValueError:
             words = text.split()
+    if _MARKS.search(text) is None:
+        return tuple(words)
     kept: list[str] = []
     skips = False
     for word in words:
