@@ -108,14 +108,17 @@ def main() -> None:
     folder.mkdir(parents=True, exist_ok=True)
     with lock_folder(folder):
         summary = folder / f"summary-{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}.json"
-        is_interrupted = False
+        deadline, is_interrupted = time.monotonic() + _limit_seconds(arguments), False
         try:
             for search in searches:
+                search.max_seconds = min(search.max_seconds, deadline - time.monotonic())
                 for _ in _search(search, folder, arguments.seed):
                     _write_summary(summary, arguments.seed, "running", searches)
         except KeyboardInterrupt:
             is_interrupted = True
-        _write_summary(summary, arguments.seed, "interrupted" if is_interrupted else "complete", searches)
+        is_short = any(search.executions < (search.max_executions or 0) for search in searches)
+        state = "interrupted" if is_interrupted else "out of time" if is_short else "complete"
+        _write_summary(summary, arguments.seed, state, searches)
     for search in searches:
         print(search.line)
         for file in search.findings:
@@ -128,7 +131,10 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    limits = "minutes of wall time for all targets together; default: 60, and without a limit beside --runs"
+    limits = (
+        "minutes of wall time for all targets together, in equal shares; default: 60. With --runs, the first targets "
+    )
+    limits += "may take all of it; default: no limit"
     parser.add_argument("--minutes", type=float, help=limits)
     runs = "inputs of each target, or of one (TARGET=N); repeatable. With TARGET=N alone, only these targets are fuzzed"
     parser.add_argument("--runs", type=_runs, action="append", default=[], metavar="[TARGET=]N", help=runs)
@@ -154,9 +160,16 @@ def plan_searches(arguments: argparse.Namespace) -> list[Search]:
     runs = dict(arguments.runs)
     named = [name for name in runs if name is not None]
     names = arguments.only or (named if named and None not in runs else list(TARGETS))
-    minutes = arguments.minutes if arguments.minutes is not None or runs else _DEFAULT_MINUTES
-    share = float("inf") if minutes is None else minutes * 60 / len(names)
+    share = _limit_seconds(arguments) / (1 if runs else len(names))
     return [Search(name, share, runs.get(name, runs.get(None))) for name in dict.fromkeys(names)]
+
+
+def _limit_seconds(arguments: argparse.Namespace) -> float:
+    """Return the wall time for all targets together."""
+    if arguments.minutes is None and arguments.runs:
+        return float("inf")
+    minutes: float = _DEFAULT_MINUTES if arguments.minutes is None else arguments.minutes
+    return minutes * 60
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

@@ -198,7 +198,7 @@ def _call_fuzz(*arguments: str, out: Path) -> subprocess.CompletedProcess[str]:
             ["--runs", "5", "--runs", "fit=7", "--only", "fit", "--only", "units"],
             {"fit": (math.inf, 7), "units": (math.inf, 5)},
         ),
-        (["--runs", "7", "--only", "fit", "--minutes", "2"], {"fit": (120, 7)}),
+        (["--runs", "fit=7", "--runs", "units=9", "--minutes", "2"], {"fit": (120, 7), "units": (120, 9)}),
     ],
 )
 def test_limits_of_each_target(
