@@ -111,7 +111,7 @@ def main() -> None:
         deadline, is_interrupted = time.monotonic() + _limit_seconds(arguments), False
         try:
             for search in searches:
-                search.max_seconds = min(search.max_seconds, deadline - time.monotonic())
+                search.max_seconds = min(search.max_seconds, max(0.0, deadline - time.monotonic()))
                 for _ in _search(search, folder, arguments.seed):
                     _write_summary(summary, arguments.seed, "running", searches)
         except KeyboardInterrupt:
@@ -131,10 +131,8 @@ def parse_arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m tests.fuzz", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    limits = (
-        "minutes of wall time for all targets together, in equal shares; default: 60. With --runs, the first targets "
-    )
-    limits += "may take all of it; default: no limit"
+    limits = "minutes of wall time for all targets together, in equal shares; default: 60. "
+    limits += "With --runs, the first targets may take all of it; default: no limit"
     parser.add_argument("--minutes", type=float, help=limits)
     runs = "inputs of each target, or of one (TARGET=N); repeatable. With TARGET=N alone, only these targets are fuzzed"
     parser.add_argument("--runs", type=_runs, action="append", default=[], metavar="[TARGET=]N", help=runs)
