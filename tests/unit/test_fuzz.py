@@ -7,14 +7,20 @@ Scenario files and captures have more of it in test_scenario_fuzz.py and test_ca
 from __future__ import annotations
 
 import json
+import math
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from tests.fuzz import __main__ as command
+from tests.fuzz.counts import Counts
 from tests.fuzz.judge import Target, judge, signature
 from tests.fuzz.targets import TARGETS
 
@@ -22,6 +28,7 @@ from mptcplab.errors import InputError
 
 pytestmark = pytest.mark.slow
 
+ROOT = Path(__file__).resolve().parents[2]
 #: Inputs of each target: about 20 s of CPU in all.
 EXAMPLES = {
     "units": 1500,
@@ -164,6 +171,70 @@ def test_what_the_judge_finds(error: BaseException) -> None:
     with pytest.raises((KeyError, AssertionError)) as found:
         judge(_Told(error), b"")
     assert Path(__file__).name in signature(found.value)
+
+
+def test_counts_are_shared_through_a_file(tmp_path: Path) -> None:
+    """A worker that dies has written them."""
+    counts = Counts.create(tmp_path / "counts")
+    for is_accepted in (True, False, True):
+        Counts.open(tmp_path / "counts").add(is_accepted=is_accepted)
+    assert (counts.executed, counts.accepted) == (3, 2)
+    assert counts.cpu_s > 0
+
+
+def _call_fuzz(*arguments: str, out: Path) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "tests.fuzz", "--out", str(out), *arguments]
+    return subprocess.run(command, capture_output=True, text=True, check=False, cwd=ROOT)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "limits"),
+    [
+        ([], dict.fromkeys(TARGETS, (6 * 60, None))),
+        (["--minutes", "1", "--only", "fit", "--only", "units"], {"fit": (30, None), "units": (30, None)}),
+        (["--runs", "7", "--only", "fit"], {"fit": (math.inf, 7)}),
+        (["--runs", "fit=7", "--runs", "units=9"], {"fit": (math.inf, 7), "units": (math.inf, 9)}),
+        (
+            ["--runs", "5", "--runs", "fit=7", "--only", "fit", "--only", "units"],
+            {"fit": (math.inf, 7), "units": (math.inf, 5)},
+        ),
+        (["--runs", "fit=7", "--runs", "units=9", "--minutes", "2"], {"fit": (120, 7), "units": (120, 9)}),
+    ],
+)
+def test_limits_of_each_target(
+    arguments: list[str], limits: dict[str, tuple[float, int | None]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz", *arguments])
+    searches = command.plan_searches(command.parse_arguments())
+    assert {search.name: (search.max_seconds, search.max_executions) for search in searches} == limits
+
+
+@pytest.mark.parametrize("wrong", [["--runs", "0"], ["--runs", "nothing=5"], ["--seed", "0"]])
+def test_arguments_that_are_refused(wrong: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "argv", ["fuzz", *wrong])
+    with pytest.raises(SystemExit) as ended:
+        command.parse_arguments()
+    assert ended.value.code == 2
+
+
+def test_one_call_at_a_time_uses_the_folder_of_a_seed(tmp_path: Path) -> None:
+    with command.lock_folder(tmp_path), pytest.raises(SystemExit) as ended, command.lock_folder(tmp_path):
+        pass
+    assert ended.value.code == 2
+
+
+@pytest.mark.skipif(find_spec("atheris") is None, reason="needs atheris: pip install -e '.[fuzz]'")
+def test_an_exact_number_of_inputs(tmp_path: Path) -> None:
+    done = _call_fuzz("--runs", "units=500", "--runs", "fit=300", out=tmp_path)
+    assert done.returncode == 0, done.stderr
+    (summary,) = (tmp_path / "seed-1").glob("summary-*.json")
+    document = json.loads(summary.read_text())
+    assert (document["state"], document["executions"]) == ("complete", 800)
+    assert [(one["target"], one["executions"], one["findings"]) for one in document["targets"]] == [
+        ("units", 500, []),
+        ("fit", 300, []),
+    ]
+    assert "800 executions in all" in done.stdout
 
 
 def test_what_the_judge_takes() -> None:

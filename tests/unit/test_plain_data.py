@@ -9,7 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.fuzz.targets import TARGETS
 
+from mptcplab.capture.analysis import Analysis
+from mptcplab.capture.packet import packets_of_lines
+from mptcplab.capture.summary import summarise
 from mptcplab.files import format_json
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
@@ -25,6 +29,18 @@ def test_a_plan_is_described_as_asdict_does(file: Path) -> None:
     assert expected.pop("bpf") == (), "no example has eBPF programs"
     assert expected.pop("memory_bytes") == USUAL_MEMORY_BYTES, "no example needs more"
     assert plan.to_dict() == expected
+
+
+def test_a_capture_is_described_as_asdict_does() -> None:
+    text = next(seed for seed in TARGETS["capture"]().seeds() if seed.startswith(b"T")).removeprefix(b"T").decode()
+    analysis = Analysis()
+    for packet in packets_of_lines(text.splitlines(keepends=True), Path("one.pcap"), 0):
+        analysis.add(packet)
+    summary = summarise(analysis, ["one.pcap"])
+    (connection,) = summary.connections
+    assert [subflow.began for subflow in connection.subflows] == ["capable", "join"], "the seed is one connection"
+    assert len({type(value) for event in connection.events for value in event.about.values()}) > 2
+    assert summary.document() == asdict(summary)
 
 
 @pytest.mark.parametrize("levels", range(5))

@@ -327,6 +327,11 @@ class Evidence:
         """The host that accepts the connections."""
         return next((host for host in self.hosts if host.opens is False), None)
 
+    @cached_property
+    def lacking(self) -> frozenset[str]:
+        """The names in :data:`NEEDS` of what is not known."""
+        return frozenset(need for need, (_, is_known) in NEEDS.items() if not is_known(self))
+
     @property
     def paths(self) -> tuple[Path, ...]:
         """The paths that are known."""
@@ -408,14 +413,6 @@ NEEDS: Mapping[str, tuple[str, Callable[[Evidence], bool]]] = {
     "middleboxes": ("the counters of middleboxes", lambda evidence: evidence.middleboxes is not None),
     "cpu": ("the load of the CPUs", lambda evidence: evidence.cpus is not None),
 }
-
-
-def list_missing(evidence: Evidence, needs: Iterable[str]) -> Iterator[str]:
-    """Yield the words for what ``needs`` names and ``evidence`` lacks."""
-    for need in needs:
-        words, is_known = NEEDS[need]
-        if not is_known(evidence):
-            yield words
 
 
 # Find waits: intervals in which nothing new arrived, although there was something to send.

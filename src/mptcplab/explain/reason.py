@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from mptcplab.explain.evidence import Evidence, list_missing
+from mptcplab.explain.evidence import NEEDS, Evidence
 
 Kind = Literal["no subflow", "fallback", "waiting", "low sum", "failover"]
 #: The kinds in the order in which they are shown: what comes first explains what comes later.
@@ -109,13 +109,13 @@ class Reason:
     after: tuple[str, ...] = ()
     is_noted: bool = True
 
-    def list_missing(self, evidence: Evidence) -> list[str]:
-        """Return what ``evidence`` lacks, in words; an empty list if the reason can be judged."""
-        return list(list_missing(evidence, self.needs))
+    def list_missing(self, lacking: frozenset[str]) -> list[str]:
+        """Return what is missing, in words, of evidence without ``lacking``; an empty list if it can be judged."""
+        return [NEEDS[need][0] for need in self.needs if need in lacking]
 
     def findings(self, evidence: Evidence) -> Iterator[Finding]:
         """Yield a finding for each occurrence; none if the evidence is not enough to judge."""
-        if self.list_missing(evidence):
+        if not evidence.lacking.isdisjoint(self.needs):
             return
         for sign in self.recognise(evidence):
             yield Finding(

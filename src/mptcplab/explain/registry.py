@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, lru_cache
 
 from mptcplab.explain.catalog import captured, failover, fallback, low_sum, no_subflow, observed, waiting
 from mptcplab.explain.evidence import Evidence
@@ -42,5 +42,10 @@ def _once_a_place(findings: Iterable[Finding]) -> list[Finding]:
 
 def list_undecided(evidence: Evidence) -> dict[str, list[str]]:
     """Return the reasons that the evidence is not enough to judge, each with what is missing, in words."""
-    lacking = {reason.key: reason.list_missing(evidence) for reason in reasons().values()}
-    return {key: words for key, words in lacking.items() if words}
+    return dict(_undecided_without(evidence.lacking))
+
+
+@lru_cache(maxsize=64)
+def _undecided_without(lacking: frozenset[str]) -> Mapping[str, list[str]]:
+    missing = {reason.key: reason.list_missing(lacking) for reason in reasons().values()}
+    return {key: words for key, words in missing.items() if words}

@@ -378,14 +378,15 @@ def _is_full(in_full: int, lost: int, share_full: float) -> bool:
 
 def _share_lost(lost: int, sent: int, *, is_bound: bool) -> Estimate:
     """Return a share with its exact interval (Clopper and Pearson)."""
-    from scipy import stats
+    # The quantile of the beta distribution. That of scipy.stats is equal, and takes ten times as long.
+    from scipy.special import betaincinv
 
     if sent <= 0:
         return Estimate(value=0.0, kind="assumed", method="nothing was sent over an empty line")
     lost = min(lost, sent)
     tail = (1 - _CONFIDENCE) / 2
-    low = float(stats.beta.ppf(tail, lost, sent - lost + 1)) if lost else 0.0
-    high = float(stats.beta.ppf(1 - tail, lost + 1, sent - lost)) if lost < sent else 1.0
+    low = float(betaincinv(lost, sent - lost + 1, tail)) if lost else 0.0
+    high = float(betaincinv(lost + 1, sent - lost, 1 - tail)) if lost < sent else 1.0
     method = f"{lost} of {sent} packets lost while the queue was not full"
     if is_bound:
         return Estimate(value=lost / sent, kind="bound", method=f"{lost} of {sent} packets lost", is_upper=True)

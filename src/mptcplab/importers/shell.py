@@ -22,6 +22,12 @@ _VARIABLE = re.compile(
 _FUNCTION = re.compile(r"(?:function\s+)?(?P<name>[A-Za-z_][\w-]{0,60})\s*\(\s*\)\s*(?P<rest>\{.*)?$")
 _SEQUENCE = re.compile(r"(?:\$\(|`)\s*seq\s+(?P<first>\d{1,4})(?:\s+(?P<last>\d{1,4}))?\s*(?:\)|`)")
 _BRACES = re.compile(r"\{(?P<first>\d{1,4})\.\.(?P<last>\d{1,4})\}")
+_REDIRECTION, _REDIRECTION_TO = re.compile(r"\d?(?:>>?|<)&?"), re.compile(r"\d?(?:>>?|<)[&/\w]|&>")
+#: Letters without which a command has neither redirections nor assignments.
+_MARKS = re.compile(r"[<>=]")
+_QUOTING, _BLANKS = re.compile(r"[\\'\"]"), re.compile(r"[ \t\r\n]+")
+#: What can end a command, or keep what follows from ending it.
+_STRUCTURE = re.compile(r"[\\'\"()#;|&]")
 _WORDS_WITHOUT_EFFECT = {"then", "else", "do", "{", "}", "fi", "done", "time", "!", "command"}
 _MAX_COMMANDS, _MAX_DEPTH, _MAX_TEXT = 20_000, 8, 4000
 
@@ -72,7 +78,7 @@ class _Reader:
         while index < len(pieces):
             piece = pieces[index]
             index += 1
-            function = _FUNCTION.fullmatch(piece.text)
+            function = _FUNCTION.fullmatch(piece.text) if "(" in piece.text else None
             if function is not None:
                 end = _end_of_body(pieces, index)
                 rest = [_Piece(function["rest"].lstrip("{ "), piece.number, False)] if function["rest"] else []
@@ -101,7 +107,7 @@ class _Reader:
         if self._left <= 0:
             return
         self._left -= 1
-        assignment = _ASSIGNMENT.fullmatch(piece.text)
+        assignment = _ASSIGNMENT.fullmatch(piece.text) if "=" in piece.text else None
         if assignment is not None and (value := _literal(assignment["value"], variables)) is not None:
             variables[assignment["name"]] = value
             return
@@ -144,6 +150,10 @@ def _logical_lines(text: str) -> Iterator[tuple[int, str]]:
 
 def _split(line: str) -> Iterator[tuple[str, bool]]:
     """Yield the simple commands of a line, each with whether it ends with ``&``."""
+    if _STRUCTURE.search(line) is None:
+        if command := line.strip():
+            yield command, False
+        return
     part, quote, index = "", "", 0
     depth = 0
     while index < len(line):
@@ -233,18 +243,24 @@ def _literal(written: str, variables: dict[str, str]) -> str | None:
 
 def _words(text: str) -> tuple[str, ...]:
     """Return the words of a command, without redirections and assignments before it."""
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        words = text.split()
+    if _QUOTING.search(text) is None:
+        # Most commands are like this, and shlex looks at every letter.
+        words = [word for word in _BLANKS.split(text) if word]
+    else:
+        try:
+            words = shlex.split(text)
+        except ValueError:
+            words = text.split()
+    if _MARKS.search(text) is None:
+        return tuple(words)
     kept: list[str] = []
     skips = False
     for word in words:
         if skips:
             skips = False
-        elif re.fullmatch(r"\d?(?:>>?|<)&?", word) or word == "&>":
+        elif _REDIRECTION.fullmatch(word) or word == "&>":
             skips = True
-        elif re.match(r"\d?(?:>>?|<)[&/\w]|&>", word):
+        elif _REDIRECTION_TO.match(word):
             continue
         elif kept or not _ASSIGNMENT.fullmatch(word):
             kept.append(word)

@@ -201,7 +201,9 @@ class World:
 
 def printable(text: str) -> str:
     """Return a stranger's text on one line, without control characters and not too long."""
-    line = "".join(letter if letter.isprintable() else " " for letter in text.strip())
+    line = text.strip()
+    if not line.isprintable():
+        line = "".join(letter if letter.isprintable() else " " for letter in line)
     return line if len(line) <= 100 else f"{line[:97]}..."
 
 

@@ -382,6 +382,8 @@ def name_hint(name: str, known: Iterable[str]) -> str:
 def escape_text(text: str, *, longest: int = _MAX_MESSAGE) -> str:
     """Return ``text`` with unprintable characters escaped, since user input may contain anything."""
     cut = text if len(text) <= longest else text[: longest - 3] + "..."
+    if cut.isprintable():
+        return cut
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in cut)
 
 

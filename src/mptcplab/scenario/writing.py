@@ -101,6 +101,8 @@ def _comment_lines(text: str) -> Iterator[str]:
 
 def _one_line(text: str) -> str:
     """Return a text without the control characters that TOML does not allow in comments."""
+    if text.isprintable():
+        return text
     return "".join(character if character.isprintable() else " " for character in text)
 
 

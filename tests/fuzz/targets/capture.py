@@ -20,7 +20,7 @@ from mptcplab.report.capture import connection_table, headline, statistics_table
 #: A packet in compact form: time step, ends and direction, flags, sequence, acknowledgment, length, options' length.
 _HEAD = 10
 _TEXT, _PACKETS, _FRAMES = b"T", b"P", b"F"
-_IP = "{time}\t{interface}\t\t\t10.0.{a}.1\t10.0.{b}.2\t6\t\t\t"
+_IP = "{time}\t{interface}\t\t\t{source}\t{target}\t6\t\t\t"
 _TCP = "{sport}\t{dport}\t{seq}\t{ack}\t0x{flags:04x}\t{length}\t{options}\t{header}\t{number}\n"
 
 
@@ -93,11 +93,13 @@ def _lines(data: bytes) -> Iterator[str]:
         size = data[at + 9] % 41
         time += step
         ports = (40000 + (ends & 2), 5001)
+        # The addresses of `Pipe` and `second`: an answer comes from where the question went.
+        addresses = (f"10.0.{1 + (ends & 2)}.1", f"10.0.{2 + (ends & 2)}.2")
         yield (_IP + _TCP).format(
             time=f"{time // 1000}.{time % 1000:03d}000000",
             interface=(ends >> 2) & 3,
-            a=1 + (ends & 2) + (ends & 1),
-            b=1 + (ends & 2) + (1 - (ends & 1)),
+            source=addresses[ends & 1],
+            target=addresses[1 - (ends & 1)],
             sport=ports[ends & 1],
             dport=ports[1 - (ends & 1)],
             # The upper half of the ends' byte makes numbers wrap.

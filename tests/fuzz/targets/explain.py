@@ -27,6 +27,10 @@ class ExplainTarget:
 
     name = "explain"
 
+    def __init__(self) -> None:
+        self._temporary = tempfile.TemporaryDirectory(prefix="mptcplab-fuzz-")
+        self._folder = Path(self._temporary.name)
+
     def seeds(self) -> Iterator[bytes]:
         """Yield the files of reports, those of collections, and an archive."""
         for file in sorted((_UNIT / "reports").glob("*/*.txt")):
@@ -49,10 +53,9 @@ class ExplainTarget:
         names = {bytes([_CLIENT]): "client.txt", bytes([_SERVER]): "server.txt", bytes([_ARCHIVE]): "client.tar.gz"}
         if kind not in names or kind_of(rest[:512]) == "capture":
             raise InputError("not an input of this target", hint="captures have another one")
-        with tempfile.TemporaryDirectory() as folder:
-            file = Path(folder) / names[kind]
-            file.write_bytes(gzip.compress(rest, 1) if kind == bytes([_ARCHIVE]) else rest)
-            json.dumps(answer(read_sources([file])).document())
+        file = self._folder / names[kind]
+        file.write_bytes(gzip.compress(rest, 1) if kind == bytes([_ARCHIVE]) else rest)
+        json.dumps(answer(read_sources([file])).document())
 
 
 def _archive(texts: dict[str, bytes]) -> bytes:
