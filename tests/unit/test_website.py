@@ -107,7 +107,9 @@ def test_a_broken_link_or_anchor_fails_the_build(tmp_path: Path, link: str, comp
     }
     config.write_text(json.dumps(settings))
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(config)]
-    built = subprocess.run([*command, "--site-dir", str(tmp_path / "site")], capture_output=True, text=True, check=False)
+    built = subprocess.run(
+        [*command, "--site-dir", str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
     assert built.returncode == (1 if complaint else 0), built.stderr
     assert complaint in built.stderr
 
