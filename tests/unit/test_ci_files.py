@@ -205,6 +205,14 @@ def test_the_action_passes_each_input_to_the_scripts() -> None:
         assert [name for name in variables if f"#   {name} " not in head] == [], f"{path} documents its variables"
 
 
+def test_actions_of_github_run_on_its_runners() -> None:
+    """Runners have had no Node 20 since September 2026. These are the first versions that use Node 24."""
+    first = {"cache": 5, "checkout": 5, "upload-artifact": 6}
+    used = re.findall(r"uses: actions/([\w-]+)@v(\d+)", (ROOT / "action.yml").read_text() + PAGE)
+    assert {name for name, _ in used} == set(first)
+    assert [(name, version) for name, version in used if int(version) < first[name]] == []
+
+
 def test_the_example_for_github_has_inputs_of_the_action() -> None:
     (workflow,) = [example for example in EXAMPLES if "jobs" in example]
     steps: list[dict[str, Any]] = workflow["jobs"]["lab"]["steps"]
