@@ -56,25 +56,27 @@ PACKAGES := $(sort $(dir $(wildcard packages/*/pyproject.toml)))
 UNIT := tests/unit $(wildcard packages/*/tests/unit)
 LAB := tests/lab packages/mptcplab-export/tests/export
 LIBRARY_STAMP := $(VENV)/.library
+# The programs that scenarios start.
+INSTALL_PROGRAMS = packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 
 .PHONY: demo quick test check unit lab cpu-tests wifi-tests stock-tests ssh-tests pku-tests bpf bpf-tests bench docs gateways reasons fit fuzz fuzz-syscalls fuzz-syscalls-pku modes setups site paper smp wheels wheelhouse dist-wheels image image-check deb deb-check deb-packages release-check packages \
 	library programs test-packages gateway-packages test-proxies wifi-packages smp-packages stock-packages ssh-packages pku-packages bpf-packages venv stock-kernel kernel kernel-studies kernel-lts kernel-cpu kernel-wifi clean
 
-# The table first, and before it only what it needs. Its kernel is built while pip downloads. Scenarios use another kernel
-# by default, which is built then.
+# The table first, and before it only what it needs. Its kernel is built while pip and apt download. Scenarios use another
+# kernel by default, which is built then.
 demo:
 	@PYTHON=$(PYTHON) scripts/announce-demo $(VENV) $(WHEELS)
 	@if [ -n "$(WHEELS)" ]; then \
 		$(MAKE) --no-print-directory library && \
+		$(INSTALL_PROGRAMS) && \
 		$(BIN)/pip install --quiet --disable-pip-version-check --no-index --no-deps --find-links "$(WHEELS)" mptcplab-kernel && \
 		{ $(BIN)/mptcplab kernel path 7.2-hz250-window >/dev/null 2>&1 || $(BIN)/mptcplab kernel build --hz 250 --fix window; }; \
 	else \
 		$(MAKE) --no-print-directory packages && \
-		{ $(MAKE) --no-print-directory library & libraries=$$!; \
+		{ { $(MAKE) --no-print-directory library && $(INSTALL_PROGRAMS); } & libraries=$$!; \
 		PYTHONPATH=src $(PYTHON) -m mptcplab.kernel --hz 250 --fix window; kernel=$$?; \
 		wait $$libraries && exit $$kernel; }; \
 	fi
-	@packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
 	$(BIN)/mptcplab reproduce subramani2018/4.1 --quick
 	@echo "All durations of the table, in one to three minutes: $(BIN)/mptcplab reproduce subramani2018/4.1"
 	@$(BIN)/mptcplab kernel path >/dev/null 2>&1 || $(BIN)/mptcplab kernel build
@@ -221,7 +223,7 @@ packages:
 
 # The kinds of workloads, nodes and links name the packages of the programs that they start.
 programs: venv
-	@packages=$$($(BIN)/mptcplab doctor --packages lab) && scripts/install-packages --named $$packages
+	@$(INSTALL_PROGRAMS)
 
 test-packages: programs
 	@scripts/install-packages --tests

@@ -29,7 +29,7 @@ def page(folder: Path) -> Iterator[str]:
     yield "# Multipath TCP in the lab"
     yield ""
     if not suites:
-        yield "No test ran."
+        yield "No test ran. Tests are what `selftests` and `scenarios` name."
     else:
         yield from _counts(suites)
         yield from _failures(suites)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
@@ -40,9 +41,14 @@ def write_bytes(file: Path, content: bytes) -> None:
 
 
 def check_new_file(file: Path) -> None:
-    """Check that a command may write ``file``. :raises InputError: if it exists, for a command with ``--force``."""
+    """Check that a command may write ``file``, before it asks for what to write.
+
+    :raises InputError: if it exists, for a command with ``--force``, or if its folder does not.
+    """
     if os.path.lexists(file):
         raise _exists(file)
+    if not file.parent.exists():
+        raise _lacks_folder(file)
 
 
 def write_new_file(file: Path, text: str, *, force: bool) -> None:
@@ -62,6 +68,8 @@ def write_new_file(file: Path, text: str, *, force: bool) -> None:
             raise
         if force:
             os.replace(new, file)
+    except FileNotFoundError as error:
+        raise _lacks_folder(file) from error
     except OSError as error:
         if force:
             new.unlink(missing_ok=True)
@@ -70,6 +78,11 @@ def write_new_file(file: Path, text: str, *, force: bool) -> None:
 
 def _exists(file: Path) -> InputError:
     return InputError(f"{file} already exists", hint="name another file, or replace it with --force")
+
+
+def _lacks_folder(file: Path) -> InputError:
+    hint = f"mkdir -p {shlex.quote(str(file.parent))}"
+    return InputError(f"there is no folder '{file.parent}' for {file.name}", hint=hint)
 
 
 @contextmanager

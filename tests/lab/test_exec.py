@@ -69,7 +69,8 @@ def test_the_status_is_passed_on(line: str, status: int) -> None:
     ("words", "status", "said"),
     [
         (["--", "no-such-program"], 2, "there is no program 'no-such-program'"),
-        (["--", "/etc/passwd"], 2, "there is no program '/etc/passwd'"),
+        (["--", "/etc/nowhere"], 2, "there is no program '/etc/nowhere'"),
+        (["--", "/etc/passwd"], 2, "hint: chmod +x /etc/passwd"),
         (["--", "two-paths.toml"], 2, "--scenario two-paths.toml --on NODE"),
         (["--on", "client", "--", "true"], 2, "without a scenario there are no nodes"),
         (["--scenario", "NETWORK", "--on", "clint", "--", "true"], 2, "has no node 'clint'"),

@@ -101,6 +101,16 @@ def test_all_tests_run_and_the_first_failure_decides(venv: Path) -> None:
     assert "mptcplab run late.toml status2  # failed: status 2" in page
 
 
+def test_a_job_without_tests_says_so_and_passes(venv: Path) -> None:
+    """Such a job has steps of its own after the action."""
+    done, _ = run(ROOT / "ci" / "test", venv)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == "No test ran: there are no scenarios and no selftests. Later steps can use mptcplab.\n"
+    assert "No test ran." in (venv / "out" / "summary.md").read_text()
+    done, _ = run(ROOT / "ci" / "test", venv, MPTCPLAB_SCENARIOS="a.toml")
+    assert "No test ran" not in done.stdout
+
+
 def test_words_of_a_scenario_are_no_patterns_and_no_commands(venv: Path) -> None:
     done, calls = run(ROOT / "ci" / "test", venv, MPTCPLAB_SCENARIOS="*.toml $(touch gone) `touch gone`;touch")
     assert done.returncode == 0, done.stderr
@@ -195,6 +205,14 @@ def test_the_action_passes_each_input_to_the_scripts() -> None:
         assert [name for name in variables if f"#   {name} " not in head] == [], f"{path} documents its variables"
 
 
+def test_actions_of_github_run_on_its_runners() -> None:
+    """Runners have had no Node 20 since September 2026. These are the first versions that use Node 24."""
+    first = {"cache": 5, "checkout": 5, "upload-artifact": 6}
+    used = re.findall(r"uses: actions/([\w-]+)@v(\d+)", (ROOT / "action.yml").read_text() + PAGE)
+    assert {name for name, _ in used} == set(first)
+    assert [(name, version) for name, version in used if int(version) < first[name]] == []
+
+
 def test_the_example_for_github_has_inputs_of_the_action() -> None:
     (workflow,) = [example for example in EXAMPLES if "jobs" in example]
     steps: list[dict[str, Any]] = workflow["jobs"]["lab"]["steps"]
@@ -235,7 +253,8 @@ def test_the_summary_of_nothing_says_so(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, ROOT / "ci" / "summary.py", tmp_path], capture_output=True, text=True, check=True
     )
-    assert done.stdout == "# Multipath TCP in the lab\n\nNo test ran.\n"
+    text = "No test ran. Tests are what `selftests` and `scenarios` name."
+    assert done.stdout == f"# Multipath TCP in the lab\n\n{text}\n"
 
 
 def test_the_summary_reads_the_files_that_mptcplab_writes(tmp_path: Path) -> None:

@@ -167,12 +167,17 @@ def test_a_file_with_a_name_like_another(tmp_path: Path, name: str) -> None:
     assert _refusal(tmp_path / "no" / name).hint == "name a scenario file in TOML, like scenario.toml"
 
 
-def test_an_example_that_comes_with_the_package(tmp_path: Path) -> None:
-    """Pages and posts name files of a checkout; who has installed a wheel has none."""
+def test_an_example_that_comes_with_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Pages and posts name files of a checkout; who has installed a wheel has none. Others forget the @."""
     assert _refusal(tmp_path / "examples/two-paths.toml").hint == "did you mean @two-paths?"
     assert _refusal(tmp_path / "examples/gateways/home-and-vps").hint == "did you mean @gateways/home-and-vps?"
     for other in ("examples/nosuch.toml", "examples/../two-paths.toml", "two-paths.toml"):
         assert _refusal(tmp_path / other).hint == "name a scenario file in TOML, like scenario.toml"
+    monkeypatch.chdir(tmp_path)
+    assert _refusal(Path("two-paths")).hint == "did you mean @two-paths?"
+    assert _refusal(Path("gateways/home-and-vps.toml")).hint == "did you mean @gateways/home-and-vps?"
+    for other in ("nosuch", "../two-paths", "x" * 300):
+        assert _refusal(Path(other)).hint == "name a scenario file in TOML, like scenario.toml"
 
 
 def test_events_with_one_bracket(write: Write) -> None:

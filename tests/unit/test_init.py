@@ -167,6 +167,17 @@ def test_says_what_next_and_keeps_what_is_there(
     assert [path.name for path in tmp_path.iterdir()] == ["s.toml"]
 
 
+@pytest.mark.parametrize("more", [(), ("--force",)])
+def test_a_folder_that_is_not_there_is_named(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], tmp_path: Path, more: tuple[str, ...]
+) -> None:
+    folder = tmp_path / "my lab"
+    assert init(monkeypatch, folder / "s.toml", "--paths", "1", *more) == 2
+    sentence = f"there is no folder '{folder}' for s.toml"
+    assert capsys.readouterr().err == f"mptcplab: {sentence}\n  hint: mkdir -p '{folder}'\n"
+    assert list(tmp_path.iterdir()) == []
+
+
 @pytest.mark.parametrize(
     ("arguments", "sentence"),
     [

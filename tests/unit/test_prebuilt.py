@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,7 +19,7 @@ from mptcplab.doctor import kernel as doctor_kernel
 from mptcplab.doctor.model import Level, finding_without_fix
 from mptcplab.doctor.programs import program_uses
 from mptcplab.engine import tools
-from mptcplab.errors import MissingError
+from mptcplab.errors import Exit, MissingError
 from mptcplab.kernel.cache import find_by_key, find_kernel, list_kernels, source_record
 from mptcplab.kernel.data import load_inputs
 
@@ -97,6 +98,20 @@ def test_what_this_machine_cannot_run_is_refused_in_a_sentence(
     assert findings["kernel 7.2"].level is Level.BROKEN
     assert findings["mptcplab-kernel"].level is Level.MISSING
     assert findings["mptcplab-kernel"].message == f"is not used: it {reason}"
+
+
+def test_on_another_processor_nothing_promises_a_kernel(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], cache: Path
+) -> None:
+    """Linux has User-Mode Linux for x86 only. This is said before a download or a compiler is asked for."""
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
+    message = "the lab kernel (User-Mode Linux) needs x86-64, and this machine is aarch64"
+    for command in (["kernel", "path"], ["kernel", "build"], ["run", "@two-paths"], ["exec", "--", "true"]):
+        done = output_of(monkeypatch, capsys, *command)
+        assert done.status == Exit.MISSING
+        assert done.err == f"mptcplab: {message}\n  hint: use a machine with an x86-64 processor\n", command
+    assert not cache.exists() or list_kernels(cache) == []
+    assert "kernel 7.2" not in {finding.subject for finding in doctor_kernel.check_kernels()}
 
 
 @pytest.mark.parametrize("libc", [(2, 35), (2, 36), (2, 100), (3, 0)])

@@ -20,7 +20,7 @@ from tools.release.deb import find_package
 from tools.release.versions import PLACES, check_changelog, check_versions, prepare
 
 from mptcplab import __version__
-from mptcplab.errors import InputError, LabError, MissingError
+from mptcplab.errors import Exit, InputError, LabError, MissingError
 from mptcplab.kernel.data import load_inputs
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -360,3 +360,16 @@ def test_wheels_of_another_architecture_are_refused_before_anything_is_done(tmp_
     assert done.stdout == ""
     assert done.stderr.startswith(f"WHEELS={tmp_path}/wheels has no lab kernels for this machine: ")
     assert len(done.stderr.splitlines()) == 2
+
+
+def test_the_demonstration_ends_at_once_on_another_processor(tmp_path: Path) -> None:
+    uname = tmp_path / "uname"
+    uname.write_text("#!/bin/sh\necho aarch64\n")
+    uname.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:{os.environ['PATH']}"}
+    script = [ROOT / "scripts" / "announce-demo", tmp_path / "venv"]
+    done = subprocess.run(script, capture_output=True, text=True, check=False, env=environment)
+    assert (done.returncode, done.stdout) == (Exit.MISSING, "")
+    assert done.stderr.startswith(
+        "The lab kernel (User-Mode Linux) needs x86-64, and this machine is aarch64\n  hint: "
+    )

@@ -88,6 +88,32 @@ def test_linked_files_become_pages(tmp_path: Path) -> None:
     assert len(staged.pages) > 40
 
 
+@pytest.mark.parametrize(
+    ("link", "complaint"),
+    [("other.md#part", ""), ("other.md#nowhere", "#nowhere"), ("gone.md", "gone.md"), ("/other.md", "absolute")],
+)
+def test_a_broken_link_or_anchor_fails_the_build(tmp_path: Path, link: str, complaint: str) -> None:
+    """With the configuration of the site, whose pages are replaced by two."""
+    pages = tmp_path / "pages"
+    pages.mkdir()
+    (pages / "index.md").write_text(f"# Start\n\n[A link]({link})\n")
+    (pages / "other.md").write_text("# Other\n\n## Part\n")
+    config = tmp_path / "mkdocs.yml"
+    settings = {
+        "INHERIT": str(ROOT / "website" / "mkdocs.yml"),
+        "docs_dir": str(pages),
+        "hooks": [],
+        "nav": ["index.md", "other.md"],
+    }
+    config.write_text(json.dumps(settings))
+    command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--config-file", str(config)]
+    built = subprocess.run(
+        [*command, "--site-dir", str(tmp_path / "site")], capture_output=True, text=True, check=False
+    )
+    assert built.returncode == (1 if complaint else 0), built.stderr
+    assert complaint in built.stderr
+
+
 class _Quiet(SimpleHTTPRequestHandler):
     def log_message(self, format: str, *args: object) -> None:
         """Print nothing: a browser asks for hundreds of files."""

@@ -47,6 +47,8 @@ def check_kernels() -> Iterator[Finding]:
         except InputError:
             continue  # of a variant that no longer exists
         except MissingError as error:
+            if not error.command:
+                continue  # No command builds it on this processor, which is a finding of its own.
             level = Level.BROKEN if is_default else Level.MISSING
             use = "every run" if is_default else f'scenarios with kernel = "{version}"'
             yield Finding(f"kernel {version}", level, _summarize(error), use, error.command)

@@ -111,12 +111,15 @@ class Lacks:
         }
 
     def to_error(self) -> MissingError:
-        """Return one error that names everything, and the commands that get it."""
-        by_hand = [f"or by hand: {self.command}"] if self.command else []
+        """Return one error that names everything, and the commands that get it, if any does."""
+        errors = [lack.error for lack in self.lacks]
+        if not self.command:
+            return errors[0] if len(errors) == 1 else name_all(errors, hint="\n  ".join(self.advice))
+        by_hand = f"or by hand: {self.command}"
         others = [f"or {lack.error.alternative}" for lack in self.lacks if lack.error.alternative]
         advice = [f"no command gets this: {text}" for text in self.advice]
-        hint = "\n  ".join([self.install_command, *by_hand, *others, *advice])
-        return name_all([lack.error for lack in self.lacks], hint=hint)
+        hint = "\n  ".join([self.install_command, by_hand, *others, *advice])
+        return name_all(errors, hint=hint)
 
 
 def collect_lacks(

@@ -11,6 +11,7 @@ One rename adds a complete entry, so that no partial entry ever exists.
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 from dataclasses import dataclass, replace
@@ -34,6 +35,8 @@ from mptcplab.prebuilt import find_prebuilt, find_usable_prebuilt
 FORMAT = 1
 #: The command that builds lab kernels, before a version and options.
 BUILD_COMMAND = "mptcplab kernel build"
+#: Linux has User-Mode Linux for x86 only. As `uname -m` prints it.
+MACHINE = "x86_64"
 VERSION_PATTERN = re.compile(r"^\d+\.\d+$")
 #: A version, optionally followed by the variant: 7.2-debug, 7.2-hz100, 7.2-cpu, 7.2-wifi, 7.2-plain.
 _NAME_PATTERN = re.compile(rf"^(\d+\.\d+)({VARIANT_SUFFIX})$")
@@ -142,6 +145,17 @@ def installed_kernels() -> list[KernelBuild]:
     return [replace(entry, package=prebuilt.name) for entry in entries if entry is not None]
 
 
+def check_machine() -> None:
+    """Check that lab kernels can be built and run here. :raises MissingError: on another processor than x86-64."""
+    machine = os.uname().machine
+    if machine != MACHINE:
+        raise MissingError(
+            f"the lab kernel (User-Mode Linux) needs x86-64, and this machine is {machine}",
+            subject="processor",
+            hint="use a machine with an x86-64 processor",
+        )
+
+
 def find_kernel(
     version: str | None = None,
     cache: Path | None = None,
@@ -167,6 +181,7 @@ def find_kernel(
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
     command = _build_command(parsed[1], variant)
     if not entries:
+        check_machine()
         message = f"the lab kernel {name} is not built on this machine{_refusal(name)}"
         raise MissingError(message, subject=f"kernel {name}", command=command)
     digest = (inputs or load_inputs(parsed[1], variant=variant)).digest

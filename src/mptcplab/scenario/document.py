@@ -440,14 +440,15 @@ def _file_like(file: Path) -> Path | None:
 
 
 def _shipped_example(file: Path) -> str | None:
-    """Return ``@NAME`` for a missing file ``examples/NAME.toml`` that comes with mptcplab; None for others."""
+    """Return ``@NAME`` for a missing file ``NAME`` or ``examples/NAME.toml`` that mptcplab has; None for others."""
     folder = find_shipped_folder("examples", "examples", proof="two-paths.toml")
-    for parent in file.parents:
-        if folder is not None and parent.name == "examples":
-            name = file.relative_to(parent).with_suffix(".toml")
-            is_there = ".." not in name.parts and (folder / name).is_file()
-            return f"@{name.with_suffix('')}" if is_there else None
-    return None
+    root = next((parent for parent in file.parents if parent.name == "examples"), Path())
+    if folder is None or not file.is_relative_to(root):
+        return None
+    name = file.relative_to(root).with_suffix(".toml")
+    # A name can be too long for a file, for which `Path.is_file` raises.
+    is_there = ".." not in name.parts and os.path.isfile(folder / name)
+    return f"@{name.with_suffix('')}" if is_there else None
 
 
 def _too_deep(file: Path) -> ScenarioError:

@@ -193,11 +193,17 @@ def _write_work(folder: Path, plan: Plan, session: Session, **more: Any) -> None
 
 
 def find(session: Session) -> str:
-    """Return the path of the program, searched as in the lab. :raises InputError: if it does not exist."""
+    """Return the path of the program, searched as in the lab.
+
+    :raises InputError: if there is none, or this user may not execute it.
+    """
     name = session.argv[0]
     search = {**ENVIRONMENT, **session.environment}["PATH"]
     path = shutil.which(str(session.cwd / name) if "/" in name else name, path=search)
     if path is None:
+        if "/" in name and (session.cwd / name).is_file() and not name.endswith(".toml"):
+            hint = f"chmod +x {name}; or name its interpreter, such as: sh {name}"
+            raise InputError(f"the file '{name}' is not executable", hint=hint)
         hint = f"the search path is {search}; programs in /tmp and /run need --expose"
         if name.endswith(".toml"):
             hint = f"for a command on a node of a scenario: --scenario {name} --on NODE -- COMMAND"
