@@ -9,9 +9,9 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from mptcplab.figure.canvas import save_drawing, tidy
+from mptcplab.figure.canvas import save_drawing
 from mptcplab.report.html import Drawing
 from mptcplab.report.table import Cell, Emphasis, Table, key_columns, number, number_columns
 from mptcplab.study.cloud import (
@@ -36,7 +36,7 @@ _COLOURS = {IN_ALL: "#009E73", IN_SOME: "#56B4E9", IN_NONE: "#D55E00"}
 _EMPHASES: dict[str, Emphasis] = {IN_ALL: "good", IN_SOME: "fair", IN_NONE: "bad"}
 #: A picture has columns of at most this many values, of this height each, in inches.
 _LINES, _LINE_INCHES = 46, 0.17
-_COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.3
+_COLUMN_INCHES, _FRAME_INCHES = 5.2, 1.6
 _LOWEST_RATIO = 0.01
 _DIGITS = 4
 #: Numbers on an axis of less than a decade, and of less than two. The decades alone would give one number or two.
@@ -44,6 +44,8 @@ _NARROW_TICKS, _WIDE_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4), (0.02, 0.05, 0.
 _DECADE = 10
 #: This share of all dots may lie beyond an end of an axis, if that saves as much of its length.
 _BEYOND, _SAVED = 0.02, 0.3
+#: The bar of a median.
+_MEDIAN: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.8}
 #: Room beside the outermost dots, as a factor of the ratio.
 _MARGIN = 1.1
 #: The confidence of a share is one minus this.
@@ -196,7 +198,10 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
         axes.remove()
         for at in range(columns):
             column = drawing.add_subplot(1, columns, at + 1)
-            _draw_column(column, lines[at * height : (at + 1) * height], height, is_last=at == columns - 1)
+            _draw_column(column, lines[at * height : (at + 1) * height], height)
+        marks = [column.plot([], [], "|", color=_COLOURS[name], **_MEDIAN)[0] for name in CLASSES]
+        ncols = len(CLASSES) if columns > 1 else 1
+        drawing.legend(marks, CLASSES, frameon=False, fontsize=9, loc="lower left", ncols=ncols)
         drawing.suptitle(_title(cloud), fontsize=11, x=0.01, ha="left")
 
     return save_drawing(folder, name, key, size, note, draw)
@@ -235,7 +240,7 @@ def _draw_beyond(axes: Axes, at: int, line: _CloudLine, ends: tuple[float, float
             )
 
 
-def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_last: bool) -> None:
+def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int) -> None:
     ends = find_ends([ratio for line in lines for ratio in line.ratios])
     for at, line in enumerate(lines):
         share, colour = line.value.tolerance / 100, _COLOURS[line.value.verdict]
@@ -244,10 +249,8 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_las
         axes.plot(ratios, [at] * len(ratios), ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=3)
         median = median_or_nan(line.ratios)
         if ends[0] <= median <= ends[1]:
-            axes.plot([median], [at], "|", color=colour, markersize=8, markeredgewidth=1.8, zorder=4)
+            axes.plot([median], [at], "|", color=colour, zorder=4, **_MEDIAN)
         _draw_beyond(axes, at, line, ends)
-    for name in CLASSES if is_last else ():
-        axes.plot([], [], "|", color=_COLOURS[name], markersize=8, markeredgewidth=1.8, label=name)
     axes.axvline(1, color="0.35", linewidth=0.8, zorder=2)
     axes.set_xscale("log")
     axes.set_xlim(ends)
@@ -261,7 +264,8 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int, *, is_las
     axes.set_ylim(height - 0.4, -0.6)
     axes.set_xlabel("measured / published")
     axes.grid(axis="x", color="0.9", linewidth=0.6)
-    tidy(axes)
+    axes.set_axisbelow(True)
+    axes.spines[["top", "right"]].set_visible(False)
 
 
 def count_text(cloud: Cloud) -> str:
