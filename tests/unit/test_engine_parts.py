@@ -30,7 +30,9 @@ from mptcplab.errors import InputError, LabError, MissingError
 from mptcplab.guest.sampler import SAMPLER
 from mptcplab.kernel import KernelBuild
 from mptcplab.plan.compile import compile_plan
+from mptcplab.plan.model import Plan
 from mptcplab.scenario.load import Run, load
+from mptcplab.steps import Event, Program
 from mptcplab.workload.context import FLOW
 
 SCENARIO = """
@@ -200,6 +202,31 @@ def test_many_lost_connections_are_one_sentence(tmp_path: Path, words: str, mess
         read_report(tmp_path, cast(machine.LabMachine, None), None, hint=PLAN_HINT)
     assert raised.value.message == message
     assert hint in (raised.value.hint or "")
+
+
+def test_a_connection_that_was_never_there_names_the_links_that_were_down(tmp_path: Path) -> None:
+    """A case of shared/cases: the reader saw neither the link nor since when."""
+    down, up = (Event(at_ns, kind, "link1", "both", "", ()) for at_ns, kind in ((5 * 10**9, "down"), (9 * 10**9, "up")))
+    plans = {
+        start_ns: Plan(
+            ("client",),
+            (),
+            (Program("new.client", "client", "client", ("flow",), start_ns=start_ns),),
+            (),
+            (),
+            10**9,
+            events=(down, up),
+        )
+        for start_ns in (4 * 10**9, 8 * 10**9, 10 * 10**9)
+    }
+    error = "new.client on client ended with status 1: flow: connection 0 failed: connect-timeout"
+    (tmp_path / "guest.json").write_text(json.dumps({"error": error}))
+    messages = []
+    for plan in plans.values():
+        with pytest.raises(LabError) as raised:
+            read_report(tmp_path, cast(machine.LabMachine, None), None, hint=PLAN_HINT, plan=plan)
+        messages.append(raised.value.message.partition("connect-timeout")[2])
+    assert messages == ["", "; down when it started: link1 since 5 s", ""]
 
 
 @pytest.mark.parametrize("name", ["true", "/bin/true", "./true"])

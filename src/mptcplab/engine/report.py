@@ -16,6 +16,7 @@ import mptcplab
 from mptcplab.engine.process import Console, GuestProcess
 from mptcplab.engine.protocol import DiskFullError, Outcome
 from mptcplab.errors import LabError
+from mptcplab.plan.model import Plan
 
 _SHOWN_LINES = 12
 _DISK_FULL = "no space left on device"
@@ -45,10 +46,13 @@ def hidden_folders(needed: Iterable[Path]) -> tuple[Path, ...]:
     return tuple(folder for folder in dict.fromkeys(folders) if _PRIVATE & set(folder.parents))
 
 
-def read_report(folder: Path, machine: GuestProcess, verdict: str | None, *, hint: str | None) -> dict[str, Any]:
+def read_report(
+    folder: Path, machine: GuestProcess, verdict: str | None, *, hint: str | None, plan: Plan | None = None
+) -> dict[str, Any]:
     """Return the guest's report. :raises LabError: if there is none, or if it reports an error.
 
-    ``hint`` is for errors that have no hint of their own.
+    ``hint`` is for errors that have no hint of their own. With a ``plan``, the error of a connection that was never
+    there names the links that were down.
     """
     if verdict is None:
         try:
@@ -58,22 +62,22 @@ def read_report(folder: Path, machine: GuestProcess, verdict: str | None, *, hin
         else:
             if "error" not in report:
                 return report
-            raise _make_error(report, hint)
+            raise _make_error(report, hint, plan)
     if _DISK_FULL in verdict:
         raise DiskFullError(verdict, hint=_DISK_FULL_HINT)
     raise LabError(verdict, hint=f"the console ended with:\n{_indent_console(machine.console)}")
 
 
-def read_outcome(folder: Path, machine: GuestProcess, verdict: str | None, *, started: float) -> Outcome:
-    """Return the outcome of a plan that began at the instant ``started``.
+def read_outcome(folder: Path, machine: GuestProcess, verdict: str | None, plan: Plan, *, started: float) -> Outcome:
+    """Return the outcome of ``plan``, which began at the instant ``started``.
 
     :raises LabError: if the guest wrote no report, or if it reports an error.
     """
-    report = read_report(folder, machine, verdict, hint=PLAN_HINT)
+    report = read_report(folder, machine, verdict, hint=PLAN_HINT, plan=plan)
     return Outcome(report["programs"], report["zero_ns"], report["virtual_ns"], time.monotonic() - started)
 
 
-def _make_error(report: dict[str, Any], hint: str | None) -> LabError:
+def _make_error(report: dict[str, Any], hint: str | None, plan: Plan | None) -> LabError:
     message = str(report["error"])
     if "traceback" in report:
         return LabError(message, hint=f"report this with the lines below\n{report['traceback']}")
@@ -85,8 +89,25 @@ def _make_error(report: dict[str, Any], hint: str | None) -> LabError:
         number, why = failed[0]
         more = f", and {len(failed) - 1} more" if len(failed) > 1 else ""
         message = f"{message.partition(': ')[0]}: connection {number} failed: {why}{more}"
-        hint = _CONNECTION_HINT if why in _NOT_THERE else hint
+        if why in _NOT_THERE:
+            hint = _CONNECTION_HINT
+            down = _links_down(plan, message.partition(" on ")[0]) if plan is not None else []
+            message += f"; down when it started: {', '.join(down)}" if down else ""
     return LabError(message, hint=report.get("hint") or hint)
+
+
+def _links_down(plan: Plan, program: str) -> list[str]:
+    """Return the links that ``plan`` had taken down when ``program`` started, each with the instant."""
+    start_ns = next((known.start_ns for known in plan.programs if known.name == program), 0)
+    down: dict[str, int] = {}
+    for event in plan.events:
+        if event.at_ns > start_ns:
+            break
+        if event.kind == "down":
+            down[event.link] = event.at_ns
+        elif event.kind == "up":
+            down.pop(event.link, None)
+    return [f"{link} since {at_ns / 1e9:g} s" for link, at_ns in down.items()]
 
 
 def _death(machine: GuestProcess) -> str:

@@ -217,7 +217,7 @@ class LocalEngine:
         with LocalProcess(code, cpu=cpu, folder=folder) as process:
             verdict = watch(process, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(process.console.text)
-        return read_outcome(folder, process, verdict, started=started)
+        return read_outcome(folder, process, verdict, plan, started=started)
 
 
 @cache

@@ -94,7 +94,7 @@ class StockEngine:
             unpack_results(work, folder)
         (folder / "console.txt").write_text(machine.console.text)
         check_loaded(folder, self.kernel)
-        return read_outcome(folder, machine, verdict, started=started)
+        return read_outcome(folder, machine, verdict, plan, started=started)
 
     def _files(self, plan: Plan, programs: Mapping[str, Path], seed: int) -> dict[str, tuple[bytes, bool]]:
         """Return the files of one run, beside Python and the guest."""

@@ -75,7 +75,7 @@ class VirtualEngine:
         with LabMachine(boot) as machine:
             verdict = watch(machine, Watchdog(plan.deadline_ns, self.stall_seconds), _POLL_SECONDS, stop)
         (folder / "console.txt").write_text(machine.console.text)
-        return read_outcome(folder, machine, verdict, started=started)
+        return read_outcome(folder, machine, verdict, plan, started=started)
 
 
 def _write_plan(plan: Plan, programs: Mapping[str, Path], folder: Path) -> None:
