@@ -74,7 +74,9 @@ class Engines:
         kind_named(self.name).check_folder(folder)
 
 
-def prepare_engines(runs: Iterable[Run], *, name: str = DEFAULT_ENGINE) -> Engines:
+def prepare_engines(
+    runs: Iterable[Run], *, name: str = DEFAULT_ENGINE, stall_seconds: float = DEFAULT_STALL_SECONDS
+) -> Engines:
     """Return an engine for every kernel version of ``runs``. ``name`` can include an image: ``stock:6.12``.
 
     :raises InputError: if a run needs something that engines of this kind, or their kernels, cannot do.
@@ -90,7 +92,7 @@ def prepare_engines(runs: Iterable[Run], *, name: str = DEFAULT_ENGINE) -> Engin
         tools[RADIO] = radio_program()
     if any(run.point.scenario.steering is not None for run in points):
         tools[STEER] = steer_program()
-    engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=DEFAULT_STALL_SECONDS) for each in versions})
+    engines = Engines(name, {each: kind.prepare(each, tools, stall_seconds=stall_seconds) for each in versions})
     if kind.capabilities.has_limits:
         for run in points:
             engines.engine_for(run).check(compile_plan(run.point.scenario, seed=run.seed))
