@@ -378,7 +378,7 @@ def _is_full(in_full: int, lost: int, share_full: float) -> bool:
 
 def _share_lost(lost: int, sent: int, *, is_bound: bool) -> Estimate:
     """Return a share with its exact interval (Clopper and Pearson)."""
-    # The quantile of the beta distribution. That of scipy.stats is equal, and takes ten times as long.
+    # The quantile of the beta distribution. scipy.stats gives the same, in ten times the time.
     from scipy.special import betaincinv
 
     if sent <= 0:
