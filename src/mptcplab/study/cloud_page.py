@@ -9,7 +9,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mptcplab.figure.canvas import save_drawing
 from mptcplab.report.html import Drawing
@@ -44,8 +44,8 @@ _NARROW_TICKS, _WIDE_TICKS = (0.25, 0.5, 0.75, 1, 1.5, 2, 3, 4), (0.02, 0.05, 0.
 _DECADE = 10
 #: This share of all dots may lie beyond an end of an axis, if that saves as much of its length.
 _BEYOND, _SAVED = 0.02, 0.3
-#: The bar of a median.
-_MEDIAN: dict[str, Any] = {"markersize": 8, "markeredgewidth": 1.8}
+#: Height and width of the bar of a median, in points.
+_BAR_HEIGHT, _BAR_WIDTH = 8, 1.8
 #: Room beside the outermost dots, as a factor of the ratio.
 _MARGIN = 1.1
 #: The confidence of a share is one minus this.
@@ -199,7 +199,10 @@ def save_cloud(cloud: Cloud, tables: Sequence[SelectedTable], folder: Path, name
         for at in range(columns):
             column = drawing.add_subplot(1, columns, at + 1)
             _draw_column(column, lines[at * height : (at + 1) * height], height)
-        marks = [column.plot([], [], "|", color=_COLOURS[name], **_MEDIAN)[0] for name in CLASSES]
+        marks = [
+            column.plot([], [], "|", color=_COLOURS[name], markersize=_BAR_HEIGHT, markeredgewidth=_BAR_WIDTH)[0]
+            for name in CLASSES
+        ]
         ncols = len(CLASSES) if columns > 1 else 1
         drawing.legend(marks, CLASSES, frameon=False, fontsize=9, loc="lower left", ncols=ncols)
         drawing.suptitle(_title(cloud), fontsize=11, x=0.01, ha="left")
@@ -249,7 +252,7 @@ def _draw_column(axes: Axes, lines: Sequence[_CloudLine], height: int) -> None:
         axes.plot(ratios, [at] * len(ratios), ".", color=colour, alpha=0.45, markersize=4, markeredgewidth=0, zorder=3)
         median = median_or_nan(line.ratios)
         if ends[0] <= median <= ends[1]:
-            axes.plot([median], [at], "|", color=colour, zorder=4, **_MEDIAN)
+            axes.plot([median], [at], "|", color=colour, markersize=_BAR_HEIGHT, markeredgewidth=_BAR_WIDTH, zorder=4)
         _draw_beyond(axes, at, line, ends)
     axes.axvline(1, color="0.35", linewidth=0.8, zorder=2)
     axes.set_xscale("log")
