@@ -79,7 +79,7 @@ class Search:
 
     @property
     def line(self) -> str:
-        """What it did, as a line of text."""
+        """The numbers of the search, as a line of text."""
         share = self.accepted / self.executions if self.executions else 0.0
         return (
             f"{self.name:10} {self.executions:>11,} executions, {share:4.0%} accepted, {self.seconds:6.0f} s, "
@@ -276,7 +276,7 @@ def _add(search: Search, before: tuple[float, float, int, int], seconds: float, 
     """Set the numbers of a search to those before its present worker, with what this worker did."""
     search.seconds = before[0] + seconds
     search.cpu_seconds = before[1] + counts.cpu_s
-    search.executions = before[2] + counts.executed
+    search.executions = before[2] + counts.executions
     search.accepted = before[3] + counts.accepted
 
 

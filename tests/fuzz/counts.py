@@ -31,7 +31,7 @@ class Counts:
             return cls(memoryview(mmap.mmap(opened.fileno(), _WORDS * _WORD_BYTES)).cast("Q"))
 
     @property
-    def executed(self) -> int:
+    def executions(self) -> int:
         """Inputs that were executed."""
         return self._words[0]
 

@@ -14,6 +14,7 @@ import sysconfig
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -293,7 +294,7 @@ def test_limits(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_another_processor(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    monkeypatch.setattr(os, "uname", lambda: SimpleNamespace(machine="aarch64"))
     assert host._processor().level == Level.BROKEN
 
 

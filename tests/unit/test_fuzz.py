@@ -178,7 +178,7 @@ def test_counts_are_shared_through_a_file(tmp_path: Path) -> None:
     counts = Counts.create(tmp_path / "counts")
     for is_accepted in (True, False, True):
         Counts.open(tmp_path / "counts").add(is_accepted=is_accepted)
-    assert (counts.executed, counts.accepted) == (3, 2)
+    assert (counts.executions, counts.accepted) == (3, 2)
     assert counts.cpu_s > 0
 
 

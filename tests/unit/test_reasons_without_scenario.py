@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.unit.capture_packets import CLIENT as CLIENT_KEY
@@ -37,10 +38,10 @@ LOW = Expected(sender="client", mptcp=True, is_bulk=True, paths=PATHS, goodput_b
 FULL = replace(LOW, goodput_bps=19e6)
 
 
-def host(name: str, counts: dict[str, int], others: dict[str, int] | None = None, **known: object) -> Host:
+def host(name: str, counts: dict[str, int], others: dict[str, int] | None = None, **known: Any) -> Host:
     """Return a host that has all counters of the kernel, zero where ``counts`` says nothing."""
     counters = {f"MPTcpExt{counter.name}": counts.get(counter.name, 0) for counter in KERNEL} | (others or {})
-    return Host(name=name, opens=name == "client", counters=counters, **known)  # type: ignore[arg-type]
+    return Host(name=name, opens=name == "client", counters=counters, **known)
 
 
 def hosts(client: dict[str, int], server: dict[str, int], others: dict[str, int] | None = None) -> tuple[Host, Host]:
@@ -48,23 +49,20 @@ def hosts(client: dict[str, int], server: dict[str, int], others: dict[str, int]
     return host("client", client, others), host("server", server)
 
 
-def subflow(path: str, *samples: Sample, **known: object) -> Subflow:
+def subflow(path: str, *samples: Sample, **known: Any) -> Subflow:
     """Return an established subflow of the client."""
     seen = samples or (Sample(time_s=0.1, state="established"), Sample(time_s=9.0, state="established"))
     number = 1 if path == "a" else 3
     start = Subflow(
         host="client", local=f"10.0.{number}.1:40000", remote="10.0.2.2:5001", connection=1, path=path, samples=seen
     )
-    return replace(start, **known)  # type: ignore[arg-type]
+    return replace(start, **known)
 
 
-def sending(rate_bps: float, **known: object) -> tuple[Sample, ...]:
+def make_samples(rate_bps: float, **known: Any) -> tuple[Sample, ...]:
     """Return samples of a subflow that delivers at a constant rate for ten seconds."""
     first = Sample(time_s=0.0, state="established")
-    return tuple(
-        replace(first, time_s=n / 10, bytes_acked=int(rate_bps / 8 * n / 10), **known)  # type: ignore[arg-type]
-        for n in range(101)
-    )
+    return tuple(replace(first, time_s=n / 10, bytes_acked=int(rate_bps / 8 * n / 10), **known) for n in range(101))
 
 
 _SWITCHED = Evidence(hosts=(Host(name="server", opens=False, sysctls={"net.mptcp.enabled": "0"}),))
@@ -85,15 +83,15 @@ _IPV6 = Host(
 _OTHER = Evidence(hosts=(_IPV6, host("server", ACCEPTED, endpoints=())), subflows=(subflow("a"),))
 _ADDRESSED = tuple(replace(end, addresses=(f"10.0.{n}.1",)) for n, end in enumerate(hosts(ALONE, ACCEPTED)))
 _SINGLE = Evidence(hosts=_ADDRESSED, subflows=(subflow("a"),), expected=Expected(subflows=2))
-_BACKUP = Evidence(subflows=(subflow("a", *sending(9e6)), subflow("b", *sending(0), is_backup=True)))
+_BACKUP = Evidence(subflows=(subflow("a", *make_samples(9e6)), subflow("b", *make_samples(0), is_backup=True)))
 _RESET = PathEvent(kind="sf_closed", local="10.0.3.1:1", remote="10.0.2.2:5001", reset_reason=3)
-_STUCK = subflow("b", *(replace(sample, unacked=10, backoff=3) for sample in sending(0)))
-_GONE = subflow("b", *sending(5e6)[:20])
+_STUCK = subflow("b", *(replace(sample, unacked=10, backoff=3) for sample in make_samples(0)))
+_GONE = subflow("b", *make_samples(5e6)[:20])
 _BACK = replace(LOW, paths=(PATHS[0], replace(PATHS[1], down=((2.0, 4.0),))))
-_AGAIN = Evidence(subflows=(subflow("a", *sending(9e6)), _GONE), expected=_BACK)
-_COUPLED = tuple(subflow(name, *sending(4.5e6), congestion="olia") for name in "ab")
+_AGAIN = Evidence(subflows=(subflow("a", *make_samples(9e6)), _GONE), expected=_BACK)
+_COUPLED = tuple(subflow(name, *make_samples(4.5e6), congestion="olia") for name in "ab")
 _BUSY = Evidence(hosts=hosts(ALONE, ACCEPTED), cpus={"client": 0.97}, expected=replace(LOW, gateway="xray"))
-_PACED = Evidence(subflows=(subflow("a", *sending(4.9e6, pacing_bps=5e6)),), expected=LOW)
+_PACED = Evidence(subflows=(subflow("a", *make_samples(4.9e6, pacing_bps=5e6)),), expected=LOW)
 _SENT = {"TcpOutSegs": 10_000}
 
 #: The reason, evidence that shows it, and evidence that differs in what matters.
@@ -130,12 +128,12 @@ MADE: dict[str, tuple[Evidence, Evidence]] = {
         Evidence(hosts=(Host(name="client", events=(replace(_RESET, reset_reason=None),)),)),
     ),
     "stuck-subflow": (
-        Evidence(subflows=(subflow("a", *sending(9e6)), _STUCK)),
+        Evidence(subflows=(subflow("a", *make_samples(9e6)), _STUCK)),
         Evidence(subflows=(replace(_STUCK, path="a"), _STUCK)),
     ),
     "path-not-taken-again": (
         _AGAIN,
-        replace(_AGAIN, subflows=(subflow("a", *sending(9e6)), subflow("b", *sending(5e6)))),
+        replace(_AGAIN, subflows=(subflow("a", *make_samples(9e6)), subflow("b", *make_samples(5e6)))),
     ),
     "beyond-window": (
         Evidence(hosts=hosts(ALONE, ACCEPTED | {"NoDSSInWindow": 7})),
@@ -152,7 +150,7 @@ MADE: dict[str, tuple[Evidence, Evidence]] = {
     "busy-proxy": (_BUSY, replace(_BUSY, cpus={"client": 0.5})),
     "paced": (
         _PACED,
-        replace(_PACED, subflows=(subflow("a", *sending(2e6, pacing_bps=5e6)),)),
+        replace(_PACED, subflows=(subflow("a", *make_samples(2e6, pacing_bps=5e6)),)),
     ),
     "reinjections": (
         Evidence(hosts=hosts(ALONE | {"MPTCPRetrans": 2000}, ACCEPTED, _SENT), expected=LOW),
@@ -178,7 +176,7 @@ def test_evidence_that_shows_a_reason(key: str) -> None:
 # What captures show.
 
 
-def captured(packets: list[Packet]) -> Evidence:
+def make_capture(packets: list[Packet]) -> Evidence:
     """Return captures as the only evidence."""
     return Evidence(captured=analyse(packets).connections)
 
@@ -199,7 +197,7 @@ def test_a_syn_ack_without_the_option() -> None:
     pipe.send(0, SYN, capable())
     pipe.send(1, SYN | ACK)
     pipe.send(0)
-    assert keys(captured(packets)) == {"captured-refused"}
+    assert keys(make_capture(packets)) == {"captured-refused"}
 
 
 def test_an_option_that_only_one_of_two_places_saw() -> None:
@@ -209,13 +207,13 @@ def test_an_option_that_only_one_of_two_places_saw() -> None:
     packets.append(packets[-1]._replace(options=b"", vantage=THERE))
     pipe.send(1, SYN | ACK)
     pipe.send(0)
-    assert keys(captured(packets)) == {"captured-option-removed"}
+    assert keys(make_capture(packets)) == {"captured-option-removed"}
 
 
 def test_a_receiver_whose_checksum_failed() -> None:
     packets: list[Packet] = []
     connect(packets).send(1, ACK, option(bytes([0x60, 0]) + first_data(CLIENT_KEY).to_bytes(8)))
-    assert "captured-checksum-failed" in keys(captured(packets))
+    assert "captured-checksum-failed" in keys(make_capture(packets))
 
 
 def test_a_first_subflow_without_any_answer() -> None:
@@ -227,7 +225,7 @@ def test_a_first_subflow_without_any_answer() -> None:
     other = second(packets)
     other.open_capable()
     other.close()
-    assert "captured-first-path-dead" in keys(captured(packets))
+    assert "captured-first-path-dead" in keys(make_capture(packets))
 
 
 @pytest.mark.parametrize(("answers", "reason"), [(True, "captured-join-refused"), (False, "captured-join-unanswered")])
@@ -238,13 +236,13 @@ def test_a_join_that_a_reset_answers(answers: bool, reason: str) -> None:
     join.send(0, SYN, join_syn(SERVER))
     if answers:
         join.send(1, RST | ACK)
-    assert keys(captured(packets)) == {reason}
+    assert keys(make_capture(packets)) == {reason}
 
 
 def test_an_announcement_that_nobody_uses() -> None:
     packets: list[Packet] = []
     connect(packets).send(1, ACK, option(bytes([0x30, 7, 10, 0, 4, 2]) + b"h" * 8))
-    assert keys(captured(packets)) == {"captured-announced-unused"}
+    assert keys(make_capture(packets)) == {"captured-announced-unused"}
 
 
 @pytest.mark.parametrize(("seconds", "reason"), [(1.0, {"captured-nobody-tried"}), (0.1, set())])
@@ -252,7 +250,7 @@ def test_a_single_subflow(seconds: float, reason: set[str]) -> None:
     """A connection that is shorter than half a second need not have a second one."""
     packets: list[Packet] = []
     connect(packets, seconds=seconds)
-    assert keys(captured(packets)) == reason
+    assert keys(make_capture(packets)) == reason
 
 
 def test_a_connection_of_version_0() -> None:
@@ -262,9 +260,9 @@ def test_a_connection_of_version_0() -> None:
     pipe.send(1, SYN | ACK)
     pipe.send(0)
     server = hosts({}, {"MPCapableFallbackACK": 1})
-    assert "old-version" in keys(replace(captured(packets), hosts=server))
+    assert "old-version" in keys(replace(make_capture(packets), hosts=server))
     packets[0] = packets[0]._replace(options=capable())
-    assert "old-version" not in keys(replace(captured(packets), hosts=server))
+    assert "old-version" not in keys(replace(make_capture(packets), hosts=server))
 
 
 def test_every_reason_has_a_scenario_or_a_test() -> None:

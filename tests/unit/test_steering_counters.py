@@ -119,7 +119,7 @@ def test_an_old_signal_is_not_known() -> None:
 
 
 def test_an_access_point_that_stops_is_left_out() -> None:
-    """What it counted while it was silent does not belong to one period."""
+    """The bytes that an access point counted while it was silent do not belong to one period."""
     counters = _counters("ap1", "ap2")
     assert counters.silent_access_points(0) == ["ap1", "ap2"], "not heard yet"
     for second in (10, 20):

@@ -133,7 +133,8 @@ class Summary:
 
     def document(self) -> dict[str, Any]:
         """Return the summary as JSON data."""
-        return {name: _to_json(value) for name, value in vars(self).items()}
+        document: dict[str, Any] = _to_json(self)
+        return document
 
 
 def _to_json(value: Any) -> Any:

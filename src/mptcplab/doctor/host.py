@@ -22,6 +22,7 @@ from mptcplab.doctor.model import Finding, Level, as_root, finding_without_fix, 
 from mptcplab.engine.memory import available_memory
 from mptcplab.engine.virtual.machine import memory_folder
 from mptcplab.errors import MissingError, reason
+from mptcplab.kernel.cache import check_processor
 from mptcplab.lazy import install_command
 from mptcplab.plan.model import USUAL_MEMORY_BYTES
 
@@ -53,10 +54,11 @@ def check_host() -> Iterator[Finding]:
 
 
 def _processor() -> Finding:
-    machine, count = platform.machine(), len(os.sched_getaffinity(0))
-    if machine != "x86_64":
-        message = f"{machine}: the lab kernel (User-Mode Linux) needs x86-64"
-        return Finding("processor", Level.BROKEN, message, "every run", "use a machine with an x86-64 processor")
+    try:
+        check_processor()
+    except MissingError as error:
+        return Finding("processor", Level.BROKEN, error.message, "every run", error.hint or "")
+    count = len(os.sched_getaffinity(0))
     plural = "s" if count > 1 else ""
     return finding_without_fix("processor", f"{count} CPU{plural} of {os.cpu_count()}: {count} lab{plural} in parallel")
 

@@ -21,7 +21,7 @@ from mptcplab.kernel.cache import (
     FORMAT,
     VERSION_PATTERN,
     KernelBuild,
-    check_machine,
+    check_processor,
     find_by_key,
     install_entry,
 )
@@ -164,7 +164,7 @@ def find_recipe(
 
     :raises MissingError: if tools or the source are missing. :raises InputError: for a bad version, source or patch.
     """
-    check_machine()
+    check_processor()
     require_tools(TOOLS)
     compiler = compiler_version()
     origin, actual = find_source(version, source, options, progress=progress, cache=cache)

@@ -145,7 +145,7 @@ def installed_kernels() -> list[KernelBuild]:
     return [replace(entry, package=prebuilt.name) for entry in entries if entry is not None]
 
 
-def check_machine() -> None:
+def check_processor() -> None:
     """Check that lab kernels can be built and run here. :raises MissingError: on another processor than x86-64."""
     machine = os.uname().machine
     if machine != MACHINE:
@@ -181,7 +181,7 @@ def find_kernel(
     entries = [entry for entry in list_kernels(cache) if entry.name == name]
     command = _build_command(parsed[1], variant)
     if not entries:
-        check_machine()
+        check_processor()
         message = f"the lab kernel {name} is not built on this machine{_refusal(name)}"
         raise MissingError(message, subject=f"kernel {name}", command=command)
     digest = (inputs or load_inputs(parsed[1], variant=variant)).digest
