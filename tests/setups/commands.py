@@ -68,7 +68,10 @@ def run_in(
     target = folder_of(comparison, Path(_OUT))
     argv = ["/usr/bin/python3", "-m", "mptcplab", *comparison.arguments, *comparison.out, str(target)]
     places = {REPOSITORY: _CHECKOUT, out: _OUT, Path("/proc"): "/proc", Path("/dev"): "/dev", Path("/sys"): "/sys"}
-    places |= {cache_root() / name: f"{_CACHE}/mptcplab/{name}" for name in _SHARED}
+    for name in _SHARED:
+        # A cache that no selftest has used has no folder of theirs.
+        (cache_root() / name).mkdir(parents=True, exist_ok=True)
+        places[cache_root() / name] = f"{_CACHE}/mptcplab/{name}"
     variables = {
         "PATH": "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin",
         "PYTHONPATH": f"{_CHECKOUT}/src:{SITE}",
