@@ -35,8 +35,8 @@ _TCP_HEADER = 32
 _IP_HEADERS = {"ipv4": 20, "ipv6": 40}
 
 
-def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
-    """Return the description for one run. ``ports`` are those on which the servers of the workloads listen."""
+def describe_scenario(network: Network, ports: dict[str, int]) -> dict[str, Any]:
+    """Return the description for one run. ``ports`` has the port on which the server of each workload listens."""
     return {
         "nodes": list(_nodes(network)),
         "links": [_link(network, name) for name in network.scenario.links],
@@ -45,7 +45,7 @@ def contract(network: Network, ports: dict[str, int]) -> dict[str, Any]:
     }
 
 
-def _dumped(part: Part) -> dict[str, Any]:
+def _dump(part: Part) -> dict[str, Any]:
     document: dict[str, Any] = json.loads(part.model_dump_json(by_alias=True))
     return document
 
@@ -64,7 +64,7 @@ def _link(network: Network, name: str) -> dict[str, Any]:
 
 def _direction(network: Network, direction: ShapedDirection, mtu: int) -> dict[str, Any]:
     return {
-        **_dumped(direction.settings),
+        **_dump(direction.settings),
         "payload_bps": _payload_bps(network, direction, mtu),
         "shaped_at": shaper_of(network, direction),
         "chances": asdict(_chances(network, direction)),
@@ -95,15 +95,15 @@ def _chances(network: Network, direction: ShapedDirection) -> LossChances:
 
 def _workloads(network: Network, ports: dict[str, int]) -> Iterator[dict[str, Any]]:
     for name, workload in network.scenario.workloads.items():
-        described = _dumped(workload)
-        yield {"name": name, **described, "ends": type(workload).ends(name, described, ports[name])}
+        keys = _dump(workload)
+        yield {"name": name, **keys, "ends": type(workload).ends(name, keys, ports[name])}
 
 
 def _paths(network: Network, name: str) -> Iterator[tuple[str, list[Step]]]:
     """Yield the paths from the side that sends, by the names that subflows have there: ``access1>link1``."""
     workload = network.scenario.workloads[name]
     ends = (workload.sender, workload.receiver)
-    sender, receiver = reversed(ends) if type(workload).sends_to_client(_dumped(workload)) else ends
+    sender, receiver = reversed(ends) if type(workload).sends_to_client(_dump(workload)) else ends
     for first in network.ports_of(sender):
         for last in network.ports_of(receiver):
             steps = _steps(network, first, last)
@@ -122,7 +122,7 @@ def _steps(network: Network, first: Port, last: Port) -> list[Step] | None:
             return steps
         node = port.peer
         onward = network.next_hop(node, last)
-        direct = any(one.link == last.link for one in network.ports_of(node))
+        direct = any(neighbour.link == last.link for neighbour in network.ports_of(node))
         if not direct and onward is None:
             return None
         link = last.link if direct or onward is None else onward.link

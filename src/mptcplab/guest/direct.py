@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: MIT
 """Commands of a plan that the guest executes itself: starting a program takes longer than most commands.
 
-It supports only the forms that plans use, with the same effect as the program. A command of another form, or one that
-fails, is left to the program, which then also reports the error.
+It supports only the forms that plans use, with the same effect as the program. The guest starts the program for any
+other form, and also if its own attempt fails, so that the program reports the error.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import struct
 from _socket import AF_PACKET, SOCK_RAW, socket  # the module `socket` around it takes longer than its use here
 
 from mptcplab.guest import system
-from mptcplab.guest.command_form import OtherFormError
+from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.generic_netlink import family_number
 from mptcplab.guest.ip_requests import ip_requests
 from mptcplab.guest.netlink import GENERIC, ROUTE, Netlink, RefusedError
@@ -44,7 +44,8 @@ def nudge(device: str) -> tuple[str, ...]:
 class Place:
     """One network namespace, for commands that the guest executes there.
 
-    ``namespaces`` are all, by their names. ``families`` are the numbers of generic netlink, which are the same in all.
+    ``namespaces`` are the descriptors of all namespaces, by name. ``families`` are the message kinds of generic netlink's
+    families, which all namespaces share.
     """
 
     def __init__(self, descriptor: int, namespaces: Mapping[str | None, int], families: dict[str, int]) -> None:
@@ -53,7 +54,7 @@ class Place:
         self._indices: dict[str, int] = {}
 
     def prepare(self, argv: list[str]) -> Callable[[], None] | None:
-        """Return what executes ``argv``; None if it must be started as a program.
+        """Return a function that executes ``argv``; None if the guest must start the program.
 
         The returned function raises OSError if the kernel refuses the command.
         """
@@ -64,8 +65,8 @@ class Place:
                 return self._requests(tc_requests(argv[1:], self))
             if argv[:2] == ["ethtool", "-K"]:
                 return self._first_of(offload_requests(argv[2:], self))
-        except (OtherFormError, OSError, LookupError, ValueError, struct.error):
-            return None  # also what is cut short, or has a number out of range
+        except (UnknownFormError, OSError, LookupError, ValueError, struct.error):
+            return None  # includes incomplete commands, and numbers that are out of range
         if argv[:2] == ["sysctl", "-qw"]:
             return self._sysctls(argv[2:])
         if argv[:3] == ["python3", "-c", _NUDGE]:
@@ -77,7 +78,7 @@ class Place:
         self._indices.clear()
 
     def index(self, device: str) -> int:
-        """Return the index of an interface here. :raises OSError: if there is none of this name."""
+        """Return the index of an interface here. :raises OSError: if there is no interface of this name."""
         if device not in self._indices:
             name = device.encode()
             if len(name) > _MAX_NAME_BYTES:
@@ -87,7 +88,7 @@ class Place:
         return self._indices[device]
 
     def name(self, index: int) -> str:
-        """Return the name of an interface here. :raises OSError: if there is none of this index."""
+        """Return the name of an interface here. :raises OSError: if no interface has this index."""
         request = _INDEX_REQUEST.pack(b"", index)
         return fcntl.ioctl(self.netlink(ROUTE).fileno(), _SIOCGIFNAME, request)[:16].rstrip(b"\0").decode()
 
@@ -103,7 +104,7 @@ class Place:
             self._leave()
 
     def namespace(self, name: str) -> int:
-        """Return the descriptor of a namespace. :raises OSError: if the plan has none of this name."""
+        """Return the descriptor of a namespace. :raises OSError: if the plan has no node of this name."""
         if name not in self._namespaces:
             raise OSError(f"there is no namespace '{name}'")
         return self._namespaces[name]

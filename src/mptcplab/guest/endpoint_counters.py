@@ -26,31 +26,31 @@ _ID, _ADDR4, _ADDR6, _PORT, _FLAGS, _INDEX = 2, 3, 4, 5, 6, 7
 _FLAG = {"signal": 1, "subflow": 2, "backup": 4, "fullmesh": 8}
 
 
-def endpoints(place: Place) -> bytes:
+def read_endpoints(place: Place) -> bytes:
     """Return the endpoints as JSON. :raises OSError: if the kernel has no MPTCP."""
     request = _HEADER.pack(_GET_ADDRESS, 1)
-    # The whole dump is read first: its rest would be the beginning of the next answer.
+    # Read the whole dump first: what is left of it would come before the next answer.
     answers = list(place.netlink(GENERIC).dump(place.family(_FAMILY), request))
-    found = [_endpoint(dict(attributes(body[_HEADER.size :])), place) for _, body in answers]
-    return f"{to_json(found, compact=True)}\n".encode()
+    entries = [_endpoint(dict(attributes(body[_HEADER.size :])), place) for _, body in answers]
+    return f"{to_json(entries, compact=True)}\n".encode()
 
 
 def _endpoint(answer: dict[int, memoryview], place: Place) -> dict[str, Any]:
     given = dict(attributes(answer[_ENDPOINT]))
-    described: dict[str, Any] = {"address": address_text(given[_ADDR4] if _ADDR4 in given else given[_ADDR6])}
+    entry: dict[str, Any] = {"address": address_text(given[_ADDR4] if _ADDR4 in given else given[_ADDR6])}
     if port := integer(given[_PORT]) if _PORT in given else 0:
-        described["port"] = port
-    described["id"] = integer(given[_ID])
+        entry["port"] = port
+    entry["id"] = integer(given[_ID])
     flags = integer(given[_FLAGS]) if _FLAGS in given else 0
-    described |= {name: True for name, bit in _FLAG.items() if flags & bit}
+    entry |= {name: True for name, bit in _FLAG.items() if flags & bit}
     if others := flags & ~sum(_FLAG.values()):
-        described["rawflags"] = f"{others:x}"
+        entry["rawflags"] = f"{others:x}"
     if _INDEX in given and (index := integer(given[_INDEX])):
-        described["dev"] = place.name(index)
-    return described
+        entry["dev"] = place.name(index)
+    return entry
 
 
-def limits(place: Place) -> bytes:
+def read_limits(place: Place) -> bytes:
     """Return the limits as text, which is the form of this version with ``-j``, too."""
     request = _HEADER.pack(_GET_LIMITS, 1)
     answer = place.netlink(GENERIC).ask(place.family(_FAMILY), request, 0)

@@ -40,11 +40,11 @@ class Family:
         self.notices = Netlink(GENERIC, [number])
 
     def _find(self, name: str, group: str) -> tuple[int, int]:
-        found = find_family(self._commands, name)
-        for _, one in attributes(found[_GROUPS]):
-            described = dict(attributes(one))
-            if text(described[_GROUP_NAME]) == group:
-                return integer(found[_FAMILY_ID]), integer(described[_GROUP_ID])
+        family = find_family(self._commands, name)
+        for _, content in attributes(family[_GROUPS]):
+            values = dict(attributes(content))
+            if text(values[_GROUP_NAME]) == group:
+                return integer(family[_FAMILY_ID]), integer(values[_GROUP_ID])
         raise OSError(f"netlink family {name} has no group {group}")
 
     def command(self, number: int, *parts: bytes) -> int:

@@ -34,7 +34,7 @@ _HEADER = struct.Struct("=IHHII")
 _ATTRIBUTE = struct.Struct("=HH")
 #: The kernel fills a packet of a dump up to this size. Larger buffers would be mapped anew for each packet.
 _LARGEST = 1 << 15
-#: Lets the kernel choose the port: a socket without a port is treated as the sender of notices, and gets none.
+#: Lets the kernel choose the port: a socket without a port is treated as the sender of notices, and receives no notices.
 _ANY = (0, 0)
 
 
@@ -81,7 +81,7 @@ class Netlink:
         while start < len(data):
             length, kind, *_ = _HEADER.unpack_from(data, start)
             yield kind, data[start + _HEADER.size : start + length]
-            start += _padded(length)
+            start += _pad(length)
 
     def close(self) -> None:
         """Close the socket."""
@@ -97,7 +97,7 @@ def _raise_error(answer: int, content: memoryview) -> None:
         raise RefusedError(-number)
 
 
-def _padded(length: int) -> int:
+def _pad(length: int) -> int:
     return (length + 3) & ~3
 
 
@@ -116,7 +116,7 @@ def text_attribute(kind: int, value: str) -> bytes:
     return attribute(kind, value.encode() + b"\0")
 
 
-def nested(kind: int, *parts: bytes) -> bytes:
+def nested_attribute(kind: int, *parts: bytes) -> bytes:
     """Return an attribute of attributes."""
     return attribute(kind | _NESTED, b"".join(parts))
 
@@ -127,7 +127,7 @@ def attributes(data: memoryview) -> Iterator[tuple[int, memoryview]]:
     while start < len(data):
         length, kind = _ATTRIBUTE.unpack_from(data, start)
         yield kind & _KIND, data[start + _ATTRIBUTE.size : start + length]
-        start += _padded(length)
+        start += _pad(length)
 
 
 def integer(raw: memoryview) -> int:

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import struct
 
-from mptcplab.guest.command_form import OtherFormError
-from mptcplab.guest.netlink import ACK, GENERIC, attribute, integer_attribute, nested, text_attribute
+from mptcplab.guest.command_form import UnknownFormError
+from mptcplab.guest.netlink import ACK, GENERIC, attribute, integer_attribute, nested_attribute, text_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ _SET_FEATURES = 12
 _GENERIC = struct.Struct("=BB2x")
 _HEADER, _HEADER_INDEX, _HEADER_FLAGS, _WITHOUT_REPLY = 1, 1, 3, 2
 _WANTED, _BITS, _BIT, _BIT_NAME, _BIT_VALUE = 3, 3, 1, 2, 3
-#: The kernel's names of features by those of ethtool(8).
+#: The kernel's names of each feature that ethtool(8) can set.
 _FEATURES = {
     "tso": (
         "tx-tcp-segmentation",
@@ -41,15 +41,15 @@ _NEW = frozenset({"tx-tcp-accecn-segmentation"})
 
 
 def offload_requests(words: list[str], place: Place) -> list[Request]:
-    """Return requests for ``ethtool -K`` with these words, of which the kernel has to accept one.
+    """Return alternative requests for ``ethtool -K`` with these words: the kernel must accept one of them.
 
-    :raises OtherFormError: if there are none. :raises OSError: if it names an interface that does not exist.
+    :raises UnknownFormError: if their form is not supported. :raises OSError: if it names an interface that does not exist.
     """
     device, names, states = words[0], words[1::2], words[2::2]
     if len(names) != len(states) or not set(names) <= set(_FEATURES) or not set(states) <= {"on", "off"}:
-        raise OtherFormError
+        raise UnknownFormError
     wanted = {feature: state for name, state in zip(names, states, strict=True) for feature in _FEATURES[name]}
-    head = nested(
+    head = nested_attribute(
         _HEADER,
         integer_attribute(_HEADER_INDEX, place.index(device), 4),
         integer_attribute(_HEADER_FLAGS, _WITHOUT_REPLY, 4),
@@ -60,8 +60,8 @@ def offload_requests(words: list[str], place: Place) -> list[Request]:
 
 
 def _bitset(features: dict[str, str]) -> bytes:
-    bits = (nested(_BIT, *_bit(name, state)) for name, state in features.items())
-    return nested(_WANTED, nested(_BITS, *bits))
+    bits = (nested_attribute(_BIT, *_bit(name, state)) for name, state in features.items())
+    return nested_attribute(_WANTED, nested_attribute(_BITS, *bits))
 
 
 def _bit(name: str, state: str) -> Iterator[bytes]:

@@ -36,7 +36,7 @@ class Steerer:
         #: The active subflow of each connection.
         self._kept: dict[int, tuple[End, End]] = {}
         self._checks: dict[str, Check] = {}
-        #: Until when a terminal is not moved to an access point over which it got nothing.
+        #: The instant until which a terminal is not moved to an access point over which it received nothing.
         self._blocked: dict[tuple[str, str], int] = {}
         self._packets: dict[tuple[object, ...], int] = {}
         self.switches = self.decisions = 0
@@ -51,12 +51,12 @@ class Steerer:
         self._settle(connections)
 
     def _settle(self, connections: Iterable[SteeredConnection]) -> None:
-        """The one that was active before, if it is there; else the first active one, else the first of all."""
+        """Keep the subflow that was active before, if it still exists; else the first active one, else the first of all."""
         kept: dict[int, tuple[End, End]] = {}
         for connection in connections:
             before = self._kept.get(connection.token)
             fit = sorted(connection.active, key=lambda subflow: subflow.ends != before)
-            # If one cannot become active, since it has just ended, another one can.
+            # A subflow that has just ended cannot become active: try the next one.
             for keep in fit or sorted(connection.subflows, key=lambda subflow: subflow.is_peers_backup):
                 if not self._change(connection, keep):
                     kept[connection.token] = keep.ends
@@ -122,7 +122,7 @@ class Steerer:
         return [name for terminal, name in self._blocked if terminal == peer.name]
 
     def _move(self, peer: Peer, terminal: Terminal, to: str, *, why: str = "policy") -> None:
-        """Move a terminal with all its connections, unless its signal there is too weak: whatever the policy says."""
+        """Move a terminal with all its connections, unless its signal there is too weak, whatever the policy decided."""
         if not terminal.hears_one_of(to, self._config.floor_dbm):
             log("kept", terminal=peer.name, to=to, rssi_dbm=terminal.rssi_dbm.get(to))
             return
@@ -163,7 +163,7 @@ class Steerer:
         return error if keep.is_backup else 0
 
     def _check_moves(self, peers: list[Peer], now_ns: int) -> None:
-        """Log where the traffic of moved terminals went; take back moves after which nothing went."""
+        """Log where the traffic of moved terminals went; undo moves after which no traffic went."""
         for peer in peers:
             check = self._checks.get(peer.name)
             verdict = check.verdict(peer.sent_bytes()) if check is not None else None
