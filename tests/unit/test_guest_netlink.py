@@ -11,9 +11,18 @@ import pytest
 
 import mptcplab.guest
 from mptcplab.guest import netlink
-from mptcplab.guest.generic_netlink import Family
 from mptcplab.guest.interfaces import Interfaces
-from mptcplab.guest.netlink import ROUTE, Netlink, RefusedError, attribute, attributes, integer_attribute, nested_attribute, text
+from mptcplab.guest.netlink import (
+    ROUTE,
+    Family,
+    Netlink,
+    RefusedError,
+    attribute,
+    attributes,
+    integer_attribute,
+    nested_attribute,
+    text,
+)
 
 DONE, REFUSED, ACKNOWLEDGED = (3, bytes(4)), (2, bytes.fromhex("feffffff") + bytes(16)), (2, bytes(20))
 

@@ -11,9 +11,9 @@ import shlex
 import pytest
 
 from mptcplab.guest.command_form import UnknownFormError
+from mptcplab.guest.direct import offload_requests
 from mptcplab.guest.ip_requests import ip_requests
 from mptcplab.guest.netlink import GENERIC, ROUTE
-from mptcplab.guest.offload_requests import offload_requests
 from mptcplab.guest.tc_requests import tc_requests
 
 ADD, REPLACE, ACK = 0x604, 0x504, 0x4

@@ -18,8 +18,7 @@ from mptcplab.engine.virtual.machine import REFUSED, find_lab_programs
 from mptcplab.errors import MissingError
 from mptcplab.guest.command_form import UnknownFormError
 from mptcplab.guest.counters import read_counter
-from mptcplab.guest.direct import Place
-from mptcplab.guest.offload_requests import offload_requests
+from mptcplab.guest.direct import Place, offload_requests
 from mptcplab.plan.compile import compile_plan
 from mptcplab.plan.model import dispensable_programs, is_direct
 from mptcplab.scenario.load import load

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from _socket import AF_INET, AF_INET6, inet_pton  # the module `socket` around it takes longer than its use here
 
-from mptcplab.guest.generic_netlink import Family
-from mptcplab.guest.netlink import address_text, attribute, integer, integer_attribute, nested_attribute
+from mptcplab.guest.netlink import Family, address_text, attribute, integer, integer_attribute, nested_attribute
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

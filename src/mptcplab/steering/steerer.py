@@ -12,11 +12,10 @@ from mptcplab.steering.counters import contradicts, drop_conflicts
 from mptcplab.steering.decision_log import log
 from mptcplab.steering.policy import State
 from mptcplab.steering.terminals import peers_of
-from mptcplab.steering.verification import Check
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
     from typing import Any
 
     from mptcplab.guest.mptcp_pm import End
@@ -26,6 +25,13 @@ if TYPE_CHECKING:
     from mptcplab.steering.kernel_link import KernelLink
     from mptcplab.steering.policy import Terminal
     from mptcplab.steering.terminals import Peer
+
+    Sent = Mapping[tuple[object, ...], tuple[str, int]]
+
+#: Bytes in a period below which a terminal's share says nothing.
+_MIN_BYTES = 30_000
+#: The first period has what was queued for the old subflow before the move.
+_MAX_PERIODS = 2
 
 
 class Steerer:
@@ -51,7 +57,7 @@ class Steerer:
         self._settle(connections)
 
     def _settle(self, connections: Iterable[SteeredConnection]) -> None:
-        """Keep the subflow that was active before, if it still exists; else the first active one, else the first of all."""
+        """Keep the subflow that was active before, if it still exists; else the first active one; else the first."""
         kept: dict[int, tuple[End, End]] = {}
         for connection in connections:
             before = self._kept.get(connection.token)
@@ -122,7 +128,7 @@ class Steerer:
         return [name for terminal, name in self._blocked if terminal == peer.name]
 
     def _move(self, peer: Peer, terminal: Terminal, to: str, *, why: str = "policy") -> None:
-        """Move a terminal with all its connections, unless its signal there is too weak, whatever the policy decided."""
+        """Move a terminal with all its connections, unless its signal there is too weak: the policy may not know."""
         if not terminal.hears_one_of(to, self._config.floor_dbm):
             log("kept", terminal=peer.name, to=to, rssi_dbm=terminal.rssi_dbm.get(to))
             return
@@ -190,3 +196,30 @@ class Steerer:
                 if subflow is not None and peer.place_of(connection) not in (None, terminal.active):
                     error = self._change(connection, subflow)
                     log("follow", terminal=peer.name, to=terminal.active, token=connection.token, error=error)
+
+
+class Check:
+    """A move whose effect is not known yet. ``address`` is the terminal's at the new access point."""
+
+    def __init__(self, source: str, to: str, address: str, sent: Sent) -> None:
+        self.source, self.to, self._address, self._sent = source, to, address, sent
+        self.share: float | None = None
+        self._periods = 0
+
+    def verdict(self, sent: Sent) -> str | None:
+        """Return ``moved``, ``stuck`` or ``idle`` after another period; None if it takes a further one to tell.
+
+        ``share`` then has the part of the period's bytes that went over the new access point, None if there were none.
+        """
+        grown = {
+            key: (address, bytes_ - self._sent[key][1]) for key, (address, bytes_) in sent.items() if key in self._sent
+        }
+        there = sum(count for address, count in grown.values() if address == self._address)
+        total = sum(count for _, count in grown.values())
+        self._sent, self._periods = sent, self._periods + 1
+        self.share = there / total if total > 0 else None
+        if self.share is not None and total >= _MIN_BYTES and 2 * there >= total:
+            return "moved"
+        if self._periods < _MAX_PERIODS:
+            return None
+        return "idle" if total < _MIN_BYTES else "stuck"
